@@ -64,7 +64,7 @@ export default defineConfig({
       project('infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }),
       project('bench', ['test/bench/**/*.test.ts'], { ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }),
       project('e2e', ['test/e2e/**/*.test.ts', ...onTheProduct], {
-        globalSetup: './test/e2e/synthesized-once.ts',
+        globalSetup: './test/e2e/synthesize-once.ts',
         testTimeout: 300_000,
         hookTimeout: 120_000,
       }),

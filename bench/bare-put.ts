@@ -8,7 +8,7 @@ import { dynamodb } from '../lib/local/aws/dynamodb.ts';
 import { openGateway } from '../lib/local/aws/gateway.ts';
 import { createPrincipals } from '../lib/local/aws/principals.ts';
 import type { Cloud } from '../lib/local/cloud.ts';
-import { arns, place } from '../lib/local/place.ts';
+import { arns, awsEnvironment } from '../lib/local/aws-environment.ts';
 import { parsePolicy } from '../lib/local/policy/statements.ts';
 import { createRecorder } from '../lib/local/recorder/recorder.ts';
 
@@ -21,10 +21,10 @@ export async function measureBarePuts({ template, emulators }: Cloud, count: num
   const roleArn = arns.role('bench');
   const document = { Statement: [{ Effect: 'Allow', Action: 'dynamodb:PutItem', Resource: arns.table(table) }] };
   const principals = createPrincipals(new Map([[roleArn, parsePolicy(document, 'bench')]]));
-  const credentials = principals.enrol('bench', roleArn);
+  const credentials = principals.createPrincipal('bench', roleArn);
   const gateway = await openGateway();
   gateway.mount({ principals, recorder: createRecorder(), warn, services: [dynamodb(emulators.dynamodb.forward)] });
-  const client = new DynamoDBClient({ endpoint: gateway.url, region: place.region, credentials });
+  const client = new DynamoDBClient({ endpoint: gateway.url, region: awsEnvironment.region, credentials });
   const times: number[] = [];
   // A partition of its own: it may be measured several times in one cloud.
   const pk = { S: `bench#put#${randomUUID()}` };

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { partitionOf } from '../lib/contract/record-kinds.ts';
 import { startCloud, type Cloud } from '../lib/local/cloud.ts';
-import { askDynamodb } from '../lib/local/emulators/forward.ts';
+import { createDynamodbCaller } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-key.ts';
 import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 import { synthesize } from '../lib/local/synth/synthesize.ts';
@@ -18,8 +18,8 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** As many as the embedded cloud has on a small machine; stated, so that counts do not depend on the machine. */
 export const threads = 4;
 /** A run that takes longer than this has gone wrong, on a busy machine too. */
-const patienceMs = 120_000;
-const lookEveryMs = 10;
+const timeoutMs = 120_000;
+const pollIntervalMs = 10;
 
 const startedShape = z.looseObject({ runId: z.string() });
 const keyShape = z.looseObject({ key: z.string() });
@@ -44,7 +44,7 @@ export interface BenchCloud {
   get(path: string): Promise<unknown>;
   cancel(runId: string): Promise<void>;
   /** Waits until every message of the run has been worked on and deleted; answers the run's status by its head. */
-  quiet(runId: string): Promise<string>;
+  waitUntilIdle(runId: string): Promise<string>;
   /** From now on `collect` is not called before so many results have been sent; answers how to end that. */
   holdResults(count: number): () => void;
   /** Whether the run's head says its end, without asking anybody for it. */
@@ -56,16 +56,16 @@ export interface BenchCloud {
   /** How many calls there were until now. */
   readonly calls: number;
   /** Keeps no further calls. */
-  deafen(): void;
+  stopRecording(): void;
   stop(): Promise<void>;
 }
 
 /** @param directory keeps the last synthesis, and gets the state */
 export async function startBenchCloud(directory: string, warn: (line: string) => void): Promise<BenchCloud> {
   const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
-  const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onDeath: warn });
+  const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onEmulatorExit: warn });
   const calls: RecordedCall[] = [];
-  const deafen = cloud.recorder.listen((call) => void calls.push(call));
+  const stopRecording = cloud.recorder.listen((call) => void calls.push(call));
   const { url, template } = cloud;
   if (url === undefined) throw new Error('the template has no API');
   const apiKey = localKey(cloud);
@@ -80,7 +80,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   const perCall: (readonly Line[])[] = [];
   /** of each run, the part of its last queue request: whoever waits for a long run asks for it a thousand times */
   const lastRequests = new Map<string, string>();
-  const readOn = (): void => {
+  const readNewCalls = (): void => {
     for (const call of calls.slice(perCall.length)) {
       const lines = meter.read(call);
       perCall.push(lines);
@@ -89,13 +89,13 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     }
   };
   const linesFrom = (from: number): readonly Line[] => {
-    readOn();
+    readNewCalls();
     return perCall.slice(from).flat();
   };
   // They come by the clock, one in an hour for a key: a run begun in that moment would look dearer than all others.
-  const counted = (from: number): readonly Line[] => linesFrom(from).filter(({ part }) => part !== lastUses);
+  const billedLinesFrom = (from: number): readonly Line[] => linesFrom(from).filter(({ part }) => part !== lastUses);
 
-  async function ask(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+  async function request(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
@@ -106,7 +106,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     return answer;
   }
 
-  const functionCalled = (label: string) => {
+  const functionByLabel = (label: string) => {
     const found = [...cloud.functions.values()].find(({ name }) => meter.labelOf(name) === label);
     if (found === undefined) throw new Error(`the template has no function ${label}`);
     return found;
@@ -118,60 +118,60 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
 
   const depthOfAll = (): number =>
     template.of('AWS::SQS::Queue').reduce((sum, { name }) => {
-      const { ready, delayed, received } = cloud.emulators.fauxqs.depth(name);
-      return sum + ready + delayed + received;
+      const { ready, delayed, inFlight } = cloud.emulators.fauxqs.depth(name);
+      return sum + ready + delayed + inFlight;
     }, 0);
 
   const runsTable = template
     .of('AWS::DynamoDB::Table')
     .find(({ properties }) => properties['GlobalSecondaryIndexes'] !== undefined);
-  const askEmulator = askDynamodb(cloud.emulators.dynamodb.forward);
+  const queryEmulator = createDynamodbCaller(cloud.emulators.dynamodb.forward);
 
   return {
     cloud,
     async publish(workflow) {
-      const own = 'input' in workflow ? codeFolder : workflow.name;
-      if (published.has(own)) return;
+      const publicationKey = 'input' in workflow ? codeFolder : workflow.name;
+      if (published.has(publicationKey)) return;
       if ('input' in workflow) await deployCode(url, apiKey, codeFolder);
-      else await ask('POST', '/v1/workflows', workflow);
-      published.add(own);
+      else await request('POST', '/v1/workflows', workflow);
+      published.add(publicationKey);
     },
     async publishLens(lens) {
       if (published.has(`lens ${lens.name}`)) return;
-      await ask('POST', '/v1/lenses', lens);
+      await request('POST', '/v1/lenses', lens);
       published.add(`lens ${lens.name}`);
     },
     async start(workflow, idempotencyKey, key = apiKey) {
       const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
       const headers = { 'idempotency-key': idempotencyKey, authorization: `Bearer ${key}` };
-      return startedShape.parse(await ask('POST', '/v1/runs', body, headers)).runId;
+      return startedShape.parse(await request('POST', '/v1/runs', body, headers)).runId;
     },
     async freshKey() {
       const body = { scopes: ['trigger:write'], rateLimitPerMinute: null };
-      return keyShape.parse(await ask('POST', '/v1/keys', body)).key;
+      return keyShape.parse(await request('POST', '/v1/keys', body)).key;
     },
-    get: (path) => ask('GET', path),
-    cancel: async (runId) => void (await ask('POST', `/v1/runs/${runId}/cancel`)),
-    async quiet(runId) {
-      const until = performance.now() + patienceMs;
+    get: (path) => request('GET', path),
+    cancel: async (runId) => void (await request('POST', `/v1/runs/${runId}/cancel`)),
+    async waitUntilIdle(runId) {
+      const until = performance.now() + timeoutMs;
       // a message is sent before the one that caused it is deleted, so nothing lies between two messages
       for (;;) {
-        readOn();
+        readNewCalls();
         const isDeleted = lastRequests.get(runId)?.startsWith('delete ') === true;
         if (isDeleted && depthOfAll() === 0) break;
-        if (performance.now() > until) throw new Error(`${runId} has open messages after ${patienceMs} ms`);
-        await wait(lookEveryMs);
+        if (performance.now() > until) throw new Error(`${runId} has open messages after ${timeoutMs} ms`);
+        await wait(pollIntervalMs);
       }
       for (const pk of partitionsOf(runId)) {
         const Key = { pk: { S: pk }, sk: { S: 'head' } };
-        const { output } = await askEmulator('GetItem', { TableName: runsTable?.name, Key, ConsistentRead: true });
+        const { output } = await queryEmulator('GetItem', { TableName: runsTable?.name, Key, ConsistentRead: true });
         const status = headShape.parse(output).Item?.status.S;
         if (status !== undefined) return status;
       }
       return 'absent';
     },
     holdResults(count) {
-      const collect = functionCalled('collect');
+      const collect = functionByLabel('collect');
       const isResult = ({ service, operation, input }: RecordedCall): boolean =>
         service === 'sqs' && operation === 'SendMessage' && queueOf(input) === 'results queue';
       const invoke = collect.invoke.bind(collect);
@@ -194,14 +194,18 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     hasEnded: (runId) => partitionsOf(runId).some((pk) => endedHeads.has(pk)),
     // the sweep comes by the clock, whoever runs
     bill: (runId, from) =>
-      billOf(counted(from).filter(({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)))),
-    billOf: (label, from) => billOf(counted(from).filter(({ by }) => meter.labelOf(by) === label)),
+      billOf(
+        billedLinesFrom(from).filter(
+          ({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)),
+        ),
+      ),
+    billOf: (label, from) => billOf(billedLinesFrom(from).filter(({ by }) => meter.labelOf(by) === label)),
     get calls() {
       return calls.length;
     },
-    deafen,
+    stopRecording,
     async stop() {
-      deafen();
+      stopRecording();
       await cloud.stop();
     },
   };

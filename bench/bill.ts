@@ -84,38 +84,38 @@ export class Meter {
       case 'lambda':
         return call.operation === 'Invocation' ? this.#ofFunction(call) : [];
       case 'apigateway':
-        return [line('apiRequests', call.operation, 1, call.by)];
+        return [line('apiRequests', call.operation, 1, call.caller)];
       case 'events':
-        return [line('busEvents', call.operation, busInput.parse(call.input).Entries.length, call.by, textOfInput(call))];
+        return [line('busEvents', call.operation, busInput.parse(call.input).Entries.length, call.caller, textOfInput(call))];
       case 'scheduler':
         // billed when it fires, and each of the product's fires once
-        return call.operation === 'CreateSchedule' ? [line('schedules', 'fired once', 1, call.by, textOfInput(call))] : [];
+        return call.operation === 'CreateSchedule' ? [line('schedules', 'fired once', 1, call.caller, textOfInput(call))] : [];
       case 's3':
-        return [line('objects', call.operation, 1, call.by)];
+        return [line('objects', call.operation, 1, call.caller)];
       default:
         throw new Error(`the bill does not know the service ${call.service}`);
     }
   }
 
-  #ofTable({ operation, input, status, response, by }: RecordedCall): readonly Line[] {
+  #ofTable({ operation, input, status, response, caller }: RecordedCall): readonly Line[] {
     const output: unknown = JSON.parse(response.toString('utf8'));
-    const named = JSON.stringify(input);
+    const callText = JSON.stringify(input);
     if (operation === 'GetItem' || operation === 'Query') {
       if (status !== 200) return [];
       const [part, units] =
         operation === 'GetItem' ? [partOfGet(input), getUnits(input, output)] : [partOfQuery(input), queryUnits(input, output)];
-      return [line('readUnits', part, units, by, named)];
+      return [line('readUnits', part, units, caller, callText)];
     }
     if (operation === 'BatchGetItem') {
       return status === 200
-        ? batchUnits(input, output).map(([key, units]) => line('readUnits', partOfKey(key), units, by, named))
+        ? batchUnits(input, output).map(([key, units]) => line('readUnits', partOfKey(key), units, caller, callText))
         : [];
     }
     const change = this.#shadow.follow(operation, input, status, output);
-    return change === undefined ? [] : linesOf(operation, change, by, named);
+    return change === undefined ? [] : linesOf(operation, change, caller, callText);
   }
 
-  #ofQueue({ operation, input, response, by }: RecordedCall): readonly Line[] {
+  #ofQueue({ operation, input, response, caller }: RecordedCall): readonly Line[] {
     const output: unknown = JSON.parse(response.toString('utf8') || '{}');
     const { verb, queue, requests, isEmpty, bodies, handles } = readQueueCall(operation, input, output);
     const label = this.labelOf(queue);
@@ -124,14 +124,14 @@ export class Meter {
       ...runIdsIn(...bodies),
       ...handles.flatMap((handle) => [...(this.#runsOfMessage.get(handle) ?? [])]),
     ]);
-    if (isEmpty) return [line('emptyReceives', 'of any queue', requests, by)];
-    return [{ kind: 'queueRequests', part: `${verb} ${label}`, amount: requests, by, runIds }];
+    if (isEmpty) return [line('emptyReceives', 'of any queue', requests, caller)];
+    return [{ kind: 'queueRequests', part: `${verb} ${label}`, amount: requests, by: caller, runIds }];
   }
 
-  #ofFunction({ by, input, tookMs }: RecordedCall): readonly Line[] {
-    const label = this.labelOf(by);
+  #ofFunction({ caller, input, tookMs }: RecordedCall): readonly Line[] {
+    const label = this.labelOf(caller);
     const gigabytes = invocationInput.parse(input).memoryMb / 1_024;
-    return [line('invocations', label, 1, by), line('gbSeconds', label, (gigabytes * tookMs) / 1_000, by)];
+    return [line('invocations', label, 1, caller), line('gbSeconds', label, (gigabytes * tookMs) / 1_000, caller)];
   }
 
   /** What a function or a queue is called in the bill: `worker`, `node queue`. */
@@ -149,18 +149,18 @@ const shortened = (id: string): string =>
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase();
 
-function linesOf(operation: string, change: Change, by: string, named: string): readonly Line[] {
-  const { table, key, before, after, wanted, isRefused } = change;
-  const sizes = [before, isRefused ? wanted : after].map((item) => (item === undefined ? 0 : itemBytes(item)));
+function linesOf(operation: string, change: Change, by: string, callText: string): readonly Line[] {
+  const { table, key, before, after, requested, isRefused } = change;
+  const sizes = [before, isRefused ? requested : after].map((item) => (item === undefined ? 0 : itemBytes(item)));
   const keyPart = partOf(textOf(key, 'pk'), textOf(key, 'sk'));
   const isOfLog = keyPart === 'head' || keyPart === 'commits';
   const part = isRefused && operation === 'PutItem' && isOfLog ? lostPuts : partOfWrite(operation, keyPart);
-  const lines = [line('writeUnits', part, writeUnits(...sizes), by, named)];
+  const lines = [line('writeUnits', part, writeUnits(...sizes), by, callText)];
   if (isRefused) return lines;
-  if (keyPart === 'commits') lines.push(line('commits', 'won', 1, by, named));
+  if (keyPart === 'commits') lines.push(line('commits', 'won', 1, by, callText));
   for (const index of table.indexes) {
     const units = indexUnits(table, index, before, after);
-    if (units > 0) lines.push(line('writeUnits', index.name, units, by, named));
+    if (units > 0) lines.push(line('writeUnits', index.name, units, by, callText));
   }
   return lines;
 }
@@ -183,12 +183,12 @@ function partOfQuery(input: unknown): string {
   return partOf(textOf(ExpressionAttributeValues, ':pk'), sort ?? '');
 }
 
-const line = (kind: LineKind, part: string, amount: number, by: string, named = ''): Line => ({
+const line = (kind: LineKind, part: string, amount: number, by: string, callText = ''): Line => ({
   kind,
   part,
   amount,
   by,
-  runIds: runIdsIn(named),
+  runIds: runIdsIn(callText),
 });
 
 /** A schedule's input is JSON within JSON, which the run's id survives. */

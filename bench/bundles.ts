@@ -13,11 +13,11 @@ export interface BundleSize {
 }
 
 /** A handler may have 1 MB, minified: a cold start reads and compiles all of it. */
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 /** More may have the library, which judges the stored queries of every kind and lenses with their contracts, and the worker, which runs every type of node. */
 const exceptions: Partial<Record<FunctionName, number>> = { library: 1_179_648, worker: 2_359_296 };
 
-export const mostBytesOf = (name: FunctionName): number => exceptions[name] ?? mostBytes;
+export const maxBytesOf = (name: FunctionName): number => exceptions[name] ?? maxBytes;
 
 export async function measureBundles(outdir: string): Promise<readonly BundleSize[]> {
   const bundles = await buildFunctions({ outdir });

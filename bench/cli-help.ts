@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { quantilesOf } from './quantiles.ts';
 import { root } from './bench-cloud.ts';
 
-const times = 15;
+const sampleCount = 15;
 
 export interface HelpTimes {
   readonly helpMs: number;
@@ -22,7 +22,7 @@ export function measureHelp(): HelpTimes {
   const [help, bare]: [number[], number[]] = [[], []];
   // the first one fills the cache of compiled code
   timed(['bin/stepwell-cli.mjs', '--help']);
-  for (let turn = 0; turn < times; turn += 1) {
+  for (let round = 0; round < sampleCount; round += 1) {
     bare.push(timed(['-e', '0']));
     help.push(timed(['bin/stepwell-cli.mjs', '--help']));
   }

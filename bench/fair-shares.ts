@@ -5,8 +5,8 @@ import { quantilesOf } from './quantiles.ts';
 import { chain, endless } from './workflows.ts';
 
 const runs = 20;
-const lookEveryMs = 5;
-const patienceMs = 300_000;
+const pollIntervalMs = 5;
+const timeoutMs = 300_000;
 
 export interface FairShares {
   /** medians from before the request until the head says the end */
@@ -23,9 +23,9 @@ export async function measureFairShares(bench: BenchCloud): Promise<FairShares> 
   await timeRuns(bench, small, 'warm');
   const aloneMs = quantilesOf(await timeRuns(bench, small, 'alone')).p50;
   const loops: Promise<string>[] = [];
-  const besides = await timeRuns(bench, small, 'beside', (number) => loops.push(bench.start(endless, `endless-${number}`)));
+  const besideTimes = await timeRuns(bench, small, 'beside', (number) => loops.push(bench.start(endless, `endless-${number}`)));
   for (const loop of await Promise.all(loops)) await bench.cancel(loop);
-  const besideMs = quantilesOf(besides).p50;
+  const besideMs = quantilesOf(besideTimes).p50;
   return { aloneMs, besideMs, ratio: besideMs / aloneMs };
 }
 
@@ -43,8 +43,8 @@ function timeRuns(
       const runId = await bench.start(workflow, `fair-${name}-${number}`);
       while (!bench.hasEnded(runId)) {
         const tookMs = performance.now() - startedAt;
-        if (tookMs > patienceMs) throw new Error(`${runId} has not ended after ${patienceMs} ms`);
-        await wait(lookEveryMs);
+        if (tookMs > timeoutMs) throw new Error(`${runId} has not ended after ${timeoutMs} ms`);
+        await wait(pollIntervalMs);
       }
       return performance.now() - startedAt;
     }),

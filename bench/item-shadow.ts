@@ -9,7 +9,7 @@ export interface Change {
   readonly before: WireItem | undefined;
   readonly after: WireItem | undefined;
   /** what the caller wanted to put, also where the condition refused it */
-  readonly wanted: WireItem | undefined;
+  readonly requested: WireItem | undefined;
   readonly isRefused: boolean;
 }
 
@@ -24,10 +24,10 @@ const updateInput = z.looseObject({
   ReturnValues: z.literal('UPDATED_NEW'),
 });
 const updateOutput = z.looseObject({ Attributes: wireItem.default({}) });
-const faultOutput = z.looseObject({ __type: z.string() });
+const errorOutput = z.looseObject({ __type: z.string() });
 
-const isConditionFault = (output: unknown): boolean =>
-  faultOutput.safeParse(output).data?.__type.endsWith('ConditionalCheckFailedException') === true;
+const isConditionFailure = (output: unknown): boolean =>
+  errorOutput.safeParse(output).data?.__type.endsWith('ConditionalCheckFailedException') === true;
 
 /** The names behind `REMOVE` in an update expression; those of the attributes themselves, not of parts of them. */
 function removedNames(expression: string, names: Readonly<Record<string, string>>): readonly string[] {
@@ -49,40 +49,40 @@ export class ItemShadow {
 
   /** Follows one write; undefined where it was neither done nor refused by its condition. Throws where it is of no known kind. */
   follow(operation: string, input: unknown, status: number, output: unknown): Change | undefined {
-    const isRefused = isConditionFault(output);
+    const isRefused = isConditionFailure(output);
     if (status !== 200 && !isRefused) return undefined;
-    const { TableName, wanted, Key, changed } = this.#read(operation, input, isRefused ? {} : output);
+    const { TableName, requested, Key, changed } = this.#read(operation, input, isRefused ? {} : output);
     const table = this.#tables.get(TableName);
     if (table === undefined) throw new Error(`a call names the table ${TableName}, which no stack has`);
     const key = keyOf(table, Key);
-    const place = `${TableName} ${JSON.stringify(key)}`;
-    const before = this.#items.get(place);
-    if (isRefused) return { table, key, before, after: before, wanted, isRefused };
+    const itemKey = `${TableName} ${JSON.stringify(key)}`;
+    const before = this.#items.get(itemKey);
+    if (isRefused) return { table, key, before, after: before, requested, isRefused };
     const after = changed(before ?? key);
-    if (after === undefined) this.#items.delete(place);
-    else this.#items.set(place, after);
-    return { table, key, before, after, wanted, isRefused };
+    if (after === undefined) this.#items.delete(itemKey);
+    else this.#items.set(itemKey, after);
+    return { table, key, before, after, requested, isRefused };
   }
 
   #read(operation: string, input: unknown, output: unknown) {
     switch (operation) {
       case 'PutItem': {
         const { TableName, Item } = putInput.parse(input);
-        return { TableName, Key: Item, wanted: Item, changed: (): WireItem | undefined => Item };
+        return { TableName, Key: Item, requested: Item, changed: (): WireItem | undefined => Item };
       }
       case 'DeleteItem': {
         const { TableName, Key } = deleteInput.parse(input);
-        return { TableName, Key, wanted: undefined, changed: (): WireItem | undefined => undefined };
+        return { TableName, Key, requested: undefined, changed: (): WireItem | undefined => undefined };
       }
       case 'UpdateItem': {
         const { TableName, Key, UpdateExpression, ExpressionAttributeNames } = updateInput.parse(input);
         const { Attributes } = updateOutput.parse(output);
-        const gone = new Set(removedNames(UpdateExpression, ExpressionAttributeNames));
+        const removed = new Set(removedNames(UpdateExpression, ExpressionAttributeNames));
         const changed = (before: WireItem): WireItem | undefined => ({
-          ...Object.fromEntries(Object.entries(before).filter(([name]) => !gone.has(name))),
+          ...Object.fromEntries(Object.entries(before).filter(([name]) => !removed.has(name))),
           ...Attributes,
         });
-        return { TableName, Key, wanted: undefined, changed };
+        return { TableName, Key, requested: undefined, changed };
       }
       default:
         throw new Error(`the bill does not know how ${operation} is billed`);

@@ -20,55 +20,55 @@ export interface LongRun {
 }
 
 /** Enough times for a mean, of short runs too. */
-const fewestNodes = 300;
+const minNodes = 300;
 
 /** A chain is as long as its definition; what is longer is passes of a loop, one after the other. */
-const growing = { chain, loop: looped } as const;
+const workflowBuilders = { chain, loop: looped } as const;
 
 export async function measureLongRuns(
   bench: BenchCloud,
-  kind: keyof typeof growing,
+  kind: keyof typeof workflowBuilders,
   lengths: readonly number[],
 ): Promise<readonly LongRun[]> {
   const measured: LongRun[] = [];
   for (const nodes of lengths) {
-    const workflow = growing[kind](nodes);
+    const workflow = workflowBuilders[kind](nodes);
     await bench.publish(workflow);
     const [all, first, last]: [number[], number[], number[]] = [[], [], []];
     // The first run of each warms its functions up.
-    for (let run = 0; run <= Math.ceil(fewestNodes / nodes); run += 1) {
+    for (let run = 0; run <= Math.ceil(minNodes / nodes); run += 1) {
       const runId = await bench.start(workflow, `long-${kind}-${nodes}-${run}`);
       while (!bench.hasEnded(runId)) await wait(20);
-      if (run === 0 && nodes < fewestNodes) continue;
+      if (run === 0 && nodes < minNodes) continue;
       const gaps = await gapsOf(bench, runId);
       const tenth = Math.max(1, Math.floor(gaps.length / 10));
       all.push(...gaps);
       first.push(...gaps.slice(0, tenth));
       last.push(...gaps.slice(-tenth));
-      if (nodes >= fewestNodes) break;
+      if (nodes >= minNodes) break;
     }
-    measured.push({ nodes, allMs: middle(all), firstMs: middle(first), lastMs: middle(last) });
+    measured.push({ nodes, allMs: interquartileMean(all), firstMs: interquartileMean(first), lastMs: interquartileMean(last) });
   }
   return measured;
 }
 
 /** Events state whole milliseconds, too coarse for a median of few: the mean of the middle half. */
-function middle(values: readonly number[]): number {
+function interquartileMean(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const quarter = Math.floor(sorted.length / 4);
-  const kept = sorted.slice(quarter, sorted.length - quarter);
-  return kept.reduce((sum, value) => sum + value, 0) / kept.length;
+  const middleHalf = sorted.slice(quarter, sorted.length - quarter);
+  return middleHalf.reduce((sum, value) => sum + value, 0) / middleHalf.length;
 }
 
 /** Of a loop's run only the passes count. */
-const beside: ReadonlySet<string | undefined> = new Set(['items', 'each', 'end']);
+const ignoredNodes: ReadonlySet<string | undefined> = new Set(['items', 'each', 'end']);
 
 async function gapsOf(bench: BenchCloud, runId: string): Promise<readonly number[]> {
   const times: number[] = [];
   for (let after = ''; ;) {
     const page = pageShape.parse(await bench.get(`/v1/runs/${runId}/events?limit=1000${after}`));
     for (const { type, timestamp, nodeId } of page.data)
-      if (type === 'node.completed' && !beside.has(nodeId)) times.push(Date.parse(timestamp));
+      if (type === 'node.completed' && !ignoredNodes.has(nodeId)) times.push(Date.parse(timestamp));
     if (!page.hasMore) return times.slice(1).map((at, index) => at - (times[index] ?? at));
     after = `&after=${page.cursor}`;
   }

@@ -15,14 +15,14 @@ export async function runLongestLoop(): Promise<{
   readonly seconds: number;
 }> {
   const startedAt = performance.now();
-  const thread = new Worker(new URL('../test/service/loop-thread.ts', import.meta.url), {
+  const thread = new Worker(new URL('../test/service/large-loop-thread.ts', import.meta.url), {
     workerData: { items, concurrency },
     resourceLimits: { maxOldGenerationSizeMb: megabytes },
   });
   try {
     const [end]: unknown[] = await once(thread, 'message');
-    const wanted = { status: 'completed', output: { all: Array.from({ length: items }, (_one, at) => at) } };
-    if (!isDeepStrictEqual(end, wanted)) throw new Error(`a loop of ${items} items did not end as it should`);
+    const expected = { status: 'completed', output: { all: Array.from({ length: items }, (_one, at) => at) } };
+    if (!isDeepStrictEqual(end, expected)) throw new Error(`a loop of ${items} items did not end as it should`);
   } finally {
     await thread.terminate();
   }

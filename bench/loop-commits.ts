@@ -23,7 +23,7 @@ export async function countLoops(
     await bench.publish(workflow);
     const from = bench.calls;
     const runId = await bench.start(workflow, `loop-commits-${concurrency}`);
-    const status = await bench.quiet(runId);
+    const status = await bench.waitUntilIdle(runId);
     if (status !== 'completed') throw new Error(`a loop of ${items} is ${status}`);
     const bill = bench.bill(runId, from);
     counted.push({

@@ -35,7 +35,7 @@ import {
   table,
   wordTable,
 } from './tables.ts';
-import { missedBy } from './verdicts.ts';
+import { missedThresholds } from './thresholds.ts';
 import { measureWords } from './watch-latency.ts';
 
 const chainRuns = 100;
@@ -46,14 +46,14 @@ const rateSeconds = 5;
 const timedStarts = 300;
 const sustainedSeconds = 30;
 const parallelStarts = 16;
-const spokenWords = 200;
+const streamedWords = 200;
 const loopItems = 1_000;
 const loopConcurrencies = [10, 20, 50, 250];
 const longRuns = { chain: [10, 100, 1_000], loop: [10, 100, 1_000, 10_000] } as const;
 
 const counted = [...scenarios, ...slowScenarios];
 
-const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
+const printSection = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
 const warn = (line: string): void => console.error(line);
 
 async function countAll(bench: BenchCloud): Promise<readonly NamedBill[]> {
@@ -62,7 +62,7 @@ async function countAll(bench: BenchCloud): Promise<readonly NamedBill[]> {
   return bills;
 }
 
-async function within<Answer>(bench: Promise<BenchCloud>, work: (bench: BenchCloud) => Promise<Answer>): Promise<Answer> {
+async function withBench<Result>(bench: Promise<BenchCloud>, work: (bench: BenchCloud) => Promise<Result>): Promise<Result> {
   const started = await bench;
   try {
     return await work(started);
@@ -72,7 +72,7 @@ async function within<Answer>(bench: Promise<BenchCloud>, work: (bench: BenchClo
 }
 
 async function writeAllGolden(directory: string): Promise<void> {
-  const [bills, starts] = await within(
+  const [bills, starts] = await withBench(
     startBenchCloud(directory, warn),
     async (bench) => [await countAll(bench), await countStarts(bench)] as const,
   );
@@ -81,53 +81,53 @@ async function writeAllGolden(directory: string): Promise<void> {
     const bill = bills[at]?.bill;
     if (bill !== undefined) writeGolden(name, goldenOf(bill, bounds));
   }
-  say('Golden counts', `${counted.length + 2} files are written to bench/golden`);
+  printSection('Golden counts', `${counted.length + 2} files are written to bench/golden`);
 }
 
 async function measureAll(directory: string): Promise<void> {
-  say('Size of what is deployed', bundleTable(await measureBundles(join(directory, 'bundles'))));
+  printSection('Size of what is deployed', bundleTable(await measureBundles(join(directory, 'bundles'))));
   const { helpMs, bareMs } = measureHelp();
-  say(
+  printSection(
     'stepwell --help, beside a Node that does nothing',
     table([['median', `${helpMs.toFixed(0)} ms`, `${(helpMs / bareMs).toFixed(1)} times`]]),
   );
   // the first folder's synthesis is what all later starts find
   const { coldMs, warmMs, isSteady } = await measureStarts(directory);
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
-  say(
+  printSection(
     'npm start, until the first request is answered',
     table([
       ['from an empty folder', seconds(coldMs)],
       [isSteady ? 'with nothing changed' : 'SOURCES CHANGED MEANWHILE; again', seconds(warmMs)],
     ]),
   );
-  await within(startBenchCloud(directory, warn), async (bench) => {
+  await withBench(startBenchCloud(directory, warn), async (bench) => {
     const bills = await countAll(bench);
-    say('The bill of one run', billTable(bills));
-    say('Dollars for a million such runs', dollarTable(bills));
+    printSection('The bill of one run', billTable(bills));
+    printSection('Dollars for a million such runs', dollarTable(bills));
     const starts = await countStarts(bench);
-    say('What one start reads and writes', billTable(starts.map(({ key, bill }) => ({ name: `${key} key`, bill }))));
-    say(`An item of a loop of ${loopItems}`, loopTable(await countLoops(bench, loopItems, loopConcurrencies)));
-    bench.deafen();
+    printSection('What one start reads and writes', billTable(starts.map(({ key, bill }) => ({ name: `${key} key`, bill }))));
+    printSection(`An item of a loop of ${loopItems}`, loopTable(await countLoops(bench, loopItems, loopConcurrencies)));
+    bench.stopRecording();
     const latencies = await measureChain(bench, 10, chainRuns, chainSeconds);
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
-    say('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
+    printSection('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
     const growths: Record<string, number> = {};
     for (const [kind, lengths] of Object.entries(longRuns)) {
       const long = await measureLongRuns(bench, kind === 'chain' ? kind : 'loop', lengths);
       const exponent = growth(long);
       growths[kind] = exponent;
-      say(
+      printSection(
         `From one node of a ${kind} to the next, which grows by its length to the power of ${exponent.toFixed(2)}`,
         longTable(long),
       );
     }
-    say('POST /v1/runs on this machine', startTable(await measureStartTimes(bench, timedStarts), bare));
-    const wordMs = await measureWords(bench, spokenWords);
-    say('What a lens says, until a reader has it', wordTable(wordMs, bare));
+    printSection('POST /v1/runs on this machine', startTable(await measureStartTimes(bench, timedStarts), bare));
+    const wordMs = await measureWords(bench, streamedWords);
+    printSection('What a lens says, until a reader has it', wordTable(wordMs, bare));
     const sequential = await measureStartRate(bench, 1, rateSeconds);
     const parallel = await measureStartRate(bench, parallelStarts, rateSeconds);
-    say(
+    printSection(
       'Runs started in a second on this machine, while they run',
       table([
         ['one after the other', sequential.toFixed(0)],
@@ -135,7 +135,7 @@ async function measureAll(directory: string): Promise<void> {
       ]),
     );
     const shares = await measureFairShares(bench);
-    say(
+    printSection(
       'Twenty small runs alone, and beside twenty scripts that never end',
       table([
         ['alone, median', `${shares.aloneMs.toFixed(0)} ms`],
@@ -143,7 +143,7 @@ async function measureAll(directory: string): Promise<void> {
       ]),
     );
     const sustained = await sustainStarts(bench, parallelStarts, sustainedSeconds);
-    say(
+    printSection(
       `Starts for ${sustainedSeconds} s, ${parallelStarts} at a time, each run looked for afterwards`,
       table([
         ['accepted', String(sustained.accepted)],
@@ -152,7 +152,7 @@ async function measureAll(directory: string): Promise<void> {
         [sustained.lost.length === 0 ? 'lost' : 'LOST', String(sustained.lost.length)],
       ]),
     );
-    const missed = missedBy({ growths, wordMs, besideEndless: shares.ratio });
+    const missed = missedThresholds({ growths, wordMs, besideEndless: shares.ratio });
     if (sustained.lost.length > 0) throw new Error(`runs that were accepted are lost: ${sustained.lost.join(', ')}`);
     if (missed.length > 0) throw new Error(missed.join('\n'));
   });
@@ -163,10 +163,10 @@ try {
   const isLong = process.argv.includes('--long');
   if (process.argv.includes('--write-golden')) await writeAllGolden(directory);
   else if (process.argv.includes('--peers'))
-    await within(startBenchCloud(directory, warn), (bench) => measurePeers(bench, { directory, isLong, say, warn }));
+    await withBench(startBenchCloud(directory, warn), (bench) => measurePeers(bench, { directory, isLong, printSection, warn }));
   else if (isLong) {
     const { items, megabytes, seconds } = await runLongestLoop();
-    say(
+    printSection(
       `A loop of ${items} items in ${megabytes} MB, on stores in memory`,
       table([['all results in order', `${seconds.toFixed(0)} s`]]),
     );

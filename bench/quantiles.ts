@@ -2,12 +2,12 @@ export interface Quantiles {
   readonly count: number;
   readonly p50: number;
   readonly p99: number;
-  readonly most: number;
+  readonly max: number;
 }
 
 /** Of at least one value; each is a value that was measured, none is made between two. */
 export function quantilesOf(values: readonly number[]): Quantiles {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99), most: at(1) };
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
 }

@@ -14,13 +14,13 @@ export const startGoldenName = (key: StartCost['key']): string => `start-${key}-
 export async function countStarts(bench: BenchCloud): Promise<readonly StartCost[]> {
   const workflow = chain(10);
   await bench.publish(workflow);
-  await bench.quiet(await bench.start(workflow, 'start-cost-warm-up'));
+  await bench.waitUntilIdle(await bench.start(workflow, 'start-cost-warm-up'));
   const apiKey = await bench.freshKey();
   const costs: StartCost[] = [];
   for (const key of ['cold', 'warm'] as const) {
     const from = bench.calls;
     const runId = await bench.start(workflow, `start-cost-${key}`, apiKey);
-    await bench.quiet(runId);
+    await bench.waitUntilIdle(runId);
     costs.push({ key, bill: bench.billOf('api', from) });
   }
   return costs;

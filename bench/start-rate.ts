@@ -8,13 +8,13 @@ export async function measureStartRate(bench: BenchCloud, parallel: number, seco
   await bench.publish(workflow);
   const until = performance.now() + seconds * 1_000;
   let started = 0;
-  const starter = async (own: number): Promise<void> => {
+  const starter = async (workerIndex: number): Promise<void> => {
     for (let number = 0; performance.now() < until; number += 1) {
-      await bench.start(workflow, `rate-${parallel}-${own}-${number}`);
+      await bench.start(workflow, `rate-${parallel}-${workerIndex}-${number}`);
       started += 1;
     }
   };
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: parallel }, (_one, own) => starter(own)));
+  await Promise.all(Array.from({ length: parallel }, (_one, workerIndex) => starter(workerIndex)));
   return started / ((performance.now() - startedAt) / 1_000);
 }

@@ -18,7 +18,7 @@ async function timeStart(directory: string): Promise<number> {
     env: { ...process.env, STEPWELL_DIR: directory, STEPWELL_PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const gone = once(child, 'exit');
+  const exited = once(child, 'exit');
   const infoFile = join(directory, 'local.json');
   while (!existsSync(infoFile)) {
     if (child.exitCode !== null) throw new Error(`the embedded cloud ended with ${child.exitCode}`);
@@ -27,11 +27,11 @@ async function timeStart(directory: string): Promise<number> {
   const { url, pid } = infoShape.parse(JSON.parse(readFileSync(infoFile, 'utf8')));
   const response = await fetch(`${url}/v1/health`);
   await response.arrayBuffer();
-  const took = performance.now() - startedAt;
+  const tookMs = performance.now() - startedAt;
   process.kill(pid, 'SIGTERM');
-  await gone;
+  await exited;
   if (!response.ok) throw new Error(`the first request was answered ${response.status}`);
-  return took;
+  return tookMs;
 }
 
 export interface StartTimes {

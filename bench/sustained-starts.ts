@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain } from './workflows.ts';
 
-export interface Sustained {
+export interface SustainedResult {
   readonly accepted: number;
   readonly perSecond: number;
   readonly completed: number;
@@ -14,25 +14,25 @@ export interface Sustained {
 
 const runShape = z.looseObject({ status: z.string() });
 /** Longer than the sweep needs to find a run whose message was lost. */
-const patienceMs = 300_000;
-const lookEveryMs = 100;
+const timeoutMs = 300_000;
+const pollIntervalMs = 100;
 
 /** @throws where a start is answered with anything but 202 */
-export async function sustainStarts(bench: BenchCloud, parallel: number, seconds: number): Promise<Sustained> {
+export async function sustainStarts(bench: BenchCloud, parallel: number, seconds: number): Promise<SustainedResult> {
   const workflow = chain(1);
   await bench.publish(workflow);
   const accepted: string[] = [];
   const startedAt = performance.now();
   const until = startedAt + seconds * 1_000;
-  const starter = async (own: number): Promise<void> => {
+  const starter = async (workerIndex: number): Promise<void> => {
     for (let number = 0; performance.now() < until; number += 1)
-      accepted.push(await bench.start(workflow, `sustained-${own}-${number}`));
+      accepted.push(await bench.start(workflow, `sustained-${workerIndex}-${number}`));
   };
-  await Promise.all(Array.from({ length: parallel }, (_one, own) => starter(own)));
+  await Promise.all(Array.from({ length: parallel }, (_one, workerIndex) => starter(workerIndex)));
   const perSecond = accepted.length / ((performance.now() - startedAt) / 1_000);
 
-  const patience = performance.now() + patienceMs;
-  while (accepted.some((runId) => !bench.hasEnded(runId)) && performance.now() < patience) await wait(lookEveryMs);
+  const deadline = performance.now() + timeoutMs;
+  while (accepted.some((runId) => !bench.hasEnded(runId)) && performance.now() < deadline) await wait(pollIntervalMs);
   const lost: string[] = [];
   for (const runId of accepted) {
     const { status } = runShape.parse(await bench.get(`/v1/runs/${runId}`));

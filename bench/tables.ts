@@ -1,6 +1,6 @@
 /** What was measured, as lines for a person. */
 import { type Bill, lineKinds, total } from './bill.ts';
-import { type BundleSize, mostBytesOf } from './bundles.ts';
+import { type BundleSize, maxBytesOf } from './bundles.ts';
 import type { Latencies } from './latency.ts';
 import type { LongRun } from './long-runs.ts';
 import type { LoopCommits } from './loop-commits.ts';
@@ -63,8 +63,8 @@ export function dollarTable(bills: readonly NamedBill[]): string {
 const timesTable = (rows: readonly (readonly [string, readonly number[]])[], bareMs: readonly number[]): string => {
   const bare = quantilesOf(bareMs);
   const row = ([name, values]: readonly [string, readonly number[]]): readonly string[] => {
-    const { count, p50, p99, most } = quantilesOf(values);
-    return [name, String(count), milliseconds(p50), milliseconds(p99), milliseconds(most), (p50 / bare.p50).toFixed(1)];
+    const { count, p50, p99, max } = quantilesOf(values);
+    return [name, String(count), milliseconds(p50), milliseconds(p99), milliseconds(max), (p50 / bare.p50).toFixed(1)];
   };
   const head = ['', 'measured', 'p50', 'p99', 'most', 'in bare puts'];
   return table([head, ...[...rows, ['a bare conditional put', bareMs] as const].map(row)]);
@@ -103,10 +103,10 @@ export const wordTable = (wordMs: readonly number[], bareMs: readonly number[]):
 
 export function bundleTable(sizes: readonly BundleSize[]): string {
   const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_024)} KB`;
-  const verdict = ({ name, handlerBytes }: BundleSize): string =>
-    `${handlerBytes <= mostBytesOf(name) ? 'within' : 'MORE THAN'} ${kilobytes(mostBytesOf(name))}`;
+  const sizeLabel = ({ name, handlerBytes }: BundleSize): string =>
+    `${handlerBytes <= maxBytesOf(name) ? 'within' : 'MORE THAN'} ${kilobytes(maxBytesOf(name))}`;
   return table([
     ['', 'handler', 'whole asset', ''],
-    ...sizes.map((size) => [size.name, kilobytes(size.handlerBytes), kilobytes(size.assetBytes), verdict(size)]),
+    ...sizes.map((size) => [size.name, kilobytes(size.handlerBytes), kilobytes(size.assetBytes), sizeLabel(size)]),
   ]);
 }

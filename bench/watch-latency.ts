@@ -2,11 +2,11 @@
 import { StepwellClient, isDelta } from '../lib/client/index.ts';
 import { localKey } from '../lib/local/local-key.ts';
 import type { BenchCloud } from './bench-cloud.ts';
-import { talk, talkPauseMs, talking } from './workflows.ts';
+import { slowLens, wordPauseMs, slowLensWorkflow } from './workflows.ts';
 import { writesIn } from './write-times.ts';
 
 /** Deltas as they came, by their index. */
-interface Heard {
+interface ReceivedDelta {
   readonly index: number;
   readonly words: number;
   readonly at: number;
@@ -17,29 +17,31 @@ export async function measureWords(bench: BenchCloud, words: number): Promise<re
   const { cloud } = bench;
   const { url } = cloud;
   if (url === undefined) throw new Error('the template has no API');
-  await bench.publishLens(talk(words));
-  await bench.publish(talking);
-  const runId = await bench.start(talking, 'talking');
+  await bench.publishLens(slowLens(words));
+  await bench.publish(slowLensWorkflow);
+  const runId = await bench.start(slowLensWorkflow, 'talking');
   const writtenAt: number[] = [];
-  const deafen = cloud.recorder.listen((call) => {
+  const stopListening = cloud.recorder.listen((call) => {
     for (const write of writesIn(call)) if (write.runId === runId && write.kind === 'delta') writtenAt.push(write.at);
   });
-  const heard: Heard[] = [];
+  const received: ReceivedDelta[] = [];
   try {
-    for await (const news of new StepwellClient({ baseUrl: url, apiKey: localKey(cloud) }).watchRun(runId)) {
-      if (!isDelta(news)) continue;
-      const { deltaIndex: index, text } = news.payload;
-      heard.push({ index, words: text.trim().split(' ').length, at: Date.now() });
+    for await (const update of new StepwellClient({ baseUrl: url, apiKey: localKey(cloud) }).watchRun(runId)) {
+      if (!isDelta(update)) continue;
+      const { deltaIndex: index, text } = update.payload;
+      received.push({ index, words: text.trim().split(' ').length, at: Date.now() });
     }
   } finally {
-    deafen();
+    stopListening();
   }
-  return heard.flatMap((one) => timesOf(one, writtenAt[one.index - 1]));
+  return received.flatMap((one) => timesOf(one, writtenAt[one.index - 1]));
 }
 
 /**
  * When a word was said only the worker knows. It was behind the write before, and each word is a pause behind the one before it:
  * each counts as said as early as it can have been, which is a pause too early at most.
  */
-const timesOf = ({ words, at }: Heard, writtenBefore: number | undefined): readonly number[] =>
-  writtenBefore === undefined ? [] : Array.from({ length: words }, (_one, place) => at - (writtenBefore + place * talkPauseMs));
+const timesOf = ({ words, at }: ReceivedDelta, writtenBefore: number | undefined): readonly number[] =>
+  writtenBefore === undefined
+    ? []
+    : Array.from({ length: words }, (_one, wordIndex) => at - (writtenBefore + wordIndex * wordPauseMs));

@@ -75,28 +75,28 @@ export interface Lens {
 /** Twenty tokens as one word: the deterministic model pauses behind words, and a pause of 2.5 ms would be late each time. */
 const twentyTokens = 'to-be-or-not-to-be-that-is-the-question-asked-by-him-who-is-not-so-sure-of-it';
 /** What says 2,000 tokens at 400 a second, as fast as models are. */
-export const speech: Lens = {
+export const fastLens: Lens = {
   name: 'speech',
   template: 'Speak',
   params: { reply: Array.from({ length: 100 }, () => twentyTokens).join(' '), delayMs: 50 },
 };
 
 /** One node that has a model speak, and shows it as it comes. */
-export const spoken = {
+export const fastLensWorkflow = {
   name: 'lens-2000-tokens',
-  nodes: [{ id: 'say', type: 'lens', config: { lens: speech.name } }],
+  nodes: [{ id: 'say', type: 'lens', config: { lens: fastLens.name } }],
   edges: edges(['say']),
 };
 
 /** Milliseconds. Not a part of the pause between two writes or two looks: words fall everywhere between them. */
-export const talkPauseMs = 23;
+export const wordPauseMs = 23;
 /** Words one by one, each a pause behind the one before. */
-export const talk = (words: number): Lens => ({
+export const slowLens = (words: number): Lens => ({
   name: 'talk',
   template: 'Talk',
-  params: { reply: Array.from({ length: words }, (_one, at) => `w${at}`).join(' '), delayMs: talkPauseMs },
+  params: { reply: Array.from({ length: words }, (_one, at) => `w${at}`).join(' '), delayMs: wordPauseMs },
 });
-export const talking = {
+export const slowLensWorkflow = {
   name: 'talking',
   nodes: [{ id: 'say', type: 'lens', config: { lens: 'talk' } }],
   edges: edges(['say']),
@@ -107,5 +107,5 @@ export type Workflow =
   | ReturnType<typeof chain>
   | ReturnType<typeof chainWithEnds>
   | typeof sleeper
-  | typeof spoken
-  | typeof talking;
+  | typeof fastLensWorkflow
+  | typeof slowLensWorkflow;

@@ -29,5 +29,5 @@ export function writesIn({ service, operation, input, status }: RecordedCall): r
 }
 
 /** The most of them in any second. */
-export const mostInASecond = (times: readonly number[]): number =>
+export const maxPerSecond = (times: readonly number[]): number =>
   Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));

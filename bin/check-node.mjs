@@ -30,14 +30,14 @@ export async function startProgram(program, args) {
     process.exit(1);
   }
   if (program === undefined) return;
-  if (node === process.execPath) return runHere(program, args);
+  if (node === process.execPath) return runInProcess(program, args);
   const child = spawn(node, [fileURLToPath(import.meta.url), program, ...args], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
 }
 
 /** In this very process: another one would take 40 ms to start, and a start is counted in them. */
-async function runHere(program, args) {
+async function runInProcess(program, args) {
   // Compiled code is kept between starts, beside what is installed, so that a new installation begins anew.
   module.enableCompileCache(fileURLToPath(new URL('node_modules/.cache/stepwell-compiled', root)));
   const path = resolve(program);

@@ -1,10 +1,11 @@
 /** Takes a batch message by message and reports which of them must come back. */
+import { defined } from '../lib/engine/defined.ts';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { hopsAttribute, parseHops } from '../lib/codec/jobs.ts';
 import { type Hops, hops } from '../lib/engine/hops.ts';
-import { traceFacts } from '../lib/engine/trace.ts';
+import { traceFields } from '../lib/engine/trace.ts';
 import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
 
@@ -14,39 +15,40 @@ export const isRedelivered = (record: SQSRecord): boolean => Number(record.attri
 const hopsOf = ({ messageAttributes }: SQSRecord): Hops => parseHops(messageAttributes[hopsAttribute]?.stringValue);
 
 /** Of messages that are handled together: those of the longest chain. */
-export const mostHopsOf = (records: readonly SQSRecord[]): Hops => hops(Math.max(0, ...records.map(hopsOf)));
+export const maxHopsOf = (records: readonly SQSRecord[]): Hops => hops(Math.max(0, ...records.map(hopsOf)));
 
-export const failures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
+export const batchFailures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
   batchItemFailures: records.map(({ messageId }) => ({ itemIdentifier: messageId })),
 });
 
 const processor = new BatchProcessor(EventType.SQS);
 
 /** What log lines say of the message that they are about. */
-export const logKeysOf = (message: Job | ResultMessage) => ({
-  runId: message.run.runId,
-  ...('nodeId' in message ? { nodeId: message.nodeId } : {}),
-  ...(message.trace === undefined ? {} : traceFacts(message.trace)),
-});
+export const logKeysOf = (message: Job | ResultMessage) =>
+  defined({
+    runId: message.run.runId,
+    nodeId: 'nodeId' in message ? message.nodeId : undefined,
+    ...(message.trace === undefined ? {} : traceFields(message.trace)),
+  });
 
 /** Works on each message; one whose work throws comes back, and says so in the log. The log's keys are each message's own. */
-export const eachMessage = (
+export const processEachMessage = (
   event: SQSEvent,
   context: Context,
   logger: Logger,
-  work: (record: SQSRecord) => Promise<void>,
+  handleRecord: (record: SQSRecord) => Promise<void>,
 ): Promise<SQSBatchResponse> =>
   processPartialResponse(
     event,
     async (record: SQSRecord) => {
       try {
-        await hopLimiter.handle(hopsOf(record), () => work(record));
-      } catch (trouble) {
+        await hopLimiter.handle(hopsOf(record), () => handleRecord(record));
+      } catch (error) {
         logger.error('a message comes back', {
           messageId: record.messageId,
-          error: trouble instanceof Error ? trouble : String(trouble),
+          error: error instanceof Error ? error : String(error),
         });
-        throw trouble;
+        throw error;
       } finally {
         logger.resetKeys();
       }

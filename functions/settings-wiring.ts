@@ -7,7 +7,7 @@ import { Table } from '../lib/aws/table.ts';
 import { readJson } from '../lib/codec/unreadable.ts';
 import type { StoredSettingName } from '../lib/contract/stored-settings.ts';
 import type { StoredSettings } from '../lib/ports/stored-settings.ts';
-import { settingReader } from '../lib/service/stored-settings.ts';
+import { settingReader } from '../lib/service/access/stored-settings.ts';
 
 export const storedSettings = (): StoredSettings =>
   new DynamoStoredSettings(new Table(dynamoClient(), settingsFrom(process.env).controlTable));

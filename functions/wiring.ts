@@ -1,29 +1,29 @@
 /** The one place that names concrete adapters for the functions: the ports on AWS, the node types, the log. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
-import { awsWorld, sharesIn } from '../lib/aws/aws-world.ts';
+import { awsPorts, sharesIn } from '../lib/aws/aws-ports.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
-import { ToldHeads } from '../lib/aws/run-heads.ts';
+import { MessageHeads } from '../lib/aws/run-heads.ts';
 import { SystemClock } from '../lib/aws/system-clock.ts';
 import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
-import type { Decider } from '../lib/service/decide-run.ts';
+import type { Decider } from '../lib/service/commit/decide-run.ts';
 import type { Deps } from '../lib/service/deps.ts';
-import { type GraphTypes, Plans } from '../lib/service/graph.ts';
-import { HopLimiter, type SlowedMessage } from '../lib/service/hop-limiter.ts';
+import { type GraphTypes, Plans } from '../lib/service/commit/plans.ts';
+import { HopLimiter, type SlowedMessage } from '../lib/service/execution/hop-limiter.ts';
 
 const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
 
 const clock = new SystemClock();
 
 /** Of this process. Whoever hands a message over does so through it. */
-export const hopLimiter = new HopLimiter(clock, tellSlowed);
+export const hopLimiter = new HopLimiter(clock, reportSlowedMessage);
 
 /** Counted with the setting `metrics` off, too: an alarm looks at it, and a metric that has no values costs nothing. */
-function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
+function reportSlowedMessage({ delay, ...slowed }: SlowedMessage): void {
   const metrics = printedMetrics(settingsFrom(process.env).runsTable);
   metrics.emit([{ name: slowedMessages.metric, value: 1, dimensions: {} }], clock.now());
   loggerOf('hop-limiter').warn('a chain of messages makes no progress: its next message is sent later', {
@@ -33,9 +33,9 @@ function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
 }
 
 /** The world of this function. Nothing in it is built, and no setting read, before it is used. */
-function depsOf(told?: ToldHeads): Deps {
+function depsOf(messageHeads?: MessageHeads): Deps {
   const environment = settingsFrom(process.env);
-  return Object.assign(awsWorld(environment, hopLimiter, told), {
+  return Object.assign(awsPorts(environment, hopLimiter, messageHeads), {
     settings: {
       get retentionMs() {
         return days(environment.retentionDays);
@@ -53,7 +53,7 @@ function depsOf(told?: ToldHeads): Deps {
         return sharesIn(environment);
       },
       /** told to the function that streams, and asked for by no other */
-      get mostStreams() {
+      get maxStreams() {
         return environment.watchers;
       },
     },
@@ -64,9 +64,9 @@ function depsOf(told?: ToldHeads): Deps {
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
 
 /** The same where the code of deployments runs: of a run it knows what the message says that it takes (`told`). */
-export const deciderOfCode = (by: string): Decider & { readonly told: ToldHeads } => {
-  const told = new ToldHeads();
-  return { ...deciderOf(by, depsOf(told)), told };
+export const codeDeciderOf = (by: string): Decider & { readonly messageHeads: MessageHeads } => {
+  const messageHeads = new MessageHeads();
+  return { ...deciderOf(by, depsOf(messageHeads)), messageHeads };
 };
 
 export function loggerOf(by: string): Logger {
@@ -74,5 +74,5 @@ export function loggerOf(by: string): Logger {
 }
 
 /** When this invocation must be over. */
-export const endOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>
+export const invocationDeadlineOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>
   after(now, durationMs(Math.max(0, context.getRemainingTimeInMillis())));

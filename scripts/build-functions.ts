@@ -17,7 +17,7 @@ export const bundleDirectory = join(root, 'dist', 'functions');
 const requireBanner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
 
 /** zod carries its messages in fifty languages, a fifth of a bundle, of which the product speaks one. */
-const oneLanguage: Plugin = {
+const englishOnly: Plugin = {
   name: 'one-language',
   setup(bundling) {
     bundling.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
@@ -32,7 +32,7 @@ const threads: Partial<Record<FunctionName, readonly { readonly name: string; re
   code: [bundleThreadFile, programThreadFile],
 };
 /** The function that runs scripts has their engine beside it, too. */
-const scripting: FunctionName = 'worker';
+const scriptFunction: FunctionName = 'worker';
 const require = createRequire(import.meta.url);
 
 /** A function's credentials are in its environment; the other ways to find some, sign-ons among them, are a tenth of a bundle. */
@@ -105,14 +105,14 @@ const bundling = {
 export async function buildWorker(outdir: string): Promise<void> {
   const { outputFiles } = await bundle({
     ...bundling,
-    plugins: [oneLanguage],
+    plugins: [englishOnly],
     entryPoints: [
       { in: join(root, 'functions/code/process.ts'), out: 'index' },
       ...(threads.code ?? []).map(({ name, source }) => ({ in: join(root, source), out: basename(name, '.mjs') })),
     ],
     outdir,
   });
-  for (const { path, contents } of outputFiles) place(path, contents);
+  for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
 }
 
 export interface Bundle {
@@ -122,7 +122,7 @@ export interface Bundle {
 }
 
 /** The functions whose handler is written, in the order of the contract. */
-function writtenFunctions(sources = join(root, 'functions')): readonly FunctionName[] {
+function functionsWithHandler(sources = join(root, 'functions')): readonly FunctionName[] {
   return functionNames.filter((name) => existsSync(join(sources, name, 'handler.ts')));
 }
 
@@ -142,15 +142,15 @@ export async function buildFunctions(
 ): Promise<readonly Bundle[]> {
   const sources = options.sources ?? join(root, 'functions');
   const outdir = options.outdir ?? bundleDirectory;
-  const names = writtenFunctions(sources);
+  const names = functionsWithHandler(sources);
   for (const name of functionNames) if (!names.includes(name)) rmSync(join(outdir, name), { recursive: true, force: true });
   if (names.length === 0) return [];
-  const runsScripts = names.includes(scripting);
+  const runsScripts = names.includes(scriptFunction);
   const { outputFiles } = await bundle({
     ...bundling,
     plugins: [
       ...(options.plugins ?? []),
-      oneLanguage,
+      englishOnly,
       environmentCredentials,
       environmentRegion,
       mapForEndpoints,
@@ -169,10 +169,10 @@ export async function buildFunctions(
     // Beside the bundle and left out of the asset: a cold start should not carry them.
     sourcemap: options.maps === false ? false : 'external',
   });
-  for (const { path, contents } of outputFiles) place(path, contents);
+  for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
   if (runsScripts) {
     const engine = readFileSync(require.resolve(sandboxFiles.engine.source));
-    place(join(outdir, scripting, sandboxFiles.engine.name), engine);
+    writeIfChanged(join(outdir, scriptFunction, sandboxFiles.engine.name), engine);
   }
   return names.map((name) => {
     const file = join(outdir, name, 'index.mjs');
@@ -181,12 +181,12 @@ export async function buildFunctions(
 }
 
 /** Whole or not at all, and only what has changed: whoever else starts from this checkout now reads the same files. */
-function place(file: string, contents: Uint8Array): void {
+function writeIfChanged(file: string, contents: Uint8Array): void {
   if (existsSync(file) && readFileSync(file).equals(contents)) return;
   mkdirSync(dirname(file), { recursive: true });
-  const fresh = `${file}.${process.pid}.new`;
-  writeFileSync(fresh, contents);
-  renameSync(fresh, file);
+  const temporaryFile = `${file}.${process.pid}.new`;
+  writeFileSync(temporaryFile, contents);
+  renameSync(temporaryFile, file);
 }
 
 async function main() {

@@ -13,7 +13,7 @@ import { buildFunctions, buildWorker } from './build-functions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** What the package is imported by, and the room behind it. */
-const doors = {
+const entryPoints = {
   '.': 'constructs',
   './sdk': 'sdk',
   './testing': 'testing',
@@ -52,24 +52,27 @@ export async function buildPackage(target: string): Promise<void> {
     .resolve('typescript/package.json')
     .replace(/package\.json$/, 'bin/tsc');
   execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.package.json'), '--outDir', target], { stdio: 'inherit' });
-  const { dependencies, ...described } = projectShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+  const { dependencies, ...manifestFields } = projectShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const used = packagesIn(target);
   await buildFunctions({ outdir: join(target, 'functions'), maps: false });
   await buildWorker(join(target, 'worker'));
   mkdirSync(join(target, 'bin'));
   writeFileSync(join(target, commandFile), command);
-  const pinned = (isMeant: (name: string) => boolean) =>
-    Object.fromEntries(Object.entries(dependencies).filter(([name]) => isMeant(name)));
+  const versionsOf = (isIncluded: (name: string) => boolean) =>
+    Object.fromEntries(Object.entries(dependencies).filter(([name]) => isIncluded(name)));
   const manifest = {
-    ...described,
+    ...manifestFields,
     type: 'module',
     engines,
     bin: { stepwell: commandFile },
     exports: Object.fromEntries(
-      Object.entries(doors).map(([door, room]) => [door, { types: `./${room}/index.d.ts`, default: `./${room}/index.js` }]),
+      Object.entries(entryPoints).map(([entryPoint, moduleFolder]) => [
+        entryPoint,
+        { types: `./${moduleFolder}/index.d.ts`, default: `./${moduleFolder}/index.js` },
+      ]),
     ),
-    dependencies: pinned((name) => used.has(name) && !isPeer(name)),
-    peerDependencies: Object.fromEntries(Object.keys(pinned(isPeer)).map((name) => [name, `^${dependencies[name]}`])),
+    dependencies: versionsOf((name) => used.has(name) && !isPeer(name)),
+    peerDependencies: Object.fromEntries(Object.keys(versionsOf(isPeer)).map((name) => [name, `^${dependencies[name]}`])),
     // The client and the SDK need none of them.
     peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
   };
@@ -100,8 +103,8 @@ if (process.argv[1] !== undefined && basename(process.argv[1]) === 'build-packag
   }
   await buildPackage(folder);
   console.log(
-    `${folder}: ${Object.keys(doors)
-      .map((door) => door.replace('.', 'stepwell'))
+    `${folder}: ${Object.keys(entryPoints)
+      .map((entryPoint) => entryPoint.replace('.', 'stepwell'))
       .join(', ')}`,
   );
 }

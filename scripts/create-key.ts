@@ -11,7 +11,7 @@ import { Table } from '../lib/aws/table.ts';
 import { environment, environmentPattern, projectId, projectIdPattern } from '../lib/engine/ids.ts';
 import { after, days, instant } from '../lib/engine/time.ts';
 import { keyScopes } from '../lib/ports/control.ts';
-import { optionsOrEnd } from './options.ts';
+import { parseOptionsOrExit } from './options.ts';
 
 const usage = `usage: npm run create-key -- --table <control table> --scopes <scope,scope …>
          [--project default] [--environment prod] [--expires-in-days <n>] [--rate <requests a minute> | --rate none]
@@ -30,7 +30,7 @@ const optionsShape = z.object({
   rate: z.union([z.literal('none').transform(() => null), count]).exactOptional(),
 });
 
-const read = optionsOrEnd({
+const keyOptions = parseOptionsOrExit({
   usage,
   options: {
     table: { type: 'string' },
@@ -43,17 +43,17 @@ const read = optionsOrEnd({
   shape: optionsShape,
 });
 const now = instant(Date.now());
-const { text, keyId, secretHash } = newKey(read.environment, randomBytes);
-const lifeInDays = read['expires-in-days'];
-const stored = await new DynamoKeys(new Table(dynamoClient(), read.table)).putKey({
+const { text, keyId, secretHash } = newKey(keyOptions.environment, randomBytes);
+const expiresInDays = keyOptions['expires-in-days'];
+const stored = await new DynamoKeys(new Table(dynamoClient(), keyOptions.table)).putKey({
   keyId,
   secretHash,
-  projectId: read.project,
-  environment: read.environment,
-  scopes: read.scopes,
+  projectId: keyOptions.project,
+  environment: keyOptions.environment,
+  scopes: keyOptions.scopes,
   createdAt: now,
-  ...(lifeInDays === undefined ? {} : { expiresAt: after(now, days(lifeInDays)) }),
-  ...(read.rate === undefined ? {} : { rateLimitPerMinute: read.rate }),
+  ...(expiresInDays === undefined ? {} : { expiresAt: after(now, days(expiresInDays)) }),
+  ...(keyOptions.rate === undefined ? {} : { rateLimitPerMinute: keyOptions.rate }),
 });
 if (stored === 'occupied') {
   console.error(`The key id ${keyId} is taken already. Ask again.`);
@@ -61,4 +61,6 @@ if (stored === 'occupied') {
 }
 // The key alone on the standard output, so that it can be piped into a secret store.
 console.log(text);
-console.error(`Key ${keyId} of ${read.project}/${read.environment}: ${read.scopes.join(', ')}. It is shown this once.`);
+console.error(
+  `Key ${keyId} of ${keyOptions.project}/${keyOptions.environment}: ${keyOptions.scopes.join(', ')}. It is shown this once.`,
+);

@@ -2,7 +2,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import * as z from 'zod';
 
-export interface OptionsAsked<Shape extends z.ZodType> {
+export interface OptionsSpec<Shape extends z.ZodType> {
   readonly usage: string;
   /** as `parseArgs` takes them; `--help` is added */
   readonly options: NonNullable<ParseArgsConfig['options']>;
@@ -11,37 +11,37 @@ export interface OptionsAsked<Shape extends z.ZodType> {
   readonly shape: Shape;
 }
 
-export type OptionsRead<Values> =
+export type OptionsResult<Values> =
   | { readonly kind: 'read'; readonly values: Values }
   | { readonly kind: 'help' }
-  | { readonly kind: 'mistyped'; readonly message: string };
+  | { readonly kind: 'invalid'; readonly message: string };
 
 export const wholeNumber = z
   .string()
   .regex(/^\d{1,15}$/, 'a whole number is wanted')
   .transform(Number);
 
-/** @param typed what stands behind the script's name */
+/** @param args what stands behind the script's name */
 export function readOptions<Shape extends z.ZodType>(
-  { options, shape, allowPositionals = false }: OptionsAsked<Shape>,
-  typed: readonly string[],
-): OptionsRead<z.output<Shape>> {
+  { options, shape, allowPositionals = false }: OptionsSpec<Shape>,
+  args: readonly string[],
+): OptionsResult<z.output<Shape>> {
   try {
     const help = { type: 'boolean', short: 'h' } as const;
-    const { values, positionals } = parseArgs({ args: [...typed], options: { ...options, help }, allowPositionals });
+    const { values, positionals } = parseArgs({ args: [...args], options: { ...options, help }, allowPositionals });
     if (values['help'] === true) return { kind: 'help' };
     const read = shape.safeParse({ ...values, positionals });
-    return read.success ? { kind: 'read', values: read.data } : { kind: 'mistyped', message: z.prettifyError(read.error) };
-  } catch (fault) {
-    return { kind: 'mistyped', message: fault instanceof Error ? fault.message : String(fault) };
+    return read.success ? { kind: 'read', values: read.data } : { kind: 'invalid', message: z.prettifyError(read.error) };
+  } catch (error) {
+    return { kind: 'invalid', message: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** The options of this process; without them it ends here. */
-export function optionsOrEnd<Shape extends z.ZodType>(asked: OptionsAsked<Shape>): z.output<Shape> {
-  const read = readOptions(asked, process.argv.slice(2));
+export function parseOptionsOrExit<Shape extends z.ZodType>(spec: OptionsSpec<Shape>): z.output<Shape> {
+  const read = readOptions(spec, process.argv.slice(2));
   if (read.kind === 'read') return read.values;
-  if (read.kind === 'mistyped') console.error(`${read.message}\n\n${asked.usage}`);
-  else console.log(asked.usage);
+  if (read.kind === 'invalid') console.error(`${read.message}\n\n${spec.usage}`);
+  else console.log(spec.usage);
   process.exit(read.kind === 'help' ? 0 : 2);
 }

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packedFolder } from '../lib/cli/deployments/artifact.ts';
+import { packDirectory } from '../lib/cli/deployments/artifact.ts';
 
 const [folder, deploymentId, ...more] = process.argv.slice(2);
 if (folder === undefined || deploymentId === undefined || more.length > 0) {
@@ -12,14 +12,14 @@ if (folder === undefined || deploymentId === undefined || more.length > 0) {
   process.exit(2);
 }
 try {
-  const { manifest, archive } = await packedFolder(process.cwd(), folder, deploymentId);
+  const { manifest, archive } = await packDirectory(process.cwd(), folder, deploymentId);
   const target = join('.stepwell', 'dist', deploymentId);
   mkdirSync(target, { recursive: true });
   const files = { manifest: join(target, 'manifest.json'), artifact: join(target, 'artifact.tgz') };
   writeFileSync(files.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   writeFileSync(files.artifact, archive);
   console.log(JSON.stringify({ deploymentId, ...files, bytes: archive.byteLength }));
-} catch (fault) {
-  console.error(fault instanceof Error ? fault.message : String(fault));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
   process.exit(1);
 }

@@ -7,18 +7,18 @@ export interface Installation {
   readonly url: string;
   readonly apiKey: string;
   /** part of every name and key that the checks use, so that they can be run again and again */
-  readonly mark: string;
+  readonly uniqueSuffix: string;
   /** how long a run may take */
-  readonly patienceMs: number;
+  readonly runTimeoutMs: number;
 }
 
 export interface Check {
   /** a fact about the installation */
   readonly name: string;
-  ask(at: Installation): Promise<void>;
+  request(installation: Installation): Promise<void>;
 }
 
-interface Answer {
+interface HttpResult {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
@@ -26,41 +26,41 @@ interface Answer {
 type Body = { readonly [key: string]: unknown };
 
 const order = JSON.parse(readFileSync(new URL('../examples/order-total/workflow.json', import.meta.url), 'utf8')) as Body;
-const workflowName = (at: Installation): string => `verify-${at.mark}`;
+const workflowName = (installation: Installation): string => `verify-${installation.uniqueSuffix}`;
 
-async function ask(
-  at: Installation,
+async function request(
+  installation: Installation,
   method: string,
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
-  const response = await fetch(`${at.url}${path}`, {
+): Promise<HttpResult> {
+  const response = await fetch(`${installation.url}${path}`, {
     method,
-    headers: { authorization: `Bearer ${at.apiKey}`, 'content-type': 'application/json', ...headers },
+    headers: { authorization: `Bearer ${installation.apiKey}`, 'content-type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: JSON.parse(text) as Body };
 }
 
-const start = (at: Installation, key: string, price: number): Promise<Answer> =>
-  ask(
-    at,
+const start = (installation: Installation, key: string, price: number): Promise<HttpResult> =>
+  request(
+    installation,
     'POST',
     '/v1/runs',
-    { workflowName: workflowName(at), input: { items: [{ qty: 3, price }] } },
-    { 'idempotency-key': `${at.mark}-${key}` },
+    { workflowName: workflowName(installation), input: { items: [{ qty: 3, price }] } },
+    { 'idempotency-key': `${installation.uniqueSuffix}-${key}` },
   );
 
 /** Asks again and again until the run has ended. */
-async function ended(at: Installation, runId: unknown): Promise<Body> {
-  const givenUpAt = Date.now() + at.patienceMs;
+async function waitForEnd(installation: Installation, runId: unknown): Promise<Body> {
+  const deadline = Date.now() + installation.runTimeoutMs;
   for (;;) {
-    const { status, body } = await ask(at, 'GET', `/v1/runs/${String(runId)}`);
+    const { status, body } = await request(installation, 'GET', `/v1/runs/${String(runId)}`);
     assert.equal(status, 200);
     if (body['status'] !== 'pending' && body['status'] !== 'running') return body;
-    assert.ok(Date.now() < givenUpAt, `run ${String(runId)} is still ${String(body['status'])}`);
+    assert.ok(Date.now() < deadline, `run ${String(runId)} is still ${String(body['status'])}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -68,34 +68,37 @@ async function ended(at: Installation, runId: unknown): Promise<Body> {
 export const checks: readonly Check[] = [
   {
     name: 'it is healthy',
-    ask: async (at) => {
-      const { status, body } = await ask(at, 'GET', '/v1/health');
+    request: async (installation) => {
+      const { status, body } = await request(installation, 'GET', '/v1/health');
       assert.equal(status, 200);
       assert.equal(body['healthy'], true);
     },
   },
   {
     name: 'a request without a key is refused',
-    ask: async (at) => {
-      const { status, body } = await ask({ ...at, apiKey: '' }, 'GET', '/v1/runs');
+    request: async (installation) => {
+      const { status, body } = await request({ ...installation, apiKey: '' }, 'GET', '/v1/runs');
       assert.deepEqual([status, body['code']], [401, 'unauthorized']);
     },
   },
   {
     name: 'a workflow is published as version 1',
-    ask: async (at) => {
-      const { status, body } = await ask(at, 'POST', '/v1/workflows', { ...order, name: workflowName(at) });
+    request: async (installation) => {
+      const { status, body } = await request(installation, 'POST', '/v1/workflows', {
+        ...order,
+        name: workflowName(installation),
+      });
       assert.equal(status, 201, JSON.stringify(body));
-      assert.deepEqual([body['name'], body['version']], [workflowName(at), 1]);
+      assert.deepEqual([body['name'], body['version']], [workflowName(installation), 1]);
     },
   },
   {
     name: 'a run is accepted, ends with its output, and says what became of each node',
-    ask: async (at) => {
-      const { status, body } = await start(at, 'first', 50);
+    request: async (installation) => {
+      const { status, body } = await start(installation, 'first', 50);
       assert.equal(status, 202, JSON.stringify(body));
       assert.deepEqual([body['status'], body['deploymentId']], ['pending', null]);
-      const run = await ended(at, body['runId']);
+      const run = await waitForEnd(installation, body['runId']);
       assert.deepEqual([run['status'], run['output']], ['completed', { due: 135 }]);
       const nodes = run['nodes'] as readonly { nodeId: string; status: string }[];
       assert.deepEqual(
@@ -106,9 +109,9 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'its events have dense ids from 1',
-    ask: async (at) => {
-      const { body } = await start(at, 'first', 50);
-      const { body: page } = await ask(at, 'GET', `/v1/runs/${String(body['runId'])}/events`);
+    request: async (installation) => {
+      const { body } = await start(installation, 'first', 50);
+      const { body: page } = await request(installation, 'GET', `/v1/runs/${String(body['runId'])}/events`);
       const events = page['data'] as readonly { eventId: number; type: string }[];
       assert.deepEqual(
         events.map(({ eventId }) => eventId),
@@ -119,71 +122,71 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'the same request under the same key is answered with the same run',
-    ask: async (at) => {
-      const [one, other] = [await start(at, 'first', 50), await start(at, 'first', 50)];
-      assert.equal(other.body['runId'], one.body['runId']);
-      assert.equal(other.headers.get('idempotency-replayed'), 'true');
+    request: async (installation) => {
+      const [first, second] = [await start(installation, 'first', 50), await start(installation, 'first', 50)];
+      assert.equal(second.body['runId'], first.body['runId']);
+      assert.equal(second.headers.get('idempotency-replayed'), 'true');
     },
   },
   {
     name: 'another body under the same key is a conflict',
-    ask: async (at) => {
-      const { status, body } = await start(at, 'first', 51);
+    request: async (installation) => {
+      const { status, body } = await start(installation, 'first', 51);
       assert.deepEqual([status, body['code']], [409, 'idempotency_conflict']);
     },
   },
   {
     name: 'a start without a key for its idempotency is refused',
-    ask: async (at) => {
-      const { status, body } = await ask(at, 'POST', '/v1/runs', { workflowName: workflowName(at) });
+    request: async (installation) => {
+      const { status, body } = await request(installation, 'POST', '/v1/runs', { workflowName: workflowName(installation) });
       assert.deepEqual([status, body['code']], [400, 'idempotency_required']);
     },
   },
   {
     name: 'a body that does not parse is refused with the place of each fault',
-    ask: async (at) => {
-      const { status, body } = await ask(
-        at,
+    request: async (installation) => {
+      const { status, body } = await request(
+        installation,
         'POST',
         '/v1/runs',
         { workflowName: 7, inputs: {} },
-        { 'idempotency-key': `${at.mark}-bad` },
+        { 'idempotency-key': `${installation.uniqueSuffix}-bad` },
       );
       assert.deepEqual([status, body['code']], [400, 'invalid_request']);
-      const places = (body['errors'] as readonly { place: string }[]).map(({ place }) => place);
-      assert.ok(places.includes('/workflowName') && places.includes('/inputs'), places.join(' '));
+      const pointers = (body['errors'] as readonly { pointer: string }[]).map(({ pointer }) => pointer);
+      assert.ok(pointers.includes('/workflowName') && pointers.includes('/inputs'), pointers.join(' '));
     },
   },
   {
     name: 'a body of 7 MB is refused as too large',
-    ask: async (at) => {
-      const { status, body } = await ask(
-        at,
+    request: async (installation) => {
+      const { status, body } = await request(
+        installation,
         'POST',
         '/v1/runs',
         { workflowName: 'x'.repeat(7_000_000) },
-        { 'idempotency-key': `${at.mark}-big` },
+        { 'idempotency-key': `${installation.uniqueSuffix}-big` },
       );
       assert.deepEqual([status, body['code']], [413, 'payload_too_large']);
     },
   },
   {
     name: 'a route that is not there is answered in the same form',
-    ask: async (at) => {
-      const { status, body } = await ask(at, 'GET', '/v1/nowhere');
+    request: async (installation) => {
+      const { status, body } = await request(installation, 'GET', '/v1/nowhere');
       assert.deepEqual([status, body['code']], [404, 'not_found']);
       assert.equal(typeof body['correlationId'], 'string');
     },
   },
   {
     name: 'a cancelled run stays cancelled',
-    ask: async (at) => {
-      const { body } = await start(at, 'cancelled', 10);
-      const { status, body: answer } = await ask(at, 'POST', `/v1/runs/${String(body['runId'])}/cancel`);
+    request: async (installation) => {
+      const { body } = await start(installation, 'cancelled', 10);
+      const { status, body: cancelResult } = await request(installation, 'POST', `/v1/runs/${String(body['runId'])}/cancel`);
       // It may have ended before the cancel came: then it says as what.
-      if (status === 409) return assert.equal(answer['code'], 'run_terminal');
-      assert.deepEqual([status, answer['status']], [200, 'cancelled']);
-      assert.equal((await ended(at, body['runId']))['status'], 'cancelled');
+      if (status === 409) return assert.equal(cancelResult['code'], 'run_terminal');
+      assert.deepEqual([status, cancelResult['status']], [200, 'cancelled']);
+      assert.equal((await waitForEnd(installation, body['runId']))['status'], 'cancelled');
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** A request to the embedded cloud's gateway, signed as AWS's clients sign theirs. */
 import { signatureOf } from '../lib/local/aws/signature.ts';
-import { place } from '../lib/local/place.ts';
+import { awsEnvironment } from '../lib/local/aws-environment.ts';
 
 export interface Signer {
   readonly url: string;
@@ -20,7 +20,7 @@ export function signedHeaders(
   },
 ): Record<string, string> {
   const date = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  const scope = `${date.slice(0, 8)}/${place.region}/${service}/aws4_request`;
+  const scope = `${date.slice(0, 8)}/${awsEnvironment.region}/${service}/aws4_request`;
   const headers: Record<string, string> = { ...request.headers, host: new URL(url).host, 'x-amz-date': date };
   const terms = { scope, date, signedHeaders: Object.keys(headers).toSorted() };
   const query = new URL(request.path, url).searchParams;

@@ -1,11 +1,11 @@
 /** The local runner of AWS Lambda durable functions: the functions in this process, what they checkpoint in a thread's memory. */
 import { type DurableContext, type DurableLambdaHandler, withDurableExecution } from '@aws/durable-execution-sdk-js';
 import { LocalDurableTestRunner, WaitingOperationStatus } from '@aws/durable-execution-sdk-js-testing';
-import { type Engine, type Started, pooled } from './engine.ts';
+import { type Engine, type Started, runPooled } from './engine.ts';
 import { type Input, type ProgramName, type Result, type Steps, nowMs, programs, signalName } from './programs.ts';
 
 const stepsOf = (context: DurableContext, run: string): Steps => ({
-  run: (name, body) => context.step(name, async () => body()),
+  run: (name, stepFunction) => context.step(name, async () => stepFunction()),
   child: () => context.invoke<Input, Result>('stamp', 'stamp', { run: `${run}-child`, steps: 1, every: 1 }),
   async signal() {
     const [sent] = await context.createCallback(signalName);
@@ -42,11 +42,11 @@ export async function startDurableFunctions(): Promise<Engine> {
   await LocalDurableTestRunner.setupTestEnvironment({ skipTime: false });
   return {
     name: 'durable functions, local runner',
-    keeps: 'the memory of a thread, nothing outlives the process; a message to that thread for each checkpoint',
+    persistence: 'the memory of a thread, nothing outlives the process; a message to that thread for each checkpoint',
     start: async (program, input) => start(program, input),
     async runAll(program, inputs, atOnce) {
       const beganAt = nowMs();
-      return { beganAt, results: await pooled(inputs, atOnce, (input) => start(program, input).result()) };
+      return { beganAt, results: await runPooled(inputs, atOnce, (input) => start(program, input).result()) };
     },
     stop: () => LocalDurableTestRunner.teardownTestEnvironment(),
   };

@@ -30,22 +30,22 @@ export function fitCurve(points: readonly Point[]): Curve {
 export const timeAt = ({ a, b, c }: Curve, steps: number): number => a + b * steps + c * steps ** 2;
 
 /** How much of the time of so many steps is there because they are so many: near 0 where time is linear. */
-export const bentShare = (curve: Curve, steps: number): number => (curve.c * steps ** 2) / timeAt(curve, steps);
+export const quadraticShare = (curve: Curve, steps: number): number => (curve.c * steps ** 2) / timeAt(curve, steps);
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** Gauss's elimination, with the largest pivot of each column. Each row ends with its right side. */
 function solve(rows: readonly (readonly number[])[]): readonly number[] {
-  let left = rows;
+  let remaining = rows;
   const found: { readonly row: readonly number[]; readonly column: number }[] = [];
   for (const column of rows.keys()) {
-    const pivot = left.reduce((best, row) => (Math.abs(row[column] ?? 0) > Math.abs(best[column] ?? 0) ? row : best));
-    const head = pivot[column] ?? 0;
-    if (Math.abs(head) < 1e-12) throw new RangeError('a curve takes three different numbers of steps');
+    const pivot = remaining.reduce((best, row) => (Math.abs(row[column] ?? 0) > Math.abs(best[column] ?? 0) ? row : best));
+    const pivotValue = pivot[column] ?? 0;
+    if (Math.abs(pivotValue) < 1e-12) throw new RangeError('a curve takes three different numbers of steps');
     found.push({ row: pivot, column });
-    left = left
+    remaining = remaining
       .filter((row) => row !== pivot)
-      .map((row) => row.map((value, at) => value - ((row[column] ?? 0) / head) * (pivot[at] ?? 0)));
+      .map((row) => row.map((value, at) => value - ((row[column] ?? 0) / pivotValue) * (pivot[at] ?? 0)));
   }
   const answer: number[] = [];
   for (const { row, column } of found.toReversed()) {

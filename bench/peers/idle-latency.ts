@@ -1,7 +1,7 @@
 /** How long an engine that has nothing to do takes until it is at work. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, Started } from './engine.ts';
-import { inTurn } from './in-turn.ts';
+import { rotate } from './rotate.ts';
 import { type Input, type ProgramName, type Result, nowMs } from './programs.ts';
 import type { Samples } from './samples.ts';
 
@@ -9,7 +9,7 @@ export const idleMeasures = ['trigger → first step', 'signal → wake', 'child
 type IdleMeasure = (typeof idleMeasures)[number];
 
 /** Whoever polls has waited for its longest time by then, and is anywhere within the next. */
-const quietMs = 2_000;
+const idleWaitMs = 2_000;
 const phaseMs = 1_000;
 
 const once = (run: string): Input => ({ run, steps: 1, every: 1 });
@@ -23,36 +23,36 @@ const timeOf = ({ at }: Result, index: number): number => {
 /** Everybody rests; then one engine after the other is asked, each round another one first. */
 export async function measureIdle(engines: readonly Engine[], rounds: number, phase: () => number): Promise<readonly Samples[]> {
   const measured = new Map<string, { readonly engine: string; readonly measure: IdleMeasure; readonly values: number[] }>();
-  const note = (engine: Engine, measure: IdleMeasure, value: number): void => {
+  const recordSample = (engine: Engine, measure: IdleMeasure, value: number): void => {
     const key = `${engine.name}/${measure}`;
-    const kept = measured.get(key) ?? { engine: engine.name, measure, values: [] };
-    kept.values.push(value);
-    measured.set(key, kept);
+    const samplesOfKey = measured.get(key) ?? { engine: engine.name, measure, values: [] };
+    samplesOfKey.values.push(value);
+    measured.set(key, samplesOfKey);
   };
-  const rest = (): Promise<void> => wait(quietMs + phase() * phaseMs);
+  const waitIdle = (): Promise<void> => wait(idleWaitMs + phase() * phaseMs);
   // The first round loads what is loaded once, and is none of the samples.
   for (let round = -1; round < rounds; round += 1) {
-    const turns = inTurn(engines, round + 1);
+    const rotatedEngines = rotate(engines, round + 1);
     const start = (engine: Engine, program: ProgramName): Promise<Started> => engine.start(program, once(`${program}-${round}`));
     const waiters = new Map<Engine, Started>();
-    for (const engine of turns) waiters.set(engine, await start(engine, 'waiter'));
-    await rest();
-    for (const engine of turns) {
-      const askedAt = nowMs();
+    for (const engine of rotatedEngines) waiters.set(engine, await start(engine, 'waiter'));
+    await waitIdle();
+    for (const engine of rotatedEngines) {
+      const requestedAt = nowMs();
       const stamped = await (await start(engine, 'stamp')).result();
-      if (round >= 0) note(engine, 'trigger → first step', timeOf(stamped, 0) - askedAt);
+      if (round >= 0) recordSample(engine, 'trigger → first step', timeOf(stamped, 0) - requestedAt);
     }
-    await rest();
+    await waitIdle();
     for (const [engine, waiter] of waiters) {
       const sentAt = nowMs();
       await waiter.signal();
       const woken = await waiter.result();
-      if (round >= 0) note(engine, 'signal → wake', timeOf(woken, 1) - sentAt);
+      if (round >= 0) recordSample(engine, 'signal → wake', timeOf(woken, 1) - sentAt);
     }
-    await rest();
-    for (const engine of turns) {
+    await waitIdle();
+    for (const engine of rotatedEngines) {
       const joined = await (await start(engine, 'parent')).result();
-      if (round >= 0) note(engine, 'child → parent', timeOf(joined, 2) - timeOf(joined, 0));
+      if (round >= 0) recordSample(engine, 'child → parent', timeOf(joined, 2) - timeOf(joined, 0));
     }
   }
   return [...measured.values()].map((samples) => ({ ...samples, unit: 'ms' }));

@@ -14,7 +14,7 @@ const stampSpec = { name: 'stamp' };
 const signalOf = (run: string): string => `${signalName}:${run}`;
 
 const stepsOf = (step: Arguments['step'], run: string): Steps => ({
-  run: (name, body) => step.run({ name }, body),
+  run: (name, stepFunction) => step.run({ name }, stepFunction),
   child: () => step.runWorkflow<Input, Result>(stampSpec, { run: `${run}-child`, steps: 1, every: 1 }),
   signal: async () => void (await step.waitForSignal({ signal: signalOf(run) })),
 });
@@ -44,7 +44,8 @@ export async function startOpenWorkflow(directory: string): Promise<Engine> {
   await worker.start();
   return {
     name: 'openworkflow, SQLite',
-    keeps: 'a file of SQLite (WAL, each write synced) in this process, two writes for a step; a worker in this process polls it',
+    persistence:
+      'a file of SQLite (WAL, each write synced) in this process, two writes for a step; a worker in this process polls it',
     start: accept,
     // Its worker does best on work that is there before it begins: it asks for more at once while it finds some.
     async runAll(program, inputs, atOnce) {

@@ -20,34 +20,35 @@ const idleRounds = 8;
 /** As many as openworkflow allows in a run, less one. */
 const rowSteps = 999;
 const barePuts = 300;
-const longestRun = 25_000;
+const longRunSteps = 25_000;
 /** so many steps between two points of the longest run's curve */
-const longestEvery = 25;
+const longRunSampleEvery = 25;
 
 export interface PeerSettings {
   readonly directory: string;
   readonly isLong: boolean;
-  readonly say: (title: string, text: string) => void;
+  readonly printSection: (title: string, text: string) => void;
   readonly warn: (line: string) => void;
 }
 
-export async function measurePeers(bench: BenchCloud, { directory, isLong, say, warn }: PeerSettings): Promise<void> {
-  bench.deafen();
-  const own = await startStepwell(bench);
-  const engines: readonly Engine[] = [own, await startOpenWorkflow(directory), await startDurableFunctions()];
+export async function measurePeers(bench: BenchCloud, { directory, isLong, printSection, warn }: PeerSettings): Promise<void> {
+  bench.stopRecording();
+  const stepwellEngine = await startStepwell(bench);
+  const engines: readonly Engine[] = [stepwellEngine, await startOpenWorkflow(directory), await startDurableFunctions()];
   const names = engines.map(({ name }) => name);
   try {
-    say('Engines', `${engineTable(engines)}\n\n  ${machine()}\n  ${versions()}`);
+    printSection('Engines', `${engineTable(engines)}\n\n  ${machine()}\n  ${versions()}`);
     const rows = await measureRows(engines, rowSteps, repeats, () => measureBarePuts(bench.cloud, barePuts, warn));
-    say(`From one step to the next, in ${repeats} runs of ${rowSteps} each`, rowTable(names, rows));
-    say('Whether it grows', rows.chains.map(curveLine).join('\n'));
+    printSection(`From one step to the next, in ${repeats} runs of ${rowSteps} each`, rowTable(names, rows));
+    printSection('Whether it grows', rows.chains.map(curveLine).join('\n'));
     const idle = await measureIdle(engines, idleRounds, Math.random);
-    say(`From rest, ${idleRounds} times each`, idleTable(names, idle));
+    printSection(`From rest, ${idleRounds} times each`, idleTable(names, idle));
     const throughput = await measureThroughput(engines, repeats);
-    say(`Runs of 10 steps side by side, ${repeats} times each`, throughputTable(names, throughput));
-    if (isLong) say('The longest run', curveLine(await measureChain(own, longestRun, longestEvery, 'longest')));
-    say('All samples', rawLines([...rows.samples, ...idle, ...throughput]));
-    say('Afterwards', `  ${machine()}`);
+    printSection(`Runs of 10 steps side by side, ${repeats} times each`, throughputTable(names, throughput));
+    if (isLong)
+      printSection('The longest run', curveLine(await measureChain(stepwellEngine, longRunSteps, longRunSampleEvery, 'longest')));
+    printSection('All samples', rawLines([...rows.samples, ...idle, ...throughput]));
+    printSection('Afterwards', `  ${machine()}`);
   } finally {
     for (const engine of engines) await engine.stop();
   }

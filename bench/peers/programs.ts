@@ -5,7 +5,7 @@
 
 /** What a program asks of its engine. */
 export interface Steps {
-  run<Output extends number>(name: string, body: () => Output): Promise<number>;
+  run<Output extends number>(name: string, stepFunction: () => Output): Promise<number>;
   /** Runs the program `stamp` as a run of its own, and waits for its result. */
   child(): Promise<Result>;
   /** Waits for the signal that is sent to this run. */

@@ -2,24 +2,24 @@
 import { quantilesOf } from '../quantiles.ts';
 import { table } from '../tables.ts';
 import type { Engine } from './engine.ts';
-import { bentShare } from './fit.ts';
+import { quadraticShare } from './fit.ts';
 import { idleMeasures } from './idle-latency.ts';
 import { type Samples, amount, samplesOf, spread } from './samples.ts';
 import { type LongChain, type Rows, bareName, stepMeasure } from './steps-in-a-row.ts';
 import { atOnce, runsByConcurrency } from './throughput.ts';
 
-export const engineTable = (engines: readonly Pick<Engine, 'name' | 'keeps'>[]): string =>
-  engines.map(({ name, keeps }) => `  ${name}\n    keeps its steps in ${keeps}`).join('\n');
+export const engineTable = (engines: readonly Pick<Engine, 'name' | 'persistence'>[]): string =>
+  engines.map(({ name, persistence }) => `  ${name}\n    keeps its steps in ${persistence}`).join('\n');
 
 /** A row for each measure, a column for each engine, and how much longer the polling one takes than the first. */
 export function idleTable(names: readonly string[], all: readonly Samples[]): string {
-  const [own = '', polling = ''] = names;
+  const [baseline = '', polling = ''] = names;
   return table([
-    ['ms, p50 (range)', ...names, `${polling} / ${own}`],
+    ['ms, p50 (range)', ...names, `${polling} / ${baseline}`],
     ...idleMeasures.map((measure) => {
-      const middle = (name: string): number => quantilesOf(samplesOf(all, name, measure)).p50;
+      const median = (name: string): number => quantilesOf(samplesOf(all, name, measure)).p50;
       const cells = names.map((name) => spread(samplesOf(all, name, measure)));
-      return [measure, ...cells, amount(middle(polling) / middle(own))];
+      return [measure, ...cells, amount(median(polling) / median(baseline))];
     }),
   ]);
 }
@@ -38,8 +38,8 @@ export function rowTable(names: readonly string[], { samples }: Rows): string {
   return table([
     ['step → step', 'measured', 'p50', 'p99', 'most', 'in bare puts'],
     ...[...names, bareName].map((name) => {
-      const { count, p50, p99, most } = quantilesOf(samplesOf(samples, name, stepMeasure));
-      return [name, String(count), ...[p50, p99, most].map((ms) => `${amount(ms)} ms`), amount(p50 / bare)];
+      const { count, p50, p99, max } = quantilesOf(samplesOf(samples, name, stepMeasure));
+      return [name, String(count), ...[p50, p99, max].map((ms) => `${amount(ms)} ms`), amount(p50 / bare)];
     }),
   ]);
 }
@@ -48,5 +48,5 @@ export const curveLine = ({ engine, steps, points, curve }: LongChain): string =
   const seconds = (points.at(-1)?.ms ?? Number.NaN) / 1_000;
   const { a, b, c } = curve;
   const fitted = `T(n) = ${a.toFixed(0)} ms + ${b.toFixed(3)} ms · n + ${c.toExponential(1)} ms · n²`;
-  return `  ${engine}, ${steps} steps in ${seconds.toFixed(1)} s: ${fitted}; ${(bentShare(curve, steps) * 100).toFixed(1)} % of it from n²`;
+  return `  ${engine}, ${steps} steps in ${seconds.toFixed(1)} s: ${fitted}; ${(quadraticShare(curve, steps) * 100).toFixed(1)} % of it from n²`;
 };

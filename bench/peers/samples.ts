@@ -10,8 +10,8 @@ export interface Samples {
 
 /** The middle, and between what and what all of them were. */
 export function spread(values: readonly number[]): string {
-  const { p50, most } = quantilesOf(values);
-  return `${amount(p50)} (${amount(Math.min(...values))} to ${amount(most)})`;
+  const { p50, max } = quantilesOf(values);
+  return `${amount(p50)} (${amount(Math.min(...values))} to ${amount(max)})`;
 }
 
 export const amount = (value: number): string => (Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0));

@@ -1,7 +1,7 @@
 /** From one step to the next in a run of many: beside a bare conditional put, and whether it takes longer the more there are. */
 import type { Engine } from './engine.ts';
 import { type Curve, type Point, fitCurve } from './fit.ts';
-import { inTurn } from './in-turn.ts';
+import { rotate } from './rotate.ts';
 import type { Samples } from './samples.ts';
 
 export const bareName = 'a bare conditional put';
@@ -30,12 +30,12 @@ export async function measureRows(
   const chains: LongChain[] = [];
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     gaps.get(bareName)?.push(...(await barePuts()));
-    for (const engine of inTurn(engines, repeat)) {
+    for (const engine of rotate(engines, repeat)) {
       const chain = await measureChain(engine, steps, 1, String(repeat));
       chains.push(chain);
-      const own = gaps.get(engine.name) ?? [];
-      own.push(...chain.points.slice(1).map(({ ms }, at) => ms - (chain.points[at]?.ms ?? ms)));
-      gaps.set(engine.name, own);
+      const engineGaps = gaps.get(engine.name) ?? [];
+      engineGaps.push(...chain.points.slice(1).map(({ ms }, at) => ms - (chain.points[at]?.ms ?? ms)));
+      gaps.set(engine.name, engineGaps);
     }
   }
   return { samples: [...gaps].map(([engine, values]) => ({ engine, measure: stepMeasure, unit: 'ms', values })), chains };

@@ -6,13 +6,13 @@ import { StepwellClient } from '../../lib/client/index.ts';
 import { localKey } from '../../lib/local/local-key.ts';
 import type { BenchCloud } from '../bench-cloud.ts';
 import { deployCode } from '../code-workflows.ts';
-import { type Engine, type Started, pooled } from './engine.ts';
+import { type Engine, type Started, runPooled } from './engine.ts';
 import { type Input, type ProgramName, nowMs, signalName } from './programs.ts';
 
 const projectFolder = fileURLToPath(new URL('project', import.meta.url));
-const lookEveryMs = 2;
+const endPollIntervalMs = 2;
 /** A machine that is busy with a hundred runs may answer late; a start that is sent again is the same start. */
-const patience = { timeoutMs: 30_000, retries: 5 } as const;
+const retryOptions = { timeoutMs: 30_000, retries: 5 } as const;
 const pollMs = 50;
 
 const resultShape = z.object({ sum: z.number(), at: z.array(z.number()) });
@@ -22,7 +22,7 @@ export async function startStepwell(bench: BenchCloud): Promise<Engine> {
   if (url === undefined) throw new Error('the template has no API');
   const apiKey = localKey(bench.cloud);
   await deployCode(url, apiKey, projectFolder);
-  const client = new StepwellClient({ baseUrl: url, apiKey, ...patience });
+  const client = new StepwellClient({ baseUrl: url, apiKey, ...retryOptions });
 
   async function start(workflowName: ProgramName, input: Input): Promise<Started & { readonly runId: string }> {
     const { runId } = await client.trigger({ workflowName, input: { ...input } });
@@ -42,14 +42,14 @@ export async function startStepwell(bench: BenchCloud): Promise<Engine> {
 
   return {
     name: 'stepwell, embedded cloud',
-    keeps:
+    persistence:
       'a table of an emulator of DynamoDB in another process (SQLite, each write synced), one conditional put for a step, over HTTP and through the check of permissions',
     start,
     async runAll(program, inputs, atOnce) {
       const beganAt = nowMs();
-      const runs = await pooled(inputs, atOnce, async (input) => {
+      const runs = await runPooled(inputs, atOnce, async (input) => {
         const run = await start(program, input);
-        while (!bench.hasEnded(run.runId)) await wait(lookEveryMs);
+        while (!bench.hasEnded(run.runId)) await wait(endPollIntervalMs);
         return run;
       });
       return { beganAt, results: await Promise.all(runs.map((run) => run.result())) };

@@ -1,6 +1,6 @@
 /** How many steps an engine does in a second while several runs are at work at once. */
 import type { Engine } from './engine.ts';
-import { inTurn } from './in-turn.ts';
+import { rotate } from './rotate.ts';
 import type { Samples } from './samples.ts';
 
 /** of a run */
@@ -15,7 +15,7 @@ export async function measureThroughput(engines: readonly Engine[], repeats: num
   for (const [concurrency, runs] of Object.entries(runsByConcurrency)) {
     const perSecond = new Map<Engine, number[]>(engines.map((engine) => [engine, []]));
     for (let repeat = 0; repeat < repeats; repeat += 1) {
-      for (const engine of inTurn(engines, repeat)) {
+      for (const engine of rotate(engines, repeat)) {
         const inputs = Array.from({ length: runs }, (_one, at) => ({ run: `${concurrency}-${repeat}-${at}`, steps, every: 1 }));
         const { beganAt, results } = await engine.runAll('chain', inputs, Number(concurrency));
         // Until the last step of the last run: how a run's end is told is another matter.

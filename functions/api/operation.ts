@@ -1,8 +1,8 @@
 /** What an operation is given and may answer. The types come from the table of routes. */
-import type { ErrorCode, RefusalDetails } from '../../lib/api/errors.ts';
+import type { ErrorCode, ErrorResponseFields } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
 import type {
-  AnswerOf,
+  ResponseOf,
   BodyOf,
   ErrorOf,
   OperationId,
@@ -17,7 +17,7 @@ import type { KeyScope } from '../../lib/ports/control.ts';
 import type { Trace } from '../../lib/engine/trace.ts';
 
 /** Who asks. */
-export interface Asker {
+export interface CallerContext {
   /** whose records; the null scope of a route without a key is never looked at */
   readonly scope: Scope;
   /** the key that asks; undefined where a route needs none */
@@ -28,7 +28,7 @@ export interface Asker {
   readonly trace: Trace;
 }
 
-interface Request<Id extends OperationId> extends Asker {
+interface Request<Id extends OperationId> extends CallerContext {
   readonly params: ParamsOf<Id>;
   readonly query: QueryOf<Id>;
   readonly body: BodyOf<Id>;
@@ -46,7 +46,7 @@ interface Request<Id extends OperationId> extends Asker {
 
 export interface Refusal<Code extends ErrorCode = ErrorCode> {
   readonly refused: Code;
-  readonly details?: RefusalDetails;
+  readonly details?: ErrorResponseFields;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -61,33 +61,33 @@ export interface AuditNote {
 }
 
 /** Pieces of text, sent as they come; undefined with a 204, which has no body. */
-interface StreamAnswer {
+interface StreamResponse {
   readonly status: 200 | 204;
   readonly stream: AsyncIterable<string> | undefined;
 }
 
-type Answer<Id extends OperationId> = (
-  | AnswerOf<Id>
+type OperationResponse<Id extends OperationId> = (
+  | ResponseOf<Id>
   | Refusal<ErrorOf<Id>>
-  | (Id extends StreamingOperation ? StreamAnswer : never)
+  | (Id extends StreamingOperation ? StreamResponse : never)
 ) & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly audit?: AuditNote;
 };
 
-type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>;
+type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<OperationResponse<Id>>;
 
 /** Every operation a function must answer; a new route stops this from compiling until something answers it. */
-export type Operations<Served extends Route['servedBy']> = { readonly [Id in OperationOf<Served>]: Operation<Id> };
+export type Operations<ServedBy extends Route['servedBy']> = { readonly [Id in OperationOf<ServedBy>]: Operation<Id> };
 
 /** Any answer, as the pipeline sees it. */
-export type AnyAnswer = (Refusal | StreamAnswer | { readonly status: number | string; readonly body: unknown }) & {
+export type AnyResponse = (Refusal | StreamResponse | { readonly status: number | string; readonly body: unknown }) & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly audit?: AuditNote;
 };
 
 /** A request as its own route's schemas have parsed it. */
-export interface ReadRequest {
+export interface ParsedRequest {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -98,14 +98,15 @@ export interface ReadRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-export type AnyOperation = (request: ReadRequest & Asker) => Promise<AnyAnswer>;
+export type AnyOperation = (request: ParsedRequest & CallerContext) => Promise<AnyResponse>;
 export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
 
 /** The pipeline calls an operation only with what the schemas of its own route made, which is what its type asks for. */
-export const anyOf = <Served extends Route['servedBy']>(operations: Operations<Served>): AnyOperations => operations;
+export const asAnyOperations = <ServedBy extends Route['servedBy']>(operations: Operations<ServedBy>): AnyOperations =>
+  operations;
 
 /** The one place where a service's word becomes a refusal: the kinds of refusing answers are codes of the catalogue. */
-export const refuse = <Code extends ErrorCode>(refused: Code, details?: RefusalDetails): Refusal<Code> => ({
+export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorResponseFields): Refusal<Code> => ({
   refused,
   ...(details === undefined ? {} : { details }),
 });

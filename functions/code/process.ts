@@ -4,66 +4,76 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
-import { type RunWorker, type WorkerEnd, type WorkerGiven, toldToCode } from '../../lib/contract/worker-program.ts';
+import {
+  type RunWorker,
+  type WorkerEnd,
+  type CodeWorkerOptions,
+  codeWorkerEnvironment,
+} from '../../lib/contract/worker-program.ts';
 import { deploymentId, environment, firstCommit, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { workOffQueue } from '../../lib/service/work-off-queue.ts';
-import { deciderOfCode, hopLimiter } from '../wiring.ts';
-import { codeQueue, settingsFaultOf } from './queue-wiring.ts';
-import { type RunsCode, takeCodeJob } from './take.ts';
-import { described, isWorthALine, lineOf } from './worker-lines.ts';
-import { codeOn } from './wiring.ts';
+import { consumeQueue } from '../../lib/service/execution/consume-queue.ts';
+import { codeDeciderOf, hopLimiter } from '../wiring.ts';
+import { codeQueue, settingsErrorOf } from './queue-wiring.ts';
+import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
+import { describeError, shouldLog, toLogLine } from './worker-log-lines.ts';
+import { createCodeRuntimes } from './wiring.ts';
 
 /** A queue lets nobody hold a message for more than twelve hours: a drive hands on before. */
-const longestWork = hours(11);
+const maxWorkDuration = hours(11);
 
-export const runWorker: RunWorker = async (given) => {
+export const runWorker: RunWorker = async (options) => {
   // As in the function: the settings, and what AWS's own client goes by, are in the environment.
-  Object.assign(process.env, given.variables);
-  const untold = toldToCode.map((name) => environmentNames[name]).filter((name) => process.env[name] === undefined);
-  if (untold.length > 0) return { kind: 'untold', names: untold };
-  followQueue(process.env);
+  Object.assign(process.env, options.variables);
+  const missingNames = codeWorkerEnvironment
+    .map((name) => environmentNames[name])
+    .filter((name) => process.env[name] === undefined);
+  if (missingNames.length > 0) return { kind: 'missing_variables', names: missingNames };
+  useQueueRegion(process.env);
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-worker-'));
   try {
-    return await work(given, folder);
-  } catch (trouble) {
-    const fault = settingsFaultOf(trouble);
-    if (fault !== undefined) return { kind: 'refused', message: fault.message };
-    const isUnreachable = trouble instanceof Unavailable;
-    return { kind: isUnreachable ? 'unreachable' : 'refused', message: described(isUnreachable ? trouble.cause : trouble) };
+    return await runUntilStopped(options, folder);
+  } catch (error) {
+    const settingsError = settingsErrorOf(error);
+    if (settingsError !== undefined) return { kind: 'refused', message: settingsError.message };
+    const isUnreachable = error instanceof Unavailable;
+    return { kind: isUnreachable ? 'unreachable' : 'refused', message: describeError(isUnreachable ? error.cause : error) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 };
 
-async function work({ concurrency, holdSeconds, drainSeconds, stop, tell }: WorkerGiven, folder: string): Promise<WorkerEnd> {
-  const decider = deciderOfCode('worker-process');
+async function runUntilStopped(
+  { concurrency, visibilityTimeoutSeconds, drainSeconds, stop, log }: CodeWorkerOptions,
+  folder: string,
+): Promise<WorkerEnd> {
+  const decider = codeDeciderOf('worker-process');
   const { deps } = decider;
-  const memoryMb = Math.floor(memoryBytes() / 1_048_576);
+  const memoryMb = Math.floor(availableMemoryBytes() / 1_048_576);
   // What code prints is its own business: a line of it is never taken for a line of the product's.
-  const print = (line: object): void => tell({ ...line, level: 'info', message: 'printed by the code of a deployment' });
-  const runner: RunsCode = { ...decider, ...codeOn(deps, { memoryMb, folder, print }) };
+  const print = (line: object): void => log({ ...line, level: 'info', message: 'printed by the code of a deployment' });
+  const runner: CodeRunner = { ...decider, ...createCodeRuntimes(deps, { memoryMb, folder, print }) };
   await checkTables(deps);
-  const worked = await workOffQueue(
+  const { handled, abandoned } = await consumeQueue(
     {
       queue: codeQueue(),
       clock: deps.clock,
       concurrency,
-      hold: seconds(holdSeconds),
+      visibilityTimeout: seconds(visibilityTimeoutSeconds),
       drain: seconds(drainSeconds),
-      note: (note) => {
-        if (isWorthALine(note)) tell(lineOf(note));
+      report: (note) => {
+        if (shouldLog(note)) log(toLogLine(note));
       },
-      take: (body, { hops, ...how }) =>
+      handle: (body, { hops, ...delivery }) =>
         hopLimiter.handle(hops, () =>
-          takeCodeJob(runner, parseJob(body), { ...how, mustEndAt: after(deps.clock.now(), longestWork) }),
+          handleCodeJob(runner, parseJob(body), { ...delivery, mustEndAt: after(deps.clock.now(), maxWorkDuration) }),
         ),
     },
     stop,
   );
-  return { kind: 'worked', ...worked };
+  return { kind: 'finished', completed: handled, remaining: abandoned };
 }
 
 /** Nobody's run, of nobody's deployment: that they are not there is an answer, and anything else is thrown. */
@@ -74,13 +84,13 @@ async function checkTables({ log, deployments }: Pick<Deps, 'log' | 'deployments
 }
 
 /** Whatever region this machine is set up for, everything is where the queue is. */
-function followQueue(variables: NodeJS.ProcessEnv): void {
+function useQueueRegion(variables: NodeJS.ProcessEnv): void {
   const region = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(variables[environmentNames.codeQueueUrl] ?? '')?.[1];
   if (region !== undefined) variables['AWS_REGION'] = region;
 }
 
 /** What this process may have: that of its container, where there is one. */
-function memoryBytes(): number {
-  const allowed = process.constrainedMemory();
-  return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
+function availableMemoryBytes(): number {
+  const constrainedBytes = process.constrainedMemory();
+  return constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
 }

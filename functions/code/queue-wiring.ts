@@ -1,11 +1,11 @@
 /** The code queue, for a process that takes from it by itself. */
 import { queueClient, waitingQueueClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
-import { settingsFaultOf } from '../../lib/aws/settings-fault.ts';
+import { settingsErrorOf } from '../../lib/aws/settings-error.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 
-export { settingsFaultOf };
+export { settingsErrorOf };
 
 export const codeQueue = (): WorkQueue =>
-  new SqsWorkQueue({ client: queueClient(), waiting: waitingQueueClient() }, settingsFrom(process.env).codeQueueUrl);
+  new SqsWorkQueue({ client: queueClient(), longPollClient: waitingQueueClient() }, settingsFrom(process.env).codeQueueUrl);

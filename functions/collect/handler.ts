@@ -1,44 +1,44 @@
 /** Takes the results of many siblings together: ten at a time, parted by run, each run's decided in one commit. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseResult } from '../../lib/codec/jobs.ts';
-import { traceFacts } from '../../lib/engine/trace.ts';
-import { byRun, collectResults } from '../../lib/service/collect-results.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { failures, isRedelivered, mostHopsOf } from '../batch.ts';
+import { traceFields } from '../../lib/engine/trace.ts';
+import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { batchFailures, isRedelivered, maxHopsOf } from '../batch.ts';
 import { deciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('collect');
-const collector = { ...deciderOf('collect'), folds: new WarmFolds() };
+const collector = { ...deciderOf('collect'), foldCache: new FoldCache() };
 
 export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   const failed: SQSRecord[] = [];
   const received = event.Records.flatMap((record) => {
     try {
       return [{ record, result: parseResult(record.body), isRedelivered: isRedelivered(record) }];
-    } catch (trouble) {
+    } catch (error) {
       logger.error('a result cannot be read', {
         messageId: record.messageId,
-        error: trouble instanceof Error ? trouble : String(trouble),
+        error: error instanceof Error ? error : String(error),
       });
       failed.push(record);
       return [];
     }
   });
   for (const results of byRun(received)) {
-    const own = received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record);
+    const runRecords = received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record);
     try {
-      await hopLimiter.handle(mostHopsOf(own), () => collectResults(collector, results));
-    } catch (trouble) {
+      await hopLimiter.handle(maxHopsOf(runRecords), () => collectResults(collector, results));
+    } catch (error) {
       const [{ trace } = {}] = results.results;
       logger.error('the results of a run come back', {
         runId: results.run.runId,
-        ...(trace === undefined ? {} : traceFacts(trace)),
+        ...(trace === undefined ? {} : traceFields(trace)),
         nodeIds: results.results.map(({ nodeId }) => nodeId),
-        error: trouble instanceof Error ? trouble : String(trouble),
+        error: error instanceof Error ? error : String(error),
       });
       // A run is a group: all its messages return together, so their order holds.
-      failed.push(...own);
+      failed.push(...runRecords);
     }
   }
-  return failures(failed);
+  return batchFailures(failed);
 }

@@ -3,32 +3,35 @@ import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { parseMessage } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
-import { failLostFire } from '../../lib/service/fire-schedule.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { replaceTurn } from '../../lib/service/speak-run.ts';
-import { eachMessage, logKeysOf } from '../batch.ts';
-import { socketsKept, watchesSent } from '../sockets/wiring.ts';
+import { handleFireDeadLetter } from '../../lib/service/schedules/fire-schedule.ts';
+import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
+import { replaceBroadcaster } from '../../lib/service/watching/broadcast-run.ts';
+import { processEachMessage, logKeysOf } from '../batch.ts';
+import { createSockets, createWatches } from '../sockets/wiring.ts';
 import { deciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('dead-letter');
 const decider = deciderOf('dead-letter');
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
-  eachMessage(event, context, logger, async (record) => {
+  processEachMessage(event, context, logger, async (record) => {
     // Queues share a dead-letter queue: the letter says which one gave it up.
-    const letter = { messageId: record.messageId, queue: record.attributes.DeadLetterQueueSourceArn?.split(':').at(-1) };
+    const deadLetter = { messageId: record.messageId, queue: record.attributes.DeadLetterQueueSourceArn?.split(':').at(-1) };
     const fire = parseFire(record.body);
     if (fire !== undefined) {
-      logger.warn('a dead letter', { ...letter, scheduleId: fire.scheduleId });
-      return failLostFire(decider.deps, fire);
+      logger.warn('a dead letter', { ...deadLetter, scheduleId: fire.scheduleId });
+      return handleFireDeadLetter(decider.deps, fire);
     }
     const watch = parseWatch(record.body);
     if (watch !== undefined) {
-      logger.warn('a dead letter', { ...letter, runId: watch.run.runId });
-      return replaceTurn({ ...decider.deps, sockets: socketsKept(), watches: hopLimiter.watches(watchesSent()) }, watch);
+      logger.warn('a dead letter', { ...deadLetter, runId: watch.run.runId });
+      return replaceBroadcaster(
+        { ...decider.deps, sockets: createSockets(), watches: hopLimiter.watches(createWatches()) },
+        watch,
+      );
     }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));
-    logger.warn('a dead letter', letter);
-    await failLostNode(decider, message);
+    logger.warn('a dead letter', deadLetter);
+    await handleDeadLetter(decider, message);
   });

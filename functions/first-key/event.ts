@@ -1,4 +1,5 @@
 /** What CloudFormation asks of a custom resource, and how it is answered. */
+import { defined } from '../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
 import { secretArnPattern } from '../../lib/contract/secret-arn.ts';
@@ -22,7 +23,7 @@ const properties = z.looseObject({
 });
 export type KeyProperties = z.output<typeof properties>;
 
-const common = {
+const requestFields = {
   ResponseURL: z.url({ protocol: /^https?$/ }),
   StackId: z.string(),
   RequestId: z.string(),
@@ -30,8 +31,8 @@ const common = {
 };
 
 /** What is needed to answer at all: whatever else is wrong, CloudFormation must be told. */
-export const questionShape = z.looseObject({ ...common, PhysicalResourceId: z.string().exactOptional() });
-export type Question = z.output<typeof questionShape>;
+export const resourceRequestShape = z.looseObject({ ...requestFields, PhysicalResourceId: z.string().exactOptional() });
+export type ResourceRequest = z.output<typeof resourceRequestShape>;
 
 export const eventShape = z.discriminatedUnion('RequestType', [
   z.looseObject({ RequestType: z.literal('Create'), ResourceProperties: properties }),
@@ -53,18 +54,20 @@ export type Outcome = { readonly status: 'SUCCESS' } | { readonly status: 'FAILE
 const physicalResourceId = 'stepwell-keys';
 
 /** Puts the answer where the question says. There is nothing in it but how it went. @throws where that fails: Lambda tries again */
-export async function answer(question: Question, outcome: Outcome): Promise<void> {
-  const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = physicalResourceId } = question;
-  const body = JSON.stringify({
-    Status: outcome.status,
-    ...(outcome.status === 'FAILED' ? { Reason: outcome.reason } : {}),
-    StackId,
-    RequestId,
-    LogicalResourceId,
-    PhysicalResourceId,
-    NoEcho: true,
-  });
+export async function sendResponse(request: ResourceRequest, outcome: Outcome): Promise<void> {
+  const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = physicalResourceId } = request;
+  const body = JSON.stringify(
+    defined({
+      Status: outcome.status,
+      Reason: outcome.status === 'FAILED' ? outcome.reason : undefined,
+      StackId,
+      RequestId,
+      LogicalResourceId,
+      PhysicalResourceId,
+      NoEcho: true,
+    }),
+  );
   // As bytes: the address is signed for a request without a content type, and a text would bring one.
-  const response = await fetch(question.ResponseURL, { method: 'PUT', body: Buffer.from(body) });
+  const response = await fetch(request.ResponseURL, { method: 'PUT', body: Buffer.from(body) });
   if (!response.ok) throw new Error(`CloudFormation did not take the answer: ${response.status}`);
 }

@@ -1,9 +1,9 @@
 /** Answers CloudFormation, which asks for the first key and those of the configuration when the stack is deployed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loggerOf } from '../wiring.ts';
-import { take } from './take.ts';
-import { keeperHere } from './wiring.ts';
+import { handleResourceEvent } from './handle-resource-event.ts';
+import { createProvisioningPorts } from './wiring.ts';
 
-const taker = { keeper: keeperHere(), logger: loggerOf('first-key'), sleep };
+const deps = { ports: createProvisioningPorts(), logger: loggerOf('first-key'), sleep };
 
-export const handler = (event: unknown): Promise<void> => take(taker, event);
+export const handler = (event: unknown): Promise<void> => handleResourceEvent(deps, event);

@@ -1,12 +1,12 @@
 /** Where the keys are and where the secrets are. */
-import { awsWorld } from '../../lib/aws/aws-world.ts';
+import { awsPorts } from '../../lib/aws/aws-ports.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { storedSettings } from '../settings-wiring.ts';
-import type { Keeper } from './keep-keys.ts';
+import type { KeyProvisioningPorts } from './provision-keys.ts';
 
-export const keeperHere = (): Keeper => {
-  const { keys, clock, index } = awsWorld(settingsFrom(process.env));
+export const createProvisioningPorts = (): KeyProvisioningPorts => {
+  const { keys, clock, index } = awsPorts(settingsFrom(process.env));
   return { keys, clock, index, secrets: new ManagedSecrets(secretsClient()), settings: storedSettings() };
 };

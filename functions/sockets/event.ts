@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { connectionId } from '../../lib/codec/ids.ts';
 import type { HttpCall } from '../api/pipeline/http-call.ts';
 
-const texts = z.record(z.string(), z.string()).nullish();
+const stringMap = z.record(z.string(), z.string()).nullish();
 
 const shape = z.object({
   requestContext: z.object({
@@ -12,8 +12,8 @@ const shape = z.object({
     requestId: z.string(),
     identity: z.object({ sourceIp: z.string().exactOptional(), userAgent: z.string().nullish() }).exactOptional(),
   }),
-  headers: texts,
-  queryStringParameters: texts,
+  headers: stringMap,
+  queryStringParameters: stringMap,
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().nullish(),
 });
@@ -25,18 +25,18 @@ export const readSocketEvent = (event: unknown): SocketEvent => shape.parse(even
 /** The opening of a socket is a request like any other, and is judged like one. */
 export const callOf = ({ headers, queryStringParameters, requestContext }: SocketEvent): HttpCall => {
   const query = queryStringParameters ?? {};
-  const named = Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const lowerCaseHeaders = Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     method: 'GET',
     path: '/',
     // A ticket is of one run, and its opening names it.
     params: { runId: query['runId'] },
     query,
-    headers: named,
+    headers: lowerCaseHeaders,
     body: undefined,
     bytes: () => new Uint8Array(),
     ip: requestContext.identity?.sourceIp,
-    userAgent: named['user-agent'],
+    userAgent: lowerCaseHeaders['user-agent'],
   };
 };
 

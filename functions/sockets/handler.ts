@@ -3,8 +3,8 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { toolsOf } from '../api/tools.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 import { socketFunction } from './socket-function.ts';
-import { socketsKept, watchesSent } from './wiring.ts';
+import { createSockets, createWatches } from './wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('sockets'), inspect: inspectNode, logger: loggerOf('sockets') });
 
-export const handler = socketFunction({ ...tools, sockets: socketsKept(), watches: watchesSent() });
+export const handler = socketFunction({ ...tools, sockets: createSockets(), watches: createWatches() });

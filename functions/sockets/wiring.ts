@@ -7,6 +7,6 @@ import { SqsWatches } from '../../lib/aws/watches.ts';
 import type { Sockets } from '../../lib/ports/sockets.ts';
 import type { Watches } from '../../lib/ports/watches.ts';
 
-export const socketsKept = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
+export const createSockets = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
 
-export const watchesSent = (): Watches => new SqsWatches(queueClient(), settingsFrom(process.env).watchQueueUrl);
+export const createWatches = (): Watches => new SqsWatches(queueClient(), settingsFrom(process.env).watchQueueUrl);

@@ -7,7 +7,7 @@ import { type TraceSetting, traceSetting } from '../../lib/api/schemas/trace-set
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Spans } from '../../lib/ports/spans.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
+import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 
 export interface Tracing {
   readonly spans: Spans;
@@ -15,20 +15,20 @@ export interface Tracing {
 }
 
 /** As the stacks told it, read once. */
-export function tracingTold(clock: Clock): () => Tracing {
-  let known: Tracing | undefined;
-  return () => (known ??= tracingOf(clock));
+export function createTracing(clock: Clock): () => Tracing {
+  let cached: Tracing | undefined;
+  return () => (cached ??= tracingOf(clock));
 }
 
 function tracingOf(clock: Clock): Tracing {
   const { traces, runsTable } = settingsFrom(process.env);
   const { endpoint, header, samplePercent } = traceSetting.parse(JSON.parse(traces));
-  const headers = headersOf(header, new KeptSecrets(new ManagedSecrets(secretsClient()), clock));
+  const headers = headersOf(header, new SecretCache(new ManagedSecrets(secretsClient()), clock));
   return { spans: new OtlpSpans({ endpoint, headers, installation: runsTable }), samplePercent };
 }
 
 const headersOf =
-  (header: TraceSetting['header'], secrets: KeptSecrets) => async (): Promise<Readonly<Record<string, string>>> => {
+  (header: TraceSetting['header'], secrets: SecretCache) => async (): Promise<Readonly<Record<string, string>>> => {
     if (header === undefined) return {};
     const text = await secrets.text(header.secretArn);
     if (text === undefined) throw new Unavailable('the secret of the collector of traces (it has no text)');

@@ -4,12 +4,12 @@ import { webhookOperations } from '../api/operations/webhooks.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/tools.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
-import { providersTold, webhookSecretsOf } from './wiring.ts';
+import { createProvidersReader, webhookSecretsOf } from './wiring.ts';
 
 const decider = deciderOf('webhooks');
 const tools = {
   ...toolsOf({ decider, inspect: inspectNode, logger: loggerOf('webhooks') }),
-  providers: providersTold(),
+  providers: createProvidersReader(),
   secrets: webhookSecretsOf(decider.deps.clock),
 };
 

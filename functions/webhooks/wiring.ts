@@ -2,13 +2,13 @@
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
-import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
-import { WebhookSecrets } from '../../lib/service/webhook-secrets.ts';
+import { SecretCache } from '../../lib/service/access/secret-cache.ts';
+import { WebhookSecrets } from '../../lib/service/access/webhook-secrets.ts';
 import { type WebhookProviders, webhookProviders } from '../../lib/webhooks/provider.ts';
 import { storedSetting } from '../settings-wiring.ts';
 
 export const webhookSecretsOf = (clock: Clock): WebhookSecrets =>
-  new WebhookSecrets(new KeptSecrets(new ManagedSecrets(secretsClient()), clock));
+  new WebhookSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock));
 
 /** Those of this deployment. */
-export const providersTold = (): (() => Promise<WebhookProviders>) => storedSetting('webhooks', webhookProviders);
+export const createProvidersReader = (): (() => Promise<WebhookProviders>) => storedSetting('webhooks', webhookProviders);

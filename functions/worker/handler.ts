@@ -2,22 +2,22 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
-import { fireSchedule } from '../../lib/service/fire-schedule.ts';
-import { takeJob } from '../../lib/service/take-job.ts';
-import type { Worker } from '../../lib/service/run-node.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
-import { deciderOf, endOf, loggerOf } from '../wiring.ts';
-import { attemptsOf } from './wiring.ts';
+import { fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
+import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import type { Worker } from '../../lib/service/execution/run-node.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
+import { deciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
+import { createRunAttempt } from './wiring.ts';
 
 const logger = loggerOf('worker');
 const decider = deciderOf('worker');
-const worker: Worker = { ...decider, folds: new WarmFolds(), runAttempt: attemptsOf(decider.deps) };
+const worker: Worker = { ...decider, foldCache: new FoldCache(), runAttempt: createRunAttempt(decider.deps) };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
-  eachMessage(event, context, logger, (record) => take(record, context));
+  processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
-async function take(record: SQSRecord, context: Context): Promise<void> {
+async function handleRecord(record: SQSRecord, context: Context): Promise<void> {
   const fire = parseFire(record.body);
   if (fire !== undefined) {
     logger.appendKeys({ scheduleId: fire.scheduleId });
@@ -28,7 +28,7 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
   const delivery = {
     isRedelivered: isRedelivered(record),
     isDelayed: record.attributes.MessageGroupId === undefined,
-    mustEndAt: endOf(context, worker.deps.clock.now()),
+    mustEndAt: invocationDeadlineOf(context, worker.deps.clock.now()),
   };
-  return takeJob(worker, job, delivery);
+  return handleJob(worker, job, delivery);
 }

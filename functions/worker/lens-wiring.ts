@@ -9,13 +9,13 @@ import { HttpModeration, WordModeration, noModeration } from '../../lib/models/m
 import { ProviderKeys } from '../../lib/models/provider-keys.ts';
 import { type ModerationSetting, modelSetting, moderationSetting, secretNamedBy } from '../../lib/models/setting.ts';
 import { publicInternet } from '../../lib/nodes/http/destination.ts';
-import type { LensWorld } from '../../lib/nodes/lens/run.ts';
+import type { LensPorts } from '../../lib/nodes/lens/run.ts';
 import type { Moderation } from '../../lib/ports/moderation.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
 
 /** Nothing of it is read or loaded before a lens needs it. */
-export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
+export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
   let keys: ProviderKeys | undefined;
   const keysOf = (): ProviderKeys => (keys ??= new ProviderKeys(new ManagedSecrets(secretsClient()), deps.clock));
 
@@ -25,8 +25,8 @@ export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
         return new DeterministicModel(deps.clock);
       case 'openai': {
         const { apiKey, ...rest } = model;
-        const named = apiKey === undefined ? {} : { keyName: secretNamedBy(apiKey) };
-        return new ChatCompletions({ ...rest, ...named, keys: keysOf(), reach: publicInternet });
+        const keyNameOption = apiKey === undefined ? {} : { keyName: secretNamedBy(apiKey) };
+        return new ChatCompletions({ ...rest, ...keyNameOption, keys: keysOf(), networkAccess: publicInternet });
       }
       case 'bedrock': {
         const [{ BedrockModel }, { bedrockClient }] = await Promise.all([
@@ -47,7 +47,7 @@ export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
       case 'deterministic':
         return new WordModeration(setting.words);
       case 'http':
-        return new HttpModeration({ ...setting, keys: keysOf(), reach: publicInternet });
+        return new HttpModeration({ ...setting, keys: keysOf(), networkAccess: publicInternet });
       case 'bedrock-guardrail': {
         const [{ BedrockGuardrail }, { bedrockClient }] = await Promise.all([
           import('../../lib/aws/bedrock-guardrail.ts'),
@@ -60,7 +60,7 @@ export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
     }
   };
 
-  const moderating = storedSetting('moderation', moderationSetting);
+  const readModerationSetting = storedSetting('moderation', moderationSetting);
   let moderation: Promise<Moderation> | undefined;
   return {
     get lenses() {
@@ -69,7 +69,7 @@ export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
     models: new ConfiguredModels(storedSetting('models', modelSetting), providerOf, deps.clock),
     moderation: {
       check: async (phase, text, signal) => {
-        const setting = await moderating();
+        const setting = await readModerationSetting();
         return (await (moderation ??= moderationOf(setting))).check(phase, text, signal);
       },
     },

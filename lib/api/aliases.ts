@@ -17,43 +17,48 @@ const inputAliases = { inputParams: 'input', inputValues: 'input' } as const;
 /** Settings that the lens document writes on the node itself; they belong to its config. */
 const nodeSettings = ['on_parent_failure', 'timeout_ms', 'retry', 'merge', 'join_mode', 'error_handling'] as const;
 
-type Keyed = Readonly<Record<string, unknown>>;
-const isKeyed = (value: unknown): value is Keyed => typeof value === 'object' && value !== null && !Array.isArray(value);
+type JsonRecord = Readonly<Record<string, unknown>>;
+const isRecord = (value: unknown): value is JsonRecord => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Renames; where a key is given in two spellings both stay, and an alias is refused as the unknown key it then is. */
-const renamed = (value: unknown, aliases: Readonly<Record<string, string>>): unknown => {
-  if (!isKeyed(value)) return value;
-  const nameOf = (key: string): string => (Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key);
+const renameKeys = (value: unknown, aliases: Readonly<Record<string, string>>): unknown => {
+  if (!isRecord(value)) return value;
+  const canonicalName = (key: string): string => (Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key);
   const seen = new Set<string>();
-  const twice = new Set<string>();
-  for (const name of Object.keys(value).map(nameOf)) (seen.has(name) ? twice : seen).add(name);
-  return Object.fromEntries(Object.entries(value).map(([key, held]) => [twice.has(nameOf(key)) ? key : nameOf(key), held]));
+  const duplicates = new Set<string>();
+  for (const name of Object.keys(value).map(canonicalName)) (seen.has(name) ? duplicates : seen).add(name);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entryValue]) => [duplicates.has(canonicalName(key)) ? key : canonicalName(key), entryValue]),
+  );
 };
 
 /** A node with its settings in its config, and without a label that is null. */
-const settled = (given: unknown): unknown => {
-  if (!isKeyed(given)) return given;
-  const { label, ...rest } = given;
-  const node: Keyed = label === null ? rest : given;
+const normalizeNode = (value: unknown): unknown => {
+  if (!isRecord(value)) return value;
+  const { label, ...rest } = value;
+  const node: JsonRecord = label === null ? rest : value;
   const config = node['config'] ?? {};
-  const moved = nodeSettings.filter((key) => Object.hasOwn(node, key) && isKeyed(config) && !Object.hasOwn(config, key));
-  if (moved.length === 0 || !isKeyed(config)) return node;
-  const kept = Object.entries(node).filter(([key]) => !moved.some((setting) => setting === key));
-  return { ...Object.fromEntries(kept), config: { ...config, ...Object.fromEntries(moved.map((key) => [key, node[key]])) } };
+  const movedSettings = nodeSettings.filter((key) => Object.hasOwn(node, key) && isRecord(config) && !Object.hasOwn(config, key));
+  if (movedSettings.length === 0 || !isRecord(config)) return node;
+  const remainingEntries = Object.entries(node).filter(([key]) => !movedSettings.some((setting) => setting === key));
+  return {
+    ...Object.fromEntries(remainingEntries),
+    config: { ...config, ...Object.fromEntries(movedSettings.map((key) => [key, node[key]])) },
+  };
 };
 
-const each = (list: unknown, change: (item: unknown) => unknown): unknown => (Array.isArray(list) ? list.map(change) : list);
+const mapItems = (list: unknown, change: (item: unknown) => unknown): unknown => (Array.isArray(list) ? list.map(change) : list);
 
 /** A definition's body with every known alias replaced; anything else is left for the schema to judge. */
 export const canonicalDefinition = (body: unknown): unknown => {
-  if (!isKeyed(body)) return body;
+  if (!isRecord(body)) return body;
   return {
     ...body,
-    ...(Object.hasOwn(body, 'nodes') ? { nodes: each(body['nodes'], settled) } : {}),
-    ...(Object.hasOwn(body, 'edges') ? { edges: each(body['edges'], (edge) => renamed(edge, edgeAliases)) } : {}),
-    ...(Object.hasOwn(body, 'options') ? { options: renamed(body['options'], optionAliases) } : {}),
+    ...(Object.hasOwn(body, 'nodes') ? { nodes: mapItems(body['nodes'], normalizeNode) } : {}),
+    ...(Object.hasOwn(body, 'edges') ? { edges: mapItems(body['edges'], (edge) => renameKeys(edge, edgeAliases)) } : {}),
+    ...(Object.hasOwn(body, 'options') ? { options: renameKeys(body['options'], optionAliases) } : {}),
   };
 };
 
 /** The body of a start, its input under our name. */
-export const canonicalStart = (body: unknown): unknown => renamed(body, inputAliases);
+export const canonicalStart = (body: unknown): unknown => renameKeys(body, inputAliases);

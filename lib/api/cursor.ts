@@ -15,24 +15,24 @@ export interface Listing {
 }
 
 /** Enough to tell listings apart; 72 bits in 12 letters. */
-const tagLength = 12;
+const listingHashLength = 12;
 
-const tagOf = ({ operationId, scope, filters }: Listing): string =>
+const listingHash = ({ operationId, scope, filters }: Listing): string =>
   createHash('sha256')
     .update(bodyHash([operationId, scope.projectId, scope.environment, filters]))
     .digest('base64url')
-    .slice(0, tagLength);
+    .slice(0, listingHashLength);
 
 export const encodeCursor = (listing: Listing, position: Readonly<Record<string, unknown>>): string =>
-  Buffer.from(JSON.stringify([tagOf(listing), position])).toString('base64url');
+  Buffer.from(JSON.stringify([listingHash(listing), position])).toString('base64url');
 
 /** The position, or undefined where the cursor is not one of this listing. */
 export const decodeCursor = <Position>(listing: Listing, schema: z.ZodType<Position>, cursor: string): Position | undefined => {
-  const read = z.tuple([z.literal(tagOf(listing)), schema]).safeParse(jsonIn(cursor));
-  return read.success ? read.data[1] : undefined;
+  const parsed = z.tuple([z.literal(listingHash(listing)), schema]).safeParse(parseCursorJson(cursor));
+  return parsed.success ? parsed.data[1] : undefined;
 };
 
-const jsonIn = (cursor: string): unknown => {
+const parseCursorJson = (cursor: string): unknown => {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
   } catch {

@@ -1,5 +1,6 @@
 /** The one form in which every refusal is answered. */
-import { type ErrorCode, type Fault, type ErrorEntry, type RefusalDetails, errorCatalogue } from './errors.ts';
+import { defined } from '../engine/defined.ts';
+import { type ErrorCode, type ErrorDetail, type ErrorEntry, type ErrorResponseFields, errorCatalogue } from './errors.ts';
 
 export interface ErrorEnvelope {
   readonly code: ErrorCode;
@@ -7,20 +8,20 @@ export interface ErrorEnvelope {
   readonly required?: string;
   readonly recovery?: string;
   readonly correlationId: string;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly ErrorDetail[];
 }
 
 /** Faults told at most; a body that is wrong everywhere is not answered with as much again. */
-const mostFaults = 100;
+const maxErrorDetails = 100;
 
-export const envelope = (code: ErrorCode, correlationId: string, details: RefusalDetails = {}): ErrorEnvelope => {
+export const createErrorEnvelope = (code: ErrorCode, correlationId: string, details: ErrorResponseFields = {}): ErrorEnvelope => {
   const entry: ErrorEntry = errorCatalogue[code];
-  return {
+  return defined({
     code,
     message: details.message ?? entry.message,
-    ...(details.required === undefined ? {} : { required: details.required }),
-    ...(entry.recovery === undefined ? {} : { recovery: entry.recovery }),
+    required: details.required,
+    recovery: entry.recovery,
     correlationId,
-    ...(details.errors === undefined ? {} : { errors: details.errors.slice(0, mostFaults) }),
-  };
+    errors: details.errors === undefined ? undefined : details.errors.slice(0, maxErrorDetails),
+  });
 };

@@ -14,12 +14,12 @@ export const bodyHash = (body: unknown): string => {
 };
 
 /** The header of draft-ietf-httpapi-idempotency-key-header: a quoted string; a bare one is taken too. */
-const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-const acceptable = /^[\x20-\x7e]{1,255}$/;
+const quotedKeyPattern = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /** The key, or undefined where the header holds none: empty, longer than 255, or not printable ASCII. */
-export const idempotencyKeyIn = (header: string): string | undefined => {
+export const parseIdempotencyKey = (header: string): string | undefined => {
   const text = header.trim();
-  const key = quoted.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;
-  return acceptable.test(key) ? key : undefined;
+  const key = quotedKeyPattern.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;
+  return keyPattern.test(key) ? key : undefined;
 };

@@ -8,7 +8,7 @@ import * as versions from './schemas/versions.ts';
 const lensLimitBytes = 262_144;
 
 const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
-const named = { params: lenses.lensParams, missing: 'lens_not_found' } as const;
+const lensByName = { params: lenses.lensParams, invalidParamsCode: 'lens_not_found' } as const;
 
 export const lensRoutes = [
   {
@@ -21,7 +21,7 @@ export const lensRoutes = [
     body: { schema: lenses.createLensBody, limitBytes: lensLimitBytes },
     idempotencyKey: 'none',
     action: 'lenses.create',
-    answers: { 201: ok('Published', lenses.keptLensAnswer) },
+    responses: { 201: ok('Published', lenses.publishedLensResponse) },
     errors: ['lens_invalid', 'lens_exists'],
   },
   {
@@ -33,7 +33,7 @@ export const lensRoutes = [
     scope: 'workflows:read',
     query: versions.summariesQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('A page of lenses', lenses.lensList) },
+    responses: { 200: ok('A page of lenses', lenses.lensList) },
     errors: ['cursor_invalid'],
   },
   {
@@ -43,10 +43,10 @@ export const lensRoutes = [
     summary: 'The latest version of a lens, or one by its number',
     servedBy: 'library',
     scope: 'workflows:read',
-    ...named,
+    ...lensByName,
     query: versions.versionQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('The lens', lenses.lensAnswer) },
+    responses: { 200: ok('The lens', lenses.lensResponse) },
     errors: ['lens_not_found', 'not_found'],
   },
   {
@@ -56,10 +56,10 @@ export const lensRoutes = [
     summary: 'Archives a lens: nodes continue to use it, and lists leave it out until the next version is published',
     servedBy: 'library',
     scope: 'workflows:write',
-    ...named,
+    ...lensByName,
     idempotencyKey: 'none',
     action: 'lenses.archive',
-    answers: { 200: ok('Archived', versions.archivedAnswer) },
+    responses: { 200: ok('Archived', versions.archivedResponse) },
     errors: ['lens_not_found'],
   },
   {
@@ -69,11 +69,11 @@ export const lensRoutes = [
     summary: 'Publishes the next version of a lens; an archived one is listed again',
     servedBy: 'library',
     scope: 'workflows:write',
-    ...named,
+    ...lensByName,
     body: { schema: lenses.publishLensBody, limitBytes: lensLimitBytes },
     idempotencyKey: 'none',
     action: 'lenses.publish',
-    answers: { 201: ok('Published', lenses.keptLensAnswer) },
+    responses: { 201: ok('Published', lenses.publishedLensResponse) },
     errors: ['lens_invalid', 'lens_not_found'],
   },
 ] as const satisfies readonly Route[];

@@ -1,9 +1,10 @@
 /** The OpenAPI 3.1 document, made from the table of routes and nothing else. */
+import { defined } from '../engine/defined.ts';
 import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue } from './errors.ts';
 import { type Route, type RouteBody, errorsOf } from './route.ts';
-import { errorAnswer } from './schemas/service.ts';
+import { errorResponse } from './schemas/service.ts';
 
 export const openApiDocument = (routes: readonly Route[]) =>
   createDocument(
@@ -31,11 +32,11 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   summary: route.summary,
   security: route.scope === null ? [] : [{ key: [] }],
   ...(route.scope === null ? {} : { description: `Needs a key with the scope \`${route.scope}\`.` }),
-  requestParams: {
-    ...(route.params === undefined ? {} : { path: route.params }),
-    ...(route.query === undefined ? {} : { query: route.query }),
-    ...(route.idempotencyKey === 'none' ? {} : { header: idempotencyHeaders[route.idempotencyKey] }),
-  },
+  requestParams: defined({
+    path: route.params,
+    query: route.query,
+    header: route.idempotencyKey === 'none' ? undefined : idempotencyHeaders[route.idempotencyKey],
+  }),
   ...(route.body === undefined
     ? {}
     : {
@@ -44,22 +45,22 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
           content: { 'application/json': { schema: route.body.schema }, ...formOf(route.body) },
         },
       }),
-  ...(route.raw === undefined
+  ...(route.rawBody === undefined
     ? {}
     : {
         requestBody: {
-          description: route.raw.description,
+          description: route.rawBody.description,
           content: { 'application/json': { schema: {} }, 'text/plain': { schema: {} } },
         },
       }),
   responses: {
     ...Object.fromEntries(
-      Object.entries(route.answers).map(([status, { description, schema }]) => [
+      Object.entries(route.responses).map(([status, { description, schema }]) => [
         status,
         { description, content: { 'application/json': { schema }, ...(status === '200' ? streamOf(route) : {}) } },
       ]),
     ),
-    ...(route.streams === undefined ? {} : { 204: { description: route.streams.nothing } }),
+    ...(route.streams === undefined ? {} : { 204: { description: route.streams.noContentDescription } }),
     ...errorResponses(errorsOf(route)),
   },
 });
@@ -86,11 +87,11 @@ const idempotencyHeaders = {
 const errorResponses = (codes: readonly ErrorCode[]) => {
   const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status);
   return Object.fromEntries(
-    [...byStatus].map(([status, same]) => [
+    [...byStatus].map(([status, codesOfStatus]) => [
       String(status),
       {
-        description: same.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join(' '),
-        content: { 'application/json': { schema: errorAnswer } },
+        description: codesOfStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join(' '),
+        content: { 'application/json': { schema: errorResponse } },
       },
     ]),
   );

@@ -33,10 +33,10 @@ const wakeLimitBytes = 262_144;
 const resumeLimitBytes = 65_536;
 
 const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
-const definition = <Schema extends z.ZodObject>(schema: Schema) => ({
+const definitionBody = <Schema extends z.ZodObject>(schema: Schema) => ({
   schema,
   limitBytes: definitionLimits.bytes,
-  prepare: canonicalDefinition,
+  normalizeBody: canonicalDefinition,
 });
 
 export const routes = [
@@ -45,11 +45,11 @@ export const routes = [
     path: '/v1/health',
     operationId: 'getHealth',
     summary: 'Says that the service answers',
-    isAnsweredPlainly: true,
+    allowsPlainHttp: true,
     servedBy: 'api',
     scope: null,
     idempotencyKey: 'none',
-    answers: { 200: ok('It answers', service.healthAnswer) },
+    responses: { 200: ok('It answers', service.healthResponse) },
     errors: [],
   },
   {
@@ -60,7 +60,7 @@ export const routes = [
     servedBy: 'library',
     scope: null,
     idempotencyKey: 'none',
-    answers: { 200: ok('OpenAPI 3.1', service.openApiAnswer) },
+    responses: { 200: ok('OpenAPI 3.1', service.openApiResponse) },
     errors: [],
   },
   {
@@ -70,10 +70,10 @@ export const routes = [
     summary: 'Publishes the first version of a new workflow',
     servedBy: 'api',
     scope: 'workflows:write',
-    body: definition(workflows.createWorkflowBody),
+    body: definitionBody(workflows.createWorkflowBody),
     idempotencyKey: 'none',
     action: 'workflows.create',
-    answers: { 201: ok('Published', versions.publishedAnswer) },
+    responses: { 201: ok('Published', versions.publishedResponse) },
     errors: ['definition_invalid', 'workflow_exists', 'workflow_deleting', 'workflow_name_taken'],
   },
   {
@@ -85,7 +85,7 @@ export const routes = [
     scope: 'workflows:read',
     query: versions.summariesQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('A page of workflows', workflows.workflowList) },
+    responses: { 200: ok('A page of workflows', workflows.workflowList) },
     errors: ['cursor_invalid'],
   },
   {
@@ -95,9 +95,9 @@ export const routes = [
     summary: 'Judges a definition and publishes nothing',
     servedBy: 'api',
     scope: 'workflows:read',
-    body: definition(workflows.validateWorkflowBody),
+    body: definitionBody(workflows.validateWorkflowBody),
     idempotencyKey: 'none',
-    answers: { 200: ok('Every finding', workflows.validatedAnswer) },
+    responses: { 200: ok('Every finding', workflows.validatedResponse) },
     errors: [],
   },
   {
@@ -108,10 +108,10 @@ export const routes = [
     servedBy: 'api',
     scope: 'workflows:read',
     params: workflows.workflowParams,
-    missing: 'workflow_not_found',
+    invalidParamsCode: 'workflow_not_found',
     query: versions.versionQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('The workflow', workflows.workflowAnswer) },
+    responses: { 200: ok('The workflow', workflows.workflowResponse) },
     errors: ['workflow_not_found', 'not_found'],
   },
   {
@@ -122,10 +122,10 @@ export const routes = [
     servedBy: 'api',
     scope: 'workflows:write',
     params: workflows.workflowParams,
-    missing: 'workflow_not_found',
+    invalidParamsCode: 'workflow_not_found',
     idempotencyKey: 'none',
     action: 'workflows.archive',
-    answers: { 200: ok('Archived', versions.archivedAnswer) },
+    responses: { 200: ok('Archived', versions.archivedResponse) },
     errors: ['workflow_not_found', 'workflow_deleting'],
   },
   {
@@ -136,11 +136,11 @@ export const routes = [
     servedBy: 'api',
     scope: 'admin',
     params: workflows.workflowParams,
-    missing: 'workflow_not_found',
+    invalidParamsCode: 'workflow_not_found',
     body: { schema: workflows.deleteWorkflowBody, limitBytes: smallLimitBytes },
     idempotencyKey: 'none',
     action: 'workflows.delete',
-    answers: { 202: ok('It is being deleted', workflows.deletingAnswer) },
+    responses: { 202: ok('It is being deleted', workflows.deletingResponse) },
     errors: ['workflow_not_found', 'confirmation_mismatch', 'workflow_scheduled'],
   },
   {
@@ -151,11 +151,11 @@ export const routes = [
     servedBy: 'api',
     scope: 'workflows:write',
     params: workflows.workflowParams,
-    missing: 'workflow_not_found',
-    body: definition(workflows.publishVersionBody),
+    invalidParamsCode: 'workflow_not_found',
+    body: definitionBody(workflows.publishVersionBody),
     idempotencyKey: 'none',
     action: 'workflows.publish',
-    answers: { 201: ok('Published', versions.publishedAnswer) },
+    responses: { 201: ok('Published', versions.publishedResponse) },
     errors: ['definition_invalid', 'workflow_not_found', 'workflow_deleting', 'workflow_name_taken'],
   },
   {
@@ -165,10 +165,10 @@ export const routes = [
     summary: 'Starts a run',
     servedBy: 'api',
     scope: 'trigger:write',
-    body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, prepare: canonicalStart },
+    body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, normalizeBody: canonicalStart },
     idempotencyKey: 'required',
     action: 'runs.create',
-    answers: { 202: ok('The run exists and will be worked on', runs.startedAnswer) },
+    responses: { 202: ok('The run exists and will be worked on', runs.startedResponse) },
     errors: [
       'idempotency_required',
       'idempotency_conflict',
@@ -193,7 +193,7 @@ export const routes = [
     scope: 'runs:read',
     query: runs.listRunsQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('A page of runs', runs.runList) },
+    responses: { 200: ok('A page of runs', runs.runList) },
     errors: ['cursor_invalid'],
   },
   {
@@ -204,10 +204,10 @@ export const routes = [
     servedBy: 'api',
     scope: 'runs:read',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     query: runs.getRunQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('The run', runs.runAnswer) },
+    responses: { 200: ok('The run', runs.runResponse) },
     errors: ['not_found'],
   },
   {
@@ -218,15 +218,15 @@ export const routes = [
     servedBy: 'events',
     scope: 'runs:read',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     query: runs.listEventsQuery,
     idempotencyKey: 'none',
-    takesTicket: true,
+    acceptsTicket: true,
     streams: {
       description: 'server-sent events, for `Accept: text/event-stream`',
-      nothing: 'The run has ended, and the stream has nothing more',
+      noContentDescription: 'The run has ended, and the stream has nothing more',
     },
-    answers: { 200: ok('Events', runs.eventList) },
+    responses: { 200: ok('Events', runs.eventList) },
     errors: ['not_found', 'cursor_invalid', 'not_acceptable'],
   },
   {
@@ -237,11 +237,11 @@ export const routes = [
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     body: { schema: runs.cancelRunBody, limitBytes: smallLimitBytes, isOptional: true },
     idempotencyKey: 'none',
     action: 'runs.cancel',
-    answers: { 200: ok('Cancelled', runs.cancelledAnswer) },
+    responses: { 200: ok('Cancelled', runs.cancelledResponse) },
     errors: ['not_found', 'run_terminal'],
   },
   {
@@ -254,7 +254,7 @@ export const routes = [
     body: { schema: runs.resumeRunBody, limitBytes: resumeLimitBytes },
     idempotencyKey: 'optional',
     action: 'runs.resume',
-    answers: { 202: ok('It is in the log, and what slept goes on', runs.resumedAnswer) },
+    responses: { 202: ok('It is in the log, and what slept goes on', runs.resumedResponse) },
     errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
   },
   {
@@ -265,11 +265,11 @@ export const routes = [
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     body: { schema: runs.rerunRunBody, limitBytes: inputLimitBytes, isOptional: true },
     idempotencyKey: 'required',
     action: 'runs.rerun',
-    answers: { 202: ok('The new run exists and will be worked on', runs.rerunAnswer) },
+    responses: { 202: ok('The new run exists and will be worked on', runs.rerunResponse) },
     errors: [
       'idempotency_required',
       'idempotency_conflict',
@@ -292,11 +292,11 @@ export const routes = [
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     body: { schema: runs.wakeRunBody, limitBytes: wakeLimitBytes, isOptional: true },
     idempotencyKey: 'none',
     action: 'runs.wake',
-    answers: { 202: ok('What slept goes on', runs.wokenAnswer) },
+    responses: { 202: ok('What slept goes on', runs.wokenResponse) },
     errors: ['not_found', 'run_terminal'],
   },
   ...ticketRoutes,
@@ -315,7 +315,7 @@ export const routes = [
     scope: 'admin',
     query: audit.listAuditQuery,
     idempotencyKey: 'none',
-    answers: { 200: ok('A page of entries', audit.auditList) },
+    responses: { 200: ok('A page of entries', audit.auditList) },
     errors: ['cursor_invalid'],
   },
   ...queryRoutes,
@@ -328,21 +328,22 @@ type Routes = (typeof routes)[number];
 export type OperationId = Routes['operationId'];
 type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
 /** The operations that one function answers. */
-export type OperationOf<Served extends Route['servedBy']> = Extract<Routes, { servedBy: Served }>['operationId'];
+export type OperationOf<ServedBy extends Route['servedBy']> = Extract<Routes, { servedBy: ServedBy }>['operationId'];
 
-type Out<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-export type ParamsOf<Id extends OperationId> = RouteOf<Id> extends { params: infer Schema } ? Out<Schema> : undefined;
-export type QueryOf<Id extends OperationId> = RouteOf<Id> extends { query: infer Schema } ? Out<Schema> : undefined;
-export type BodyOf<Id extends OperationId> = RouteOf<Id> extends { body: { schema: infer Schema } } ? Out<Schema> : undefined;
+type SchemaOutput<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+export type ParamsOf<Id extends OperationId> = RouteOf<Id> extends { params: infer Schema } ? SchemaOutput<Schema> : undefined;
+export type QueryOf<Id extends OperationId> = RouteOf<Id> extends { query: infer Schema } ? SchemaOutput<Schema> : undefined;
+export type BodyOf<Id extends OperationId> =
+  RouteOf<Id> extends { body: { schema: infer Schema } } ? SchemaOutput<Schema> : undefined;
 /** The operations that may answer with a stream. */
 export type StreamingOperation = Extract<Routes, { streams: object }>['operationId'];
 export type ErrorOf<Id extends OperationId> = Extract<RouteOf<Id>['errors'][number] | 'invalid_request', ErrorCode>;
 
-type Answers<Id extends OperationId> = RouteOf<Id>['answers'];
+type Responses<Id extends OperationId> = RouteOf<Id>['responses'];
 /** A status with the body that belongs to it. */
-export type AnswerOf<Id extends OperationId> = {
-  [Status in keyof Answers<Id>]: {
+export type ResponseOf<Id extends OperationId> = {
+  [Status in keyof Responses<Id>]: {
     readonly status: Status;
-    readonly body: Answers<Id>[Status] extends { schema: infer Schema extends z.ZodType } ? z.input<Schema> : never;
+    readonly body: Responses<Id>[Status] extends { schema: infer Schema extends z.ZodType } ? z.input<Schema> : never;
   };
-}[keyof Answers<Id>];
+}[keyof Responses<Id>];

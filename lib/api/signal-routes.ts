@@ -20,7 +20,7 @@ export const signalRoutes = [
     body: { schema: signals.sendSignalBody, limitBytes: signalLimitBytes },
     idempotencyKey: 'optional',
     action: 'signals.send',
-    answers: { 202: ok('It is kept, or a wait has it', signals.sentAnswer) },
+    responses: { 202: ok('It is kept, or a wait has it', signals.sentResponse) },
     errors: ['idempotency_conflict'],
   },
   {
@@ -31,11 +31,11 @@ export const signalRoutes = [
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     body: { schema: signals.sendRunSignalBody, limitBytes: signalLimitBytes },
     idempotencyKey: 'optional',
     action: 'signals.send',
-    answers: { 202: ok('It is kept, or a wait has it', signals.sentAnswer) },
+    responses: { 202: ok('It is kept, or a wait has it', signals.sentResponse) },
     errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
   },
 ] as const satisfies readonly Route[];

@@ -12,10 +12,10 @@ export const tagRoutes = [
     servedBy: 'api',
     scope: 'runs:read',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     query: tags.listTagsQuery,
     idempotencyKey: 'none',
-    answers: { 200: { description: 'Tags', schema: tags.tagList } },
+    responses: { 200: { description: 'Tags', schema: tags.tagList } },
     errors: ['not_found', 'cursor_invalid'],
   },
 ] as const satisfies readonly Route[];

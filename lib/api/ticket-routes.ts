@@ -15,10 +15,10 @@ export const ticketRoutes = [
     servedBy: 'api',
     scope: 'runs:read',
     params: runs.runParams,
-    missing: 'not_found',
+    invalidParamsCode: 'not_found',
     idempotencyKey: 'none',
     action: 'tickets.create',
-    answers: { 201: ok('The ticket', tickets.ticketAnswer) },
+    responses: { 201: ok('The ticket', tickets.ticketResponse) },
     errors: ['not_found'],
   },
 ] as const satisfies readonly Route[];

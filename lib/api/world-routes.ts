@@ -19,7 +19,7 @@ export const worldRoutes = [
     body: { schema: world.publishBody, limitBytes: messageLimitBytes },
     idempotencyKey: 'none',
     action: 'world.queue.publish',
-    answers: { 200: ok('It is in the log of its run, and on its way', world.publishedMessageAnswer) },
+    responses: { 200: ok('It is in the log of its run, and on its way', world.publishedMessageResponse) },
     errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'takes_no_messages', 'deployment_mismatch', 'unknown_queue'],
   },
   {
@@ -30,7 +30,7 @@ export const worldRoutes = [
     servedBy: 'api',
     scope: 'world:proxy',
     idempotencyKey: 'none',
-    answers: { 200: ok('The active deployment', world.worldDeploymentAnswer) },
+    responses: { 200: ok('The active deployment', world.worldDeploymentResponse) },
     errors: ['no_active_deployment'],
   },
 ] as const satisfies readonly Route[];

@@ -4,6 +4,6 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 /** Takes as long wherever two tokens differ, and whatever their lengths. */
 export const isBearer = (header: string | null, token: string): boolean => {
-  const given = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1];
-  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+  const presented = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1];
+  return presented !== undefined && timingSafeEqual(digest(presented), digest(token));
 };

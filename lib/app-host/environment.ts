@@ -17,13 +17,13 @@ export const tokenVariable = 'WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN';
 export const expectedWorldVariable = 'WORKFLOW_STUDIO_REMOTE_WORLD_TARGET';
 export const modeVariable = 'WORKFLOW_EXECUTION_MODE';
 
-const given = (env: Environment, name: string): string | undefined => env[name] || undefined;
+const readVariable = (env: Environment, name: string): string | undefined => env[name] || undefined;
 
 /** @param mode goes before the environment's, as an adapter's options do */
-export const hostFacts = (env: Environment, mode: string | undefined = given(env, modeVariable)): HostFacts => ({
+export const hostFacts = (env: Environment, mode: string | undefined = readVariable(env, modeVariable)): HostFacts => ({
   isRemote: mode === 'remote',
   isProduction: env['NODE_ENV'] === 'production',
-  targetWorld: given(env, 'WORKFLOW_TARGET_WORLD') ?? null,
-  expectedTargetWorld: given(env, expectedWorldVariable) ?? defaultTargetWorld,
-  diagnosticsToken: given(env, tokenVariable),
+  targetWorld: readVariable(env, 'WORKFLOW_TARGET_WORLD') ?? null,
+  expectedTargetWorld: readVariable(env, expectedWorldVariable) ?? defaultTargetWorld,
+  diagnosticsToken: readVariable(env, tokenVariable),
 });

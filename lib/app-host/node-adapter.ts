@@ -6,22 +6,22 @@ import type { AppHost } from './app-host.ts';
 export type NodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
-  next?: (trouble?: unknown) => void,
+  next?: (error?: unknown) => void,
 ) => Promise<boolean>;
 
 export const nodeHandler =
   (host: AppHost): NodeHandler =>
   async (incoming, outgoing, next) => {
     try {
-      const answered = await answerTo(host, incoming);
-      if (answered !== undefined) {
-        outgoing.writeHead(answered.status, Object.fromEntries(answered.headers));
-        outgoing.end(await answered.text());
+      const hostResponse = await handleIncoming(host, incoming);
+      if (hostResponse !== undefined) {
+        outgoing.writeHead(hostResponse.status, Object.fromEntries(hostResponse.headers));
+        outgoing.end(await hostResponse.text());
         return true;
       }
-    } catch (trouble) {
-      if (next === undefined) throw trouble;
-      next(trouble);
+    } catch (error) {
+      if (next === undefined) throw error;
+      next(error);
       return false;
     }
     next?.();
@@ -29,21 +29,21 @@ export const nodeHandler =
   };
 
 /** Methods that a Request cannot have. */
-const unspeakable: readonly string[] = ['CONNECT', 'TRACE', 'TRACK'];
+const unsupportedMethods: readonly string[] = ['CONNECT', 'TRACE', 'TRACK'];
 
-const answerTo = async (host: AppHost, incoming: IncomingMessage): Promise<Response | undefined> => {
+const handleIncoming = async (host: AppHost, incoming: IncomingMessage): Promise<Response | undefined> => {
   const { method = 'GET', url = '/' } = incoming;
   // Who was meant does not matter here, so what a caller writes into Host is not looked at.
   const base = 'http://host.invalid';
   if (!URL.canParse(url, base)) return undefined;
   const address = new URL(url, base);
-  if (unspeakable.includes(method) || !host.isFor(method, address.pathname)) return undefined;
+  if (unsupportedMethods.includes(method) || !host.matches(method, address.pathname)) return undefined;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers))
     for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each);
   const hasBody = method !== 'GET' && method !== 'HEAD' && !incoming.readableEnded;
   const body = hasBody ? { body: bodyOf(incoming), duplex: 'half' as const } : {};
-  return host.answer(new Request(new URL(address.pathname, base), { method, headers, ...body }));
+  return host.handle(new Request(new URL(address.pathname, base), { method, headers, ...body }));
 };
 
 /** Nothing is read before it is wanted: a body that nobody wants is thrown away by the server itself. */
@@ -59,7 +59,7 @@ const bodyOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> => {
           controller.enqueue(chunk);
         });
         incoming.once('end', () => controller.close());
-        incoming.once('error', (trouble) => controller.error(trouble));
+        incoming.once('error', (error) => controller.error(error));
       },
       // What is left is read all the same, so that the connection stays of use.
       cancel: () => {

@@ -1,11 +1,11 @@
 /** Reads a body as far as it is worth it: it only says something more about a hit. */
 
-const mostBytes = 65_536;
-const patienceMs = 2_000;
+const maxBytes = 65_536;
+const timeoutMs = 2_000;
 
-export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-export const waitByTimer: Wait = (ms, signal) =>
+export const sleepByTimer: Sleep = (ms, signal) =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener('abort', () => {
@@ -15,17 +15,17 @@ export const waitByTimer: Wait = (ms, signal) =>
   });
 
 /** @returns what the body says; undefined where it is no JSON, too long, too slow, or broke off */
-export const readJsonBody = async (request: Request, wait: Wait): Promise<unknown> => {
+export const readJsonBody = async (request: Request, sleep: Sleep): Promise<unknown> => {
   if (request.body === null || request.bodyUsed) return undefined;
   const reader = request.body.getReader();
-  const waiting = new AbortController();
+  const sleepController = new AbortController();
   try {
-    const text = await Promise.race([textOf(reader), wait(patienceMs, waiting.signal)]);
+    const text = await Promise.race([textOf(reader), sleep(timeoutMs, sleepController.signal)]);
     return typeof text === 'string' ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   } finally {
-    waiting.abort();
+    sleepController.abort();
     void reader.cancel().catch(() => undefined);
   }
 };
@@ -38,7 +38,7 @@ const textOf = async (reader: ReadableStreamDefaultReader<Uint8Array>): Promise<
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     bytes += value.byteLength;
-    if (bytes > mostBytes) return undefined;
+    if (bytes > maxBytes) return undefined;
     text += decoder.decode(value, { stream: true });
   }
 };

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { HostFacts } from './environment.ts';
 import type { HitCounts } from './hit-store.ts';
 
-const moment = z.string().meta({ format: 'date-time' });
+const dateTime = z.string().meta({ format: 'date-time' });
 
 /** Of a newer or older application too, so what is unknown is let through. */
 export const ownershipReport = z.looseObject({
@@ -14,9 +14,9 @@ export const ownershipReport = z.looseObject({
   status: z.enum(['pass', 'warn', 'fail']),
   lifetimeUnexpectedHits: z.int(),
   unexpectedHitsLast15m: z.int(),
-  lastUnexpectedHitAt: moment.nullable(),
+  lastUnexpectedHitAt: dateTime.nullable(),
   lastEvent: z
-    .looseObject({ at: moment, path: z.string(), markerHeaders: z.array(z.string()), bodyShapeMatched: z.boolean() })
+    .looseObject({ at: dateTime, path: z.string(), markerHeaders: z.array(z.string()), bodyShapeMatched: z.boolean() })
     .nullable()
     .optional(),
 });

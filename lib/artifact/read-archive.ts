@@ -2,13 +2,14 @@
  * Reads a gzip-compressed tar archive that anybody may have made. Nothing is written anywhere, nothing in it is followed,
  * and what would unpack to more than the limits is given up at the limit.
  */
+import { defined } from '../engine/defined.ts';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Header, extract } from 'tar-stream';
-import { faultOfPath, withoutDot } from './archive-path.ts';
+import { findPathError, withoutDot } from './archive-path.ts';
 import { type ArchiveLimits, archiveLimits } from './limits.ts';
 
-type ArchiveFaultCode =
+type ArchiveErrorCode =
   | 'archive_too_large'
   | 'not_gzip'
   | 'truncated'
@@ -22,13 +23,13 @@ type ArchiveFaultCode =
 
 interface ArchiveRefusal {
   readonly kind: 'refused';
-  readonly code: ArchiveFaultCode;
+  readonly code: ArchiveErrorCode;
   readonly message: string;
   /** of the entry that is refused, as the archive spells it */
   readonly path?: string;
 }
 
-export type ReadArchive =
+export type ReadArchiveResult =
   | {
       readonly kind: 'read';
       /** by their paths, in the order of the archive */
@@ -36,15 +37,16 @@ export type ReadArchive =
     }
   | ArchiveRefusal;
 
-const refused = (code: ArchiveFaultCode, message: string, path?: string): ArchiveRefusal => ({
-  kind: 'refused',
-  code,
-  message,
-  ...(path === undefined ? {} : { path }),
-});
+const refused = (code: ArchiveErrorCode, message: string, path?: string): ArchiveRefusal =>
+  defined({
+    kind: 'refused',
+    code,
+    message,
+    path,
+  });
 
 /** Never throws for what the bytes are. */
-export async function readArchive(bytes: Uint8Array, limits: ArchiveLimits = archiveLimits): Promise<ReadArchive> {
+export async function readArchive(bytes: Uint8Array, limits: ArchiveLimits = archiveLimits): Promise<ReadArchiveResult> {
   if (bytes.byteLength > limits.archiveBytes) {
     return refused('archive_too_large', `the archive is larger than ${limits.archiveBytes} bytes`);
   }
@@ -66,7 +68,7 @@ async function unzipped(bytes: Uint8Array, { unpackedBytes }: ArchiveLimits): Pr
   }
 }
 
-async function readTar(tar: Buffer, limits: ArchiveLimits): Promise<ReadArchive> {
+async function readTar(tar: Buffer, limits: ArchiveLimits): Promise<ReadArchiveResult> {
   const files = new Map<string, Uint8Array>();
   const reader = extract();
   reader.end(tar);
@@ -75,33 +77,37 @@ async function readTar(tar: Buffer, limits: ArchiveLimits): Promise<ReadArchive>
     for await (const entry of reader) {
       entries += 1;
       if (entries > limits.entries) return refused('too_many_entries', `more than ${limits.entries} entries`);
-      const fault = faultOf(entry.header, files, limits);
-      if (fault !== undefined) return fault;
+      const problem = findEntryError(entry.header, files, limits);
+      if (problem !== undefined) return problem;
       const parts: Uint8Array[] = [];
       for await (const part of entry) if (part instanceof Uint8Array) parts.push(part);
       if (entry.header.type === 'file') files.set(withoutDot(entry.header.name), joined(parts));
     }
   } catch (error) {
-    const isCut = error instanceof Error && /end of data/i.test(error.message);
-    return isCut
+    const isTruncated = error instanceof Error && /end of data/i.test(error.message);
+    return isTruncated
       ? refused('truncated', 'the archive ends too early')
       : refused('not_tar', 'what is compressed is not a tar archive');
   } finally {
     reader.destroy();
   }
-  return shadowed(files) ?? { kind: 'read', files };
+  return findFileFolderConflict(files) ?? { kind: 'read', files };
 }
 
 const joined = (parts: readonly Uint8Array[]): Uint8Array => (parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts));
 
-function faultOf({ name, type }: Header, files: ReadonlyMap<string, unknown>, limits: ArchiveLimits): ArchiveRefusal | undefined {
+function findEntryError(
+  { name, type }: Header,
+  files: ReadonlyMap<string, unknown>,
+  limits: ArchiveLimits,
+): ArchiveRefusal | undefined {
   const path = withoutDot(name);
   // The folder that was packed, by its own name.
   if (type === 'directory' && (path === '' || path === '.')) return undefined;
-  const fault = faultOfPath(type === 'directory' ? path.replace(/\/$/, '') : path, limits);
-  if (fault === 'path_too_long')
-    return refused(fault, `a path is longer than ${limits.pathBytes} bytes`, name.slice(0, limits.pathBytes));
-  if (fault !== undefined) return refused(fault, 'a path does not stay inside the archive', name);
+  const problem = findPathError(type === 'directory' ? path.replace(/\/$/, '') : path, limits);
+  if (problem === 'path_too_long')
+    return refused(problem, `a path is longer than ${limits.pathBytes} bytes`, name.slice(0, limits.pathBytes));
+  if (problem !== undefined) return refused(problem, 'a path does not stay inside the archive', name);
   if (type === 'directory') return undefined;
   if (type !== 'file')
     return refused('entry_not_file', 'only files and folders may be in an archive: no links, no devices', name);
@@ -109,12 +115,12 @@ function faultOf({ name, type }: Header, files: ReadonlyMap<string, unknown>, li
 }
 
 /** One path may not be a file and a folder. */
-function shadowed(files: ReadonlyMap<string, unknown>): ArchiveRefusal | undefined {
+function findFileFolderConflict(files: ReadonlyMap<string, unknown>): ArchiveRefusal | undefined {
   for (const path of files.keys()) {
     const steps = path.split('/');
     for (let count = 1; count < steps.length; count += 1) {
-      const above = steps.slice(0, count).join('/');
-      if (files.has(above)) return refused('duplicate_path', 'one path is a file and a folder', above);
+      const parentPath = steps.slice(0, count).join('/');
+      if (files.has(parentPath)) return refused('duplicate_path', 'one path is a file and a folder', parentPath);
     }
   }
   return undefined;

@@ -2,6 +2,7 @@
  * What an account allows, read with an operator's own credentials. A client of the SDK for each service would be three packages for
  * four requests, so these are signed with the SDK's own signer.
  */
+import { defined } from '../engine/defined.ts';
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
 import * as z from 'zod';
@@ -22,7 +23,7 @@ export interface Account {
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-export interface AccountQuestion {
+export interface AccountRequest {
   /** absent: that of the credentials' own configuration */
   readonly region?: string;
   readonly fetch: Fetch;
@@ -53,31 +54,31 @@ const quotasShape = z.looseObject({
 });
 
 /** @throws NotConfigured, Refused */
-export async function readAccount(question: AccountQuestion): Promise<Account> {
-  const ask = await asker(question);
-  const lambda = lambdaShape.parse(await ask.get('lambda', '/2016-08-19/account-settings'));
+export async function readAccount(request: AccountRequest): Promise<Account> {
+  const client = await createSignedClient(request);
+  const lambda = lambdaShape.parse(await client.get('lambda', '/2016-08-19/account-settings'));
   // Not Service Quotas: in some regions it says 10,000 where the account has 2,500.
-  const gateway = gatewayShape.parse(await ask.get('apigateway', '/account'));
+  const gateway = gatewayShape.parse(await client.get('apigateway', '/account'));
   return {
-    region: ask.region,
+    region: client.region,
     concurrency: lambda.AccountLimit.ConcurrentExecutions,
     unreserved: lambda.AccountLimit.UnreservedConcurrentExecutions,
     requestRate: gateway.throttleSettings?.rateLimit,
     requestBurst: gateway.throttleSettings?.burstLimit,
     hasLogRole: (gateway.cloudwatchRoleArn ?? '') !== '',
-    schedules: await quotaNamed(ask, 'scheduler', 'Number of schedules'),
+    schedules: await quotaNamed(client, 'scheduler', 'Number of schedules'),
   };
 }
 
 /** More pages than any service has quotas. */
-const mostPages = 20;
+const maxPages = 20;
 
-async function quotaNamed(ask: Asker, service: string, name: string): Promise<number | undefined> {
+async function quotaNamed(client: SignedClient, service: string, name: string): Promise<number | undefined> {
   let token: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
-    const input = { ServiceCode: service, ...(token === undefined ? {} : { NextToken: token }) };
+  for (let page = 0; page < maxPages; page += 1) {
+    const input = defined({ ServiceCode: service, NextToken: token });
     const { Quotas, NextToken } = quotasShape.parse(
-      await ask.call('servicequotas', 'ServiceQuotasV20190624.ListServiceQuotas', input),
+      await client.call('servicequotas', 'ServiceQuotasV20190624.ListServiceQuotas', input),
     );
     const found = Quotas.find(({ QuotaName }) => QuotaName.toLowerCase() === name.toLowerCase());
     if (found !== undefined) return found.Value;
@@ -87,19 +88,19 @@ async function quotaNamed(ask: Asker, service: string, name: string): Promise<nu
   return undefined;
 }
 
-interface Asker {
+interface SignedClient {
   readonly region: string;
   get(service: string, path: string): Promise<unknown>;
   call(service: string, target: string, input: object): Promise<unknown>;
 }
 
-const patienceMs = 10_000;
+const requestTimeoutMs = 10_000;
 
-async function asker({ region: wanted, fetch, now }: AccountQuestion): Promise<Asker> {
-  const { config } = new STSClient(wanted === undefined ? {} : { region: wanted });
-  const [region, credentials] = await Promise.all([config.region(), config.credentials()]).catch((trouble: unknown) => {
-    const said = trouble instanceof Error ? trouble.message : String(trouble);
-    throw new NotConfigured(said, { cause: trouble });
+async function createSignedClient({ region: regionOverride, fetch, now }: AccountRequest): Promise<SignedClient> {
+  const { config } = new STSClient(regionOverride === undefined ? {} : { region: regionOverride });
+  const [region, credentials] = await Promise.all([config.region(), config.credentials()]).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new NotConfigured(message, { cause: error });
   });
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
 
@@ -107,19 +108,22 @@ async function asker({ region: wanted, fetch, now }: AccountQuestion): Promise<A
     service: string,
     method: 'GET' | 'POST',
     path: string,
-    given: Record<string, string>,
+    extraHeaders: Record<string, string>,
     body: string,
   ): Promise<unknown> {
     const hostname = `${service}.${region}.${domain}`;
     const signer = new SignatureV4({ service, region, credentials, sha256: config.sha256 });
-    const request = { method, protocol: 'https:', hostname, path, headers: { ...given, host: hostname }, body };
+    const request = { method, protocol: 'https:', hostname, path, headers: { ...extraHeaders, host: hostname }, body };
     const { headers } = await signer.sign(request, { signingDate: new Date(now()) });
-    const response = await fetch(`https://${hostname}${path}`, {
-      method,
-      headers,
-      ...(method === 'POST' ? { body } : {}),
-      signal: AbortSignal.timeout(patienceMs),
-    });
+    const response = await fetch(
+      `https://${hostname}${path}`,
+      defined({
+        method,
+        headers,
+        body: method === 'POST' ? body : undefined,
+        signal: AbortSignal.timeout(requestTimeoutMs),
+      }),
+    );
     const text = await response.text();
     if (!response.ok) throw new Refused(`${service} answered ${response.status}: ${text.slice(0, 500)}`);
     return JSON.parse(text);

@@ -9,9 +9,9 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Instant } from '../engine/time.ts';
-import type { ArtifactName, Artifacts, Upload } from '../ports/artifacts.ts';
+import type { ArtifactName, Artifacts, PresignedUpload } from '../ports/artifacts.ts';
 import type { Clock } from '../ports/clock.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 
 const digestHeader = 'x-amz-checksum-sha256';
 
@@ -26,7 +26,7 @@ export class S3Artifacts implements Artifacts {
     this.#clock = clock;
   }
 
-  async uploadTo(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<Upload> {
+  async presignUpload(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<PresignedUpload> {
     const now = this.#clock.now();
     const command = new PutObjectCommand({ ...this.#object(name), ContentLength: bytes });
     const url = await getSignedUrl(this.#client, command, {
@@ -41,13 +41,13 @@ export class S3Artifacts implements Artifacts {
   }
 
   async put(name: ArtifactName, content: Uint8Array): Promise<void> {
-    await reach('the bucket', () => this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: content })));
+    await callService('the bucket', () => this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: content })));
   }
 
   async read(name: ArtifactName, limitBytes: number): Promise<Uint8Array | 'too_large' | undefined> {
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: objectKey(name) });
     try {
-      return await reach('the bucket', async () => {
+      return await callService('the bucket', async () => {
         const { Body: body, ContentLength: bytes = 0 } = await this.#client.send(command);
         if (bytes <= limitBytes) return body?.transformToByteArray();
         await body?.transformToWebStream().cancel();
@@ -61,7 +61,7 @@ export class S3Artifacts implements Artifacts {
 
   async remove(name: ArtifactName): Promise<void> {
     const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: objectKey(name) });
-    await reach('the bucket', () => this.#client.send(command));
+    await callService('the bucket', () => this.#client.send(command));
   }
 
   #object(name: ArtifactName): PutObjectCommandInput {

@@ -1,4 +1,5 @@
 /** Moderation by a guardrail of Bedrock. Whatever is not a clear yes stops the text. */
+import { defined } from '../engine/defined.ts';
 import { ApplyGuardrailCommand, type BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
 
@@ -24,16 +25,16 @@ export class BedrockGuardrail implements Moderation {
       if (action === 'NONE') return { kind: 'allowed' };
       if (action !== 'GUARDRAIL_INTERVENED') return { kind: 'unavailable', message: 'the guardrail gave no decision' };
       const policies = new Set((assessments ?? []).flatMap((each) => Object.keys(each).filter((key) => key.endsWith('Policy'))));
-      return {
+      return defined({
         kind: 'blocked',
-        ...(policies.size === 0 ? {} : { policy: [...policies].join(', ') }),
-        ...(actionReason === undefined ? {} : { reason: actionReason }),
-      };
-    } catch (trouble) {
+        policy: policies.size === 0 ? undefined : [...policies].join(', '),
+        reason: actionReason,
+      });
+    } catch (error) {
       signal.throwIfAborted();
-      return { kind: 'unavailable', message: `the guardrail could not be asked: ${nameOf(trouble)}` };
+      return { kind: 'unavailable', message: `the guardrail could not be asked: ${errorName(error)}` };
     }
   }
 }
 
-const nameOf = (trouble: unknown): string => (trouble instanceof Error ? trouble.name : 'for a reason that is not told');
+const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'for a reason that is not told');

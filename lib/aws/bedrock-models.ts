@@ -13,11 +13,11 @@ import type {
   ModelFailureCause,
   ModelProvider,
   ModelRequest,
-  ProviderAnswer,
+  ProviderResponse,
   Tokens,
 } from '../ports/models.ts';
 
-type Failed = Extract<ProviderAnswer, { kind: 'failed' }>;
+type Failed = Extract<ProviderResponse, { kind: 'failed' }>;
 
 const inference = z.object({
   maxTokens: z.int().min(1).exactOptional(),
@@ -26,7 +26,7 @@ const inference = z.object({
   stopSequences: z.array(z.string()).exactOptional(),
 });
 /** In characters. */
-const longestAnswer = 4_194_304;
+const maxResponseLength = 4_194_304;
 
 export class BedrockModel implements ModelProvider {
   readonly #client: BedrockRuntimeClient;
@@ -38,11 +38,11 @@ export class BedrockModel implements ModelProvider {
   }
 
   /** Converse takes bytes, and no address that is not in S3. */
-  refusal(kind: Attachment['kind']): string {
+  attachmentError(kind: Attachment['kind']): string {
     return `a ${kind} cannot be handed to Bedrock by its address`;
   }
 
-  async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer> {
+  async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderResponse> {
     const input = inputOf(this.#modelId, request, call);
     if ('kind' in input) return input;
     try {
@@ -50,9 +50,9 @@ export class BedrockModel implements ModelProvider {
       return stream === undefined
         ? failed('provider_error', 'provider_answer_invalid', 'no stream came')
         : await read(stream, call);
-    } catch (trouble) {
+    } catch (error) {
       call.signal.throwIfAborted();
-      return failureOf(trouble);
+      return failureOf(error);
     }
   }
 }
@@ -77,33 +77,33 @@ function inputOf(modelId: string, { prompt, params }: Omit<ModelRequest, 'modelI
 const plain = (params: JsonObject): NonNullable<ConverseStreamCommandInput['additionalModelRequestFields']> =>
   JSON.parse(JSON.stringify(params));
 
-async function read(stream: AsyncIterable<ConverseStreamOutput>, { say, signal }: ModelCall): Promise<ProviderAnswer> {
+async function read(stream: AsyncIterable<ConverseStreamOutput>, { onText, signal }: ModelCall): Promise<ProviderResponse> {
   let text = '';
   let tokens: Tokens | undefined;
   let stopReason: string | undefined;
   for await (const event of stream) {
     signal.throwIfAborted();
-    const said = event.contentBlockDelta?.delta?.text ?? '';
-    text += said;
-    if (text.length > longestAnswer)
-      return failed('invalid', 'answer_too_large', `the answer is longer than ${longestAnswer} characters`);
-    if (said !== '') say?.(said);
+    const chunk = event.contentBlockDelta?.delta?.text ?? '';
+    text += chunk;
+    if (text.length > maxResponseLength)
+      return failed('invalid', 'answer_too_large', `the answer is longer than ${maxResponseLength} characters`);
+    if (chunk !== '') onText?.(chunk);
     stopReason = event.messageStop?.stopReason ?? stopReason;
     const usage = event.metadata?.usage;
     if (usage !== undefined) tokens = { input: usage.inputTokens ?? 0, output: usage.outputTokens ?? 0 };
-    const trouble =
+    const error =
       event.throttlingException ??
       event.serviceUnavailableException ??
       event.internalServerException ??
       event.modelStreamErrorException ??
       event.validationException;
-    if (trouble !== undefined) return failureOf(trouble);
+    if (error !== undefined) return failureOf(error);
   }
   // A call that was hung up on ends its stream quietly.
   signal.throwIfAborted();
   if (stopReason === undefined) return failed('provider_error', 'stream_broken', 'the stream ended in the middle of the answer');
   return {
-    kind: 'answered',
+    kind: 'completed',
     mediaType: 'text',
     text,
     ...(tokens === undefined ? {} : { tokens }),
@@ -117,11 +117,11 @@ const rateLimits = new Set(['ThrottlingException', 'TooManyRequestsException', '
 /** The same request would be refused again. */
 const refusals = new Set(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException']);
 
-function failureOf(trouble: unknown): Failed {
-  if (!(trouble instanceof Error)) return failed('provider_error', 'provider_error', String(trouble));
-  const message = `Bedrock: ${trouble.message === '' ? trouble.name : trouble.message}`.slice(0, 600);
-  if (rateLimits.has(trouble.name)) return failed('rate_limit', 'provider_rate_limit', message);
-  return refusals.has(trouble.name)
+function failureOf(error: unknown): Failed {
+  if (!(error instanceof Error)) return failed('provider_error', 'provider_error', String(error));
+  const message = `Bedrock: ${error.message === '' ? error.name : error.message}`.slice(0, 600);
+  if (rateLimits.has(error.name)) return failed('rate_limit', 'provider_rate_limit', message);
+  return refusals.has(error.name)
     ? failed('invalid', 'provider_refused', message)
     : failed('provider_error', 'provider_error', message);
 }

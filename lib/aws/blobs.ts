@@ -17,7 +17,7 @@ import type { JsonValue } from '../engine/json.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 
 export class S3Blobs implements Blobs {
   readonly #client: S3Client;
@@ -40,7 +40,7 @@ export class S3Blobs implements Blobs {
       ContentType: 'application/json',
       ContentEncoding: 'gzip',
     });
-    await reach('the bucket', () => this.#client.send(command));
+    await callService('the bucket', () => this.#client.send(command));
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
@@ -51,9 +51,9 @@ export class S3Blobs implements Blobs {
   async removeAll(scope: Scope, prefix: string): Promise<void> {
     for (;;) {
       const listing = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: objectKey(scope, prefix) });
-      const found = await reach('the bucket', () => this.#client.send(listing));
+      const found = await callService('the bucket', () => this.#client.send(listing));
       for (const { Key } of found.Contents ?? []) {
-        await reach('the bucket', () => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key })));
+        await callService('the bucket', () => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key })));
       }
       // Asked again from the beginning: what was on this page is gone.
       if (found.IsTruncated !== true) return;
@@ -62,9 +62,9 @@ export class S3Blobs implements Blobs {
 
   async #bytes(key: string): Promise<Uint8Array | undefined> {
     try {
-      return await reach('the bucket', async () => {
-        const answer = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key }));
-        return answer.Body?.transformToByteArray();
+      return await callService('the bucket', async () => {
+        const response = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key }));
+        return response.Body?.transformToByteArray();
       });
     } catch (error) {
       if (error instanceof NoSuchKey) return undefined;
@@ -76,14 +76,14 @@ export class S3Blobs implements Blobs {
 const objectKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
 
 /** The bucket notes the creation by a clock of its own. */
-const clocksApart = minutes(15);
+const maxClockSkew = minutes(15);
 
 /**
  * The lifetime of a payload that is written now and needed until `expiresAt`. The bucket adds the days to the time of its creation,
  * goes on to the next midnight (UTC), and deletes: so never before `expiresAt`, and less than two days after it, up to 730 days.
  */
 export function payloadLifetime(expiresAt: Instant, now: Instant): number {
-  const dayOfCreation = Math.floor((now - clocksApart) / days(1));
+  const dayOfCreation = Math.floor((now - maxClockSkew) / days(1));
   const needed = Math.ceil(expiresAt / days(1)) - dayOfCreation - 1;
   const lifetime = payloadLifetimes.find((each) => each >= needed);
   invariant(lifetime !== undefined, () => `no payload is kept for ${needed} days`);

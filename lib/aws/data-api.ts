@@ -10,8 +10,8 @@ import {
   type SqlParameter,
 } from '@aws-sdk/client-rds-data';
 import type { JsonValue } from '../engine/json.ts';
-import type { AskedStatement, Cell, DatabasePlace, Databases, Faulty, Table } from '../ports/databases.ts';
-import { faultOf } from './data-api-fault.ts';
+import type { SqlStatement, Cell, DatabaseTarget, Databases, DatabaseErrorResult, Table } from '../ports/databases.ts';
+import { toDatabaseCallError } from './data-api-error.ts';
 
 /** Attempts and time limits are the node's; and a statement that was sent twice could be done twice. */
 const clientIn = (region: string): RDSDataClient => new RDSDataClient({ region, maxAttempts: 1 });
@@ -24,21 +24,21 @@ export class DataApi implements Databases {
     this.#clientIn = make;
   }
 
-  async begin({ clusterArn, secretArn, database }: DatabasePlace, signal: AbortSignal) {
+  async begin({ clusterArn, secretArn, database }: DatabaseTarget, signal: AbortSignal) {
     const command = new BeginTransactionCommand({ resourceArn: clusterArn, secretArn, database });
-    return settled(signal, async () => {
+    return errorAsResult(signal, async () => {
       const { transactionId } = await this.#in(clusterArn).send(command, { abortSignal: signal });
       return transactionId === undefined
-        ? { fault: { kind: 'unreachable', name: 'it names no transaction' } }
+        ? { error: { kind: 'unreachable', name: 'it names no transaction' } }
         : { transaction: transactionId };
     });
   }
 
-  async execute(place: DatabasePlace, transaction: string, statement: AskedStatement, signal: AbortSignal) {
+  async execute(target: DatabaseTarget, transaction: string, statement: SqlStatement, signal: AbortSignal) {
     const command = new ExecuteStatementCommand({
-      resourceArn: place.clusterArn,
-      secretArn: place.secretArn,
-      database: place.database,
+      resourceArn: target.clusterArn,
+      secretArn: target.secretArn,
+      database: target.database,
       transactionId: transaction,
       sql: statement.sql,
       parameters: statement.arguments.map(({ name, value }) => parameterOf(name, value)),
@@ -48,25 +48,25 @@ export class DataApi implements Databases {
       // Numbers of JSON are doubles: what is longer would lose its end.
       resultSetOptions: { decimalReturnType: 'STRING', longReturnType: 'STRING' },
     });
-    return settled(signal, async () => {
-      const { columnMetadata = [], records = [] } = await this.#in(place.clusterArn).send(command, { abortSignal: signal });
+    return errorAsResult(signal, async () => {
+      const { columnMetadata = [], records = [] } = await this.#in(target.clusterArn).send(command, { abortSignal: signal });
       const columns = columnMetadata.map(({ label, name = '', typeName = '' }) => ({ name: label ?? name, type: typeName }));
       const table: Table = { columns, rows: records.map((record) => record.map(cellOf)) };
       return { table };
     });
   }
 
-  async commit({ clusterArn, secretArn }: DatabasePlace, transaction: string, signal: AbortSignal) {
+  async commit({ clusterArn, secretArn }: DatabaseTarget, transaction: string, signal: AbortSignal) {
     const command = new CommitTransactionCommand({ resourceArn: clusterArn, secretArn, transactionId: transaction });
-    return settled(signal, async () => {
+    return errorAsResult(signal, async () => {
       await this.#in(clusterArn).send(command, { abortSignal: signal });
       return done;
     });
   }
 
-  async rollback({ clusterArn, secretArn }: DatabasePlace, transaction: string, signal: AbortSignal) {
+  async rollback({ clusterArn, secretArn }: DatabaseTarget, transaction: string, signal: AbortSignal) {
     const command = new RollbackTransactionCommand({ resourceArn: clusterArn, secretArn, transactionId: transaction });
-    return settled(signal, async () => {
+    return errorAsResult(signal, async () => {
       await this.#in(clusterArn).send(command, { abortSignal: signal });
       return done;
     });
@@ -83,13 +83,16 @@ export class DataApi implements Databases {
 
 const done = { isDone: true } as const;
 
-async function settled<Answer>(signal: AbortSignal, ask: () => Promise<Answer | Faulty>): Promise<Answer | Faulty> {
+async function errorAsResult<Result>(
+  signal: AbortSignal,
+  call: () => Promise<Result | DatabaseErrorResult>,
+): Promise<Result | DatabaseErrorResult> {
   try {
     signal.throwIfAborted();
-    return await ask();
-  } catch (trouble) {
+    return await call();
+  } catch (error) {
     signal.throwIfAborted();
-    return { fault: faultOf(trouble) };
+    return { error: toDatabaseCallError(error) };
   }
 }
 

@@ -9,15 +9,15 @@ import { partitionOf } from '../contract/record-kinds.ts';
 import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
-import { type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
+import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
-const sweptPartition = partitionOf('deletions');
+const recordsPartition = partitionOf('deletions');
 const suffixOf = ({ name, throughVersion }: DeletionKey): string => `${name}#${throughVersion}`;
-const recordKey = (key: DeletionKey): Key => ({ pk: sweptPartition, sk: `${scopeKey(key)}#${suffixOf(key)}` });
+const recordKey = (key: DeletionKey): Key => ({ pk: recordsPartition, sk: `${scopeKey(key)}#${suffixOf(key)}` });
 const runsPartition = (key: DeletionKey): string => partitionOf('deletion', scopeKey(key), suffixOf(key));
 
 /** Requests that are under way together. */
-const atOnce = 16;
+const batchSize = 16;
 
 export class DynamoDeletions implements Deletions {
   readonly #table: Table;
@@ -27,7 +27,7 @@ export class DynamoDeletions implements Deletions {
   }
 
   async begin(deletion: WorkflowDeletion): Promise<'stored' | 'occupied'> {
-    const put = await this.#table.put(recordKey(deletion), attributesOf(deletion), isFree);
+    const put = await this.#table.put(recordKey(deletion), attributesOf(deletion), ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
@@ -40,7 +40,7 @@ export class DynamoDeletions implements Deletions {
     const items = this.#table.query({
       ConsistentRead: true,
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': text(sweptPartition) },
+      ExpressionAttributeValues: { ':pk': text(recordsPartition) },
     });
     return (await allOf(items)).map(deletionIn);
   }
@@ -65,7 +65,7 @@ export class DynamoDeletions implements Deletions {
   }
 
   async addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void> {
-    await inTurns(runs, (run) =>
+    await inBatches(runs, (run) =>
       this.#table.put({ pk: runsPartition(key), sk: run.runId }, { v: itemVersion, run: packed(run) }).then(() => {}),
     );
   }
@@ -84,12 +84,12 @@ export class DynamoDeletions implements Deletions {
   }
 
   async removeRuns(key: DeletionKey, runIds: readonly RunId[]): Promise<void> {
-    await inTurns(runIds, (runId) => this.#table.delete({ pk: runsPartition(key), sk: runId }, isThere));
+    await inBatches(runIds, (runId) => this.#table.delete({ pk: runsPartition(key), sk: runId }, ifExists));
   }
 }
 
-async function inTurns<Each>(all: readonly Each[], work: (each: Each) => Promise<void>): Promise<void> {
-  for (let first = 0; first < all.length; first += atOnce) await Promise.all(all.slice(first, first + atOnce).map(work));
+async function inBatches<Each>(all: readonly Each[], work: (each: Each) => Promise<void>): Promise<void> {
+  for (let first = 0; first < all.length; first += batchSize) await Promise.all(all.slice(first, first + batchSize).map(work));
 }
 
 /** Beside the record itself, what conditions look at. */

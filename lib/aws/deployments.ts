@@ -9,7 +9,14 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { ActivePointer, Deployment, DeploymentPage, DeploymentPosition, Deployments, Holder } from '../ports/deployments.ts';
+import type {
+  ActivePointer,
+  Deployment,
+  DeploymentPage,
+  DeploymentPosition,
+  Deployments,
+  PinnedRun,
+} from '../ports/deployments.ts';
 import { expiry, instantAttribute, number, text, textAttribute } from './attributes.ts';
 import {
   deploymentAttributes,
@@ -22,7 +29,7 @@ import {
 } from './deployment-items.ts';
 import { itemVersion } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, firstOf, isFree } from './table.ts';
+import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
 
 const partition = (scope: Scope): string => partitionOf('deployments', scopeKey(scope));
 const recordKey = (scope: Scope, id: DeploymentId): Key => ({ pk: partition(scope), sk: `id#${id}` });
@@ -30,15 +37,15 @@ const pointerKey = (scope: Scope): Key => ({ pk: partition(scope), sk: 'active' 
 const entryPrefix = 'at#';
 const entrySort = ({ createdAt, deploymentId }: DeploymentPosition): string =>
   `${entryPrefix}${creationSort(createdAt, deploymentId)}`;
-const holderPartition = (scope: Scope, id: DeploymentId): string => partitionOf('hold', scopeKey(scope), id);
-const holderPrefix = 'run#';
-const holderKey = (scope: Scope, id: DeploymentId, runId: RunId): Key => ({
-  pk: holderPartition(scope, id),
-  sk: `${holderPrefix}${runId}`,
+const pinPartition = (scope: Scope, id: DeploymentId): string => partitionOf('pin', scopeKey(scope), id);
+const pinPrefix = 'run#';
+const pinKey = (scope: Scope, id: DeploymentId, runId: RunId): Key => ({
+  pk: pinPartition(scope, id),
+  sk: `${pinPrefix}${runId}`,
 });
 
 /** A tombstone has no manifest. */
-const isThere: Expression = { expression: 'attribute_exists(manifest)' };
+const hasManifest: Expression = { expression: 'attribute_exists(manifest)' };
 
 export class DynamoDeployments implements Deployments {
   readonly #table: Table;
@@ -50,7 +57,7 @@ export class DynamoDeployments implements Deployments {
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
     const position = { createdAt: deployment.createdAt, deploymentId: deployment.manifest.deploymentId };
     await this.#table.put({ pk: partition(scope), sk: entrySort(position) }, entryAttributes(position));
-    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentAttributes(deployment), isFree);
+    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentAttributes(deployment), ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
@@ -87,28 +94,28 @@ export class DynamoDeployments implements Deployments {
     return found.length <= limit || last === undefined ? { deployments } : { deployments, next: last };
   }
 
-  noteVerified(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
-    return this.#note(scope, id, { expression: 'SET verifiedAt = :at', values: { ':at': number(at) } });
+  markVerified(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
+    return this.#updateExisting(scope, id, { expression: 'SET verifiedAt = :at', values: { ':at': number(at) } });
   }
 
-  noteActivated(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
-    return this.#note(scope, id, { expression: 'SET activatedAt = :at', values: { ':at': number(at) } });
+  markActivated(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
+    return this.#updateExisting(scope, id, { expression: 'SET activatedAt = :at', values: { ':at': number(at) } });
   }
 
   setRemoving(scope: Scope, id: DeploymentId, since: Instant | null): Promise<void> {
     const set = (at: Instant): Expression => ({ expression: 'SET removingSince = :at', values: { ':at': number(at) } });
-    return this.#note(scope, id, since === null ? { expression: 'REMOVE removingSince' } : set(since));
+    return this.#updateExisting(scope, id, since === null ? { expression: 'REMOVE removingSince' } : set(since));
   }
 
-  async #note(scope: Scope, id: DeploymentId, change: Expression): Promise<void> {
-    await this.#table.update(recordKey(scope, id), change, isThere);
+  async #updateExisting(scope: Scope, id: DeploymentId, change: Expression): Promise<void> {
+    await this.#table.update(recordKey(scope, id), change, hasManifest);
   }
 
   async remove(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
-    const standing = await this.deployment(scope, id);
-    if (standing === undefined) return;
-    await this.#table.put(recordKey(scope, id), tombstoneAttributes(at), isThere);
-    const entry = { pk: partition(scope), sk: entrySort({ createdAt: standing.createdAt, deploymentId: id }) };
+    const existing = await this.deployment(scope, id);
+    if (existing === undefined) return;
+    await this.#table.put(recordKey(scope, id), tombstoneAttributes(at), hasManifest);
+    const entry = { pk: partition(scope), sk: entrySort({ createdAt: existing.createdAt, deploymentId: id }) };
     await this.#table.delete(entry, { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } });
   }
 
@@ -119,7 +126,7 @@ export class DynamoDeployments implements Deployments {
 
   async movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean> {
     const attributes = pointerAttributes(pointer);
-    if (from === 0) return (await this.#table.put(pointerKey(scope), attributes, isFree)).kind === 'stored';
+    if (from === 0) return (await this.#table.put(pointerKey(scope), attributes, ifNotExists)).kind === 'stored';
     const names = Object.keys(attributes);
     const changed = await this.#table.update(
       pointerKey(scope),
@@ -133,13 +140,13 @@ export class DynamoDeployments implements Deployments {
     return changed !== undefined;
   }
 
-  async holdOpen(
+  async pin(
     scope: Scope,
     id: DeploymentId,
     runId: RunId,
     { since, expiresAt }: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void> {
-    await this.#table.put(holderKey(scope, id, runId), {
+    await this.#table.put(pinKey(scope, id, runId), {
       v: itemVersion,
       runId: text(runId),
       since: number(since),
@@ -147,19 +154,19 @@ export class DynamoDeployments implements Deployments {
     });
   }
 
-  async letGo(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
-    const isHeld: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
-    await this.#table.delete(holderKey(scope, id, runId), isHeld);
+  async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
+    const isPinned: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+    await this.#table.delete(pinKey(scope, id, runId), isPinned);
   }
 
-  async holders(scope: Scope, id: DeploymentId, limit: number): Promise<readonly Holder[]> {
+  async pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]> {
     const items = this.#table.query({
       ConsistentRead: true,
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': text(holderPartition(scope, id)) },
+      ExpressionAttributeValues: { ':pk': text(pinPartition(scope, id)) },
     });
-    return (await firstOf(items, limit)).map((item) => read('who holds a deployment', holderItem, item));
+    return (await firstOf(items, limit)).map((item) => read('who holds a deployment', pinItem, item));
   }
 }
 
-const holderItem = z.object({ runId: textAttribute.pipe(storedRunId), since: instantAttribute });
+const pinItem = z.object({ runId: textAttribute.pipe(storedRunId), since: instantAttribute });

@@ -2,15 +2,15 @@
 import * as z from 'zod';
 import { type EnvironmentName, environmentNames } from '../contract/environment.ts';
 
-const filled = z.string().min(1);
+const nonEmptyText = z.string().min(1);
 const url = z.url();
 const arn = z.string().startsWith('arn:');
 const count = z.coerce.number().int().min(1);
 
 const schemas = {
-  runsTable: filled,
-  controlTable: filled,
-  bucket: filled,
+  runsTable: nonEmptyText,
+  controlTable: nonEmptyText,
+  bucket: nonEmptyText,
   nodeQueueUrl: url,
   nodeConcurrency: count,
   maxProjectShare: count.max(100),
@@ -20,9 +20,9 @@ const schemas = {
   watchQueueUrl: url,
   socketsUrl: url,
   delayQueueArn: arn,
-  scheduleGroup: filled,
+  scheduleGroup: nonEmptyText,
   scheduleRoleArn: arn,
-  eventBusName: filled,
+  eventBusName: nonEmptyText,
   startedEvents: z.enum(['true', 'false']).transform((text) => text === 'true'),
   retentionDays: count,
   idempotencyHours: count,
@@ -31,13 +31,13 @@ const schemas = {
     .string()
     .default('')
     .transform((text) => (text === '' ? [] : text.split(','))),
-  traces: filled,
-  webhooks: filled,
-  secrets: filled,
-  models: filled,
-  moderation: filled,
-  databases: filled,
-  codeVariables: filled,
+  traces: nonEmptyText,
+  webhooks: nonEmptyText,
+  secrets: nonEmptyText,
+  models: nonEmptyText,
+  moderation: nonEmptyText,
+  databases: nonEmptyText,
+  codeVariables: nonEmptyText,
   codeRoleArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   watchers: z.union([z.literal('').transform(() => undefined), count]),
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),

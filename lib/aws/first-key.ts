@@ -2,10 +2,10 @@
 import { ListSecretsCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { installationTag } from '../contract/environment.ts';
 import { secretsClient } from './clients.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 import { ManagedSecrets } from './secrets.ts';
 
-export interface Wanted {
+export interface FirstKeyLocation {
   /** absent: that of the credentials' own configuration */
   readonly region?: string;
   readonly secret: { readonly arn: string } | { readonly stack: string };
@@ -19,7 +19,7 @@ export type FoundKey =
   | { readonly kind: 'no_key'; readonly arn: string };
 
 /** @throws what AWS refuses, in its own words; Unavailable where it does not answer */
-export async function findFirstKey({ region, secret }: Wanted): Promise<FoundKey> {
+export async function findFirstKey({ region, secret }: FirstKeyLocation): Promise<FoundKey> {
   const client = secretsClient(region);
   try {
     const arn = 'arn' in secret ? secret.arn : await arnOf(client, secret.stack);
@@ -37,6 +37,6 @@ async function arnOf(client: SecretsManagerClient, stack: string): Promise<strin
     { Key: 'tag-key' as const, Values: [installationTag] },
     { Key: 'tag-value' as const, Values: [stack] },
   ];
-  const { SecretList = [] } = await reach('the secrets', () => client.send(new ListSecretsCommand({ Filters })));
+  const { SecretList = [] } = await callService('the secrets', () => client.send(new ListSecretsCommand({ Filters })));
   return SecretList.find(({ Tags = [] }) => Tags.some(({ Key, Value }) => Key === installationTag && Value === stack))?.ARN;
 }

@@ -1,4 +1,5 @@
 /** The head's item: commit 1, what the run was made from, and the projection beside it. */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { failure } from '../codec/events.ts';
@@ -33,7 +34,7 @@ const projectionShape = {
 const headItem = z.object({
   ...commitShape,
   pk: textAttribute.transform(runIn),
-  k: textAttribute.pipe(z.enum(['graph', 'fetch', 'code'])),
+  k: textAttribute.pipe(z.enum(['graph', 'bundle', 'code'])),
   w: textAttribute,
   wv: numberAttribute.exactOptional(),
   cv: textAttribute.exactOptional(),
@@ -89,7 +90,7 @@ export const headIn = (item: Item): Head => {
   const { status, asOf, attention, endedAt, error, ...commit } = rest;
   return {
     address: pk,
-    ...madeOf({ kind: k, name: w, version: wv, codeVersion: cv, deployment: d, test: t }),
+    ...creationFields({ kind: k, name: w, version: wv, codeVersion: cv, deployment: d, test: t }),
     createdAt: ca,
     deadlineAt: da,
     ...(aa !== undefined && { availableAt: aa }),
@@ -115,7 +116,7 @@ const projectionOf = ({ status, asOf, attention, endedAt, error }: Projected): H
 type Parsed = z.output<typeof projectionItem>;
 type Projected = { readonly [Name in keyof Parsed]: Parsed[Name] | undefined } & Pick<Parsed, 'status' | 'asOf'>;
 
-interface Made {
+interface CreationFields {
   readonly kind: Head['kind'];
   readonly name: string;
   readonly version: number | undefined;
@@ -125,13 +126,13 @@ interface Made {
   readonly test: 1 | undefined;
 }
 
-const madeOf = ({ kind, name, version, codeVersion, deployment, test }: Made) => {
+const creationFields = ({ kind, name, version, codeVersion, deployment, test }: CreationFields) => {
   if (kind === 'graph' && version !== undefined) {
-    return { kind, workflow: { name, version }, deploymentId: null, ...(test === 1 ? { isTest: true as const } : {}) };
+    return defined({ kind, workflow: { name, version }, deploymentId: null, isTest: test === 1 ? (true as const) : undefined });
   }
-  if (kind === 'fetch' && deployment !== undefined) return { kind, workflow: { name }, deploymentId: deployment };
+  if (kind === 'bundle' && deployment !== undefined) return { kind, workflow: { name }, deploymentId: deployment };
   if (kind === 'code' && deployment !== undefined) {
-    const workflow = { name, ...(codeVersion === undefined ? {} : { version: codeVersion }) };
+    const workflow = defined({ name, version: codeVersion });
     return { kind, workflow, deploymentId: deployment };
   }
   throw new Unreadable('a head', `a ${kind} run without its ${kind === 'graph' ? 'version' : 'deployment'}`);

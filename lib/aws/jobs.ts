@@ -9,19 +9,19 @@ import {
 import { jobBody, resultBody } from '../codec/jobs.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
-import type { Shares } from '../engine/shares.ts';
+import type { FairShares } from '../engine/fair-shares.ts';
 import type { DurationMs } from '../engine/time.ts';
-import { type Job, type Jobs, type ResultMessage, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
+import { type Job, type Jobs, type ResultMessage, type WorkJob, maxQueueDelayMs } from '../ports/jobs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import {
   type MessageIdentity,
-  driveJobIdentity,
+  workflowTaskJobIdentity,
   messageJobIdentity,
   nodeJobIdentity,
   resultIdentity,
 } from './message-identity.ts';
 import { withHops } from './message-hops.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 import { fireBody } from '../codec/schedules.ts';
 import type { ScheduleFire } from '../ports/recurrences.ts';
 
@@ -39,10 +39,10 @@ const batchSize = 10;
 export class SqsJobs implements Jobs {
   readonly #client: SQSClient;
   readonly #urls: QueueUrls;
-  readonly #shares: () => Shares | undefined;
+  readonly #shares: () => FairShares | undefined;
 
   /** @param shares of each project in the workers, asked for with the first node job; by default nothing bounds them */
-  constructor(client: SQSClient, urls: QueueUrls, shares: () => Shares | undefined = () => undefined) {
+  constructor(client: SQSClient, urls: QueueUrls, shares: () => FairShares | undefined = () => undefined) {
     this.#client = client;
     this.#urls = urls;
     this.#shares = shares;
@@ -52,7 +52,7 @@ export class SqsJobs implements Jobs {
     const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job, this.#shares()) }] : []));
     const forCode = jobs.flatMap((job) => {
       if (job.kind === 'node') return [];
-      return [{ job, identity: job.kind === 'message' ? messageJobIdentity(job) : driveJobIdentity(job) }];
+      return [{ job, identity: job.kind === 'message' ? messageJobIdentity(job) : workflowTaskJobIdentity(job) }];
     });
     if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes, hops);
     if (forCode.length > 0) await this.#sendTo(this.#urls.code, forCode, hops);
@@ -72,15 +72,15 @@ export class SqsJobs implements Jobs {
     await Promise.all(batchesOf(entries).map((batch) => this.#sendAll(url, batch)));
   }
 
-  async sendLater(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
-    invariant(delay <= longestQueueDelayMs, `a queue delays ${longestQueueDelayMs} ms at most, and was asked for ${delay}`);
+  async sendDelayed(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
+    invariant(delay <= maxQueueDelayMs, `a queue delays ${maxQueueDelayMs} ms at most, and was asked for ${delay}`);
     const command = new SendMessageCommand({
       QueueUrl: this.#urls.delays,
       MessageBody: jobBody(job),
       DelaySeconds: Math.ceil(delay / 1_000),
       ...withHops(hops),
     });
-    await reach('the delay queue', () => this.#client.send(command));
+    await callService('the delay queue', () => this.#client.send(command));
   }
 
   async sendResult(result: ResultMessage, hops: Hops = noHops): Promise<void> {
@@ -90,12 +90,14 @@ export class SqsJobs implements Jobs {
       ...withHops(hops),
       ...onQueue(this.#urls.results, resultIdentity(result)),
     });
-    await reach('the results queue', () => this.#client.send(command));
+    await callService('the results queue', () => this.#client.send(command));
   }
 
   async sendFire(fire: ScheduleFire): Promise<void> {
     const MessageBody = fireBody(fire, new Date(fire.scheduledAt).toISOString());
-    await reach('the delay queue', () => this.#client.send(new SendMessageCommand({ QueueUrl: this.#urls.delays, MessageBody })));
+    await callService('the delay queue', () =>
+      this.#client.send(new SendMessageCommand({ QueueUrl: this.#urls.delays, MessageBody })),
+    );
   }
 
   /** A batch may fail in part: what failed is sent once more. */
@@ -109,7 +111,7 @@ export class SqsJobs implements Jobs {
 
   async #sendBatch(url: string, batch: readonly SendMessageBatchRequestEntry[]): Promise<readonly BatchResultErrorEntry[]> {
     const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: [...batch] });
-    const failed = (await reach('a queue of work', () => this.#client.send(command))).Failed ?? [];
+    const failed = (await callService('a queue of work', () => this.#client.send(command))).Failed ?? [];
     const fault = failed.find(({ SenderFault }) => SenderFault);
     if (fault !== undefined) throw new Error(`a queue of work refused a message: ${fault.Code}: ${fault.Message}`);
     return failed;

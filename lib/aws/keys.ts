@@ -9,14 +9,14 @@ import { environment, keyId, projectId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import { type ApiKey, type KeyPage, type KeyPosition, type KeyTerms, type Keys, keyScopes } from '../ports/control.ts';
+import { type ApiKey, type KeyPage, type KeyPosition, type KeySettings, type Keys, keyScopes } from '../ports/control.ts';
 import { type Item, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, firstOf, isFree } from './table.ts';
+import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
-const keyKey = (id: KeyId): Key => ({ pk: partitionOf('key', id), sk: 'key' });
+const apiKeyKey = (id: KeyId): Key => ({ pk: partitionOf('key', id), sk: 'key' });
 
 const pointerPartition = (scope: Scope): string => partitionOf('keys', scopeKey(scope));
 const pointerSort = ({ createdAt, keyId: id }: KeyPosition): string => creationSort(createdAt, id);
@@ -29,15 +29,15 @@ export class DynamoKeys implements Keys {
   }
 
   async key(id: KeyId): Promise<ApiKey | undefined> {
-    const item = await this.#table.get(keyKey(id));
+    const item = await this.#table.get(apiKeyKey(id));
     return item && keyIn(item);
   }
 
   async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
     const pointer = { pk: pointerPartition(key), sk: pointerSort(key) };
     await this.#table.put(pointer, { v: itemVersion, keyId: text(key.keyId), createdAt: number(key.createdAt) });
-    const put = await this.#table.put(keyKey(key.keyId), keyAttributes(key), isFree);
-    return put.kind === 'stored' || isSameKey(keyIn(put.standing), key) ? 'stored' : 'occupied';
+    const put = await this.#table.put(apiKeyKey(key.keyId), keyAttributes(key), ifNotExists);
+    return put.kind === 'stored' || isSameKey(keyIn(put.existing), key) ? 'stored' : 'occupied';
   }
 
   async listKeys(scope: Scope, { limit, after }: { readonly limit: number; readonly after?: KeyPosition }): Promise<KeyPage> {
@@ -64,9 +64,9 @@ export class DynamoKeys implements Keys {
 
   async revokeKey(scope: Scope, id: KeyId, at: Instant): Promise<Instant | undefined> {
     const changed = await this.#table.update(
-      keyKey(id),
+      apiKeyKey(id),
       { expression: 'SET revokedAt = if_not_exists(revokedAt, :at)', values: { ':at': number(at) } },
-      isOf(scope),
+      belongsTo(scope),
     );
     return changed && read('a revoked key', revokedItem, changed).revokedAt;
   }
@@ -76,41 +76,41 @@ export class DynamoKeys implements Keys {
     id: KeyId,
     { replacedBy, expiresAt }: { readonly replacedBy: KeyId; readonly expiresAt: Instant },
   ): Promise<boolean> {
-    const { expression, ...own } = isOf(scope);
+    const { expression, ...ownership } = belongsTo(scope);
     const changed = await this.#table.update(
-      keyKey(id),
+      apiKeyKey(id),
       {
         expression: 'SET replacedBy = :by, expiresAt = :end',
         values: { ':by': text(replacedBy), ':end': number(expiresAt) },
       },
       {
-        ...own,
+        ...ownership,
         expression: `${expression} AND attribute_not_exists(revokedAt) AND (attribute_not_exists(replacedBy) OR replacedBy = :by)`,
       },
     );
     return changed !== undefined;
   }
 
-  async amendKey(scope: Scope, id: KeyId, terms: KeyTerms): Promise<boolean> {
-    const { expression, ...own } = isOf(scope);
-    const attributes = termAttributes(terms);
+  async updateKey(scope: Scope, id: KeyId, settings: KeySettings): Promise<boolean> {
+    const { expression, ...ownership } = belongsTo(scope);
+    const attributes = settingAttributes(settings);
     const absent = Object.keys(attributes).filter((name) => attributes[name] === undefined);
-    const given = present(attributes);
-    const set = Object.keys(given).map((name) => `${name} = :${name}`);
+    const assigned = present(attributes);
+    const set = Object.keys(assigned).map((name) => `${name} = :${name}`);
     const changed = await this.#table.update(
-      keyKey(id),
+      apiKeyKey(id),
       {
         expression: `SET ${set.join(', ')}${absent.length === 0 ? '' : ` REMOVE ${absent.join(', ')}`}`,
-        values: Object.fromEntries(Object.entries(given).map(([name, value]) => [`:${name}`, value])),
+        values: Object.fromEntries(Object.entries(assigned).map(([name, value]) => [`:${name}`, value])),
       },
-      { ...own, expression: `${expression} AND attribute_not_exists(revokedAt) AND attribute_not_exists(replacedBy)` },
+      { ...ownership, expression: `${expression} AND attribute_not_exists(revokedAt) AND attribute_not_exists(replacedBy)` },
     );
     return changed !== undefined;
   }
 
-  async noteUse(id: KeyId, at: Instant): Promise<void> {
+  async recordKeyUse(id: KeyId, at: Instant): Promise<void> {
     await this.#table.update(
-      keyKey(id),
+      apiKeyKey(id),
       { expression: 'SET lastUsedAt = :at', values: { ':at': number(at) } },
       {
         expression: 'attribute_exists(#pk) AND (attribute_not_exists(lastUsedAt) OR lastUsedAt < :at)',
@@ -121,7 +121,7 @@ export class DynamoKeys implements Keys {
 }
 
 /** An item that is not there has no project either. */
-const isOf = (scope: Scope): Expression => ({
+const belongsTo = (scope: Scope): Expression => ({
   expression: '#project = :project AND #environment = :environment',
   names: { '#project': 'projectId', '#environment': 'environment' },
   values: { ':project': text(scope.projectId), ':environment': text(scope.environment) },
@@ -157,14 +157,14 @@ const keyAttributes = (key: ApiKey): Item => ({
     environment: text(key.environment),
     secretHash: text(key.secretHash),
     createdAt: number(key.createdAt),
-    ...termAttributes(key),
+    ...settingAttributes(key),
     revokedAt: key.revokedAt === undefined ? undefined : number(key.revokedAt),
     replacedBy: key.replacedBy === undefined ? undefined : text(key.replacedBy),
     lastUsedAt: key.lastUsedAt === undefined ? undefined : number(key.lastUsedAt),
   }),
 });
 
-const termAttributes = ({ scopes, expiresAt, rateLimitPerMinute }: KeyTerms): Record<string, Item[string] | undefined> => ({
+const settingAttributes = ({ scopes, expiresAt, rateLimitPerMinute }: KeySettings): Record<string, Item[string] | undefined> => ({
   scopes: text(scopes.join(' ')),
   expiresAt: expiresAt === undefined ? undefined : number(expiresAt),
   rateLimitPerMinute: rateLimitAttribute(rateLimitPerMinute),

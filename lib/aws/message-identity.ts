@@ -1,9 +1,9 @@
 /** What parts and what marks a message on a FIFO queue. */
 import { createHash } from 'node:crypto';
-import { isStepMessage } from '../engine/fetch/message.ts';
+import { isStepMessage } from '../engine/bundle/message.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
-import { type Shares, firstLane } from '../engine/shares.ts';
-import type { DriveJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
+import { type FairShares, regularLaneGroup } from '../engine/fair-shares.ts';
+import type { WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 
 export interface MessageIdentity {
   /** messages of one group are taken one after the other; a dead one locks its group for the visibility time */
@@ -13,7 +13,7 @@ export interface MessageIdentity {
 }
 
 /** The longest group and deduplication id that SQS takes. */
-const longestId = 128;
+const maxIdLength = 128;
 
 const digest = (...parts: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
@@ -26,7 +26,7 @@ const attemptParts = (of: NodeRef & { run: RunAddress; attempt: number }): reado
  * A node's jobs follow each other; a job sent again goes past the one that may be dead. In the slow lane, and where the installation bounds
  * what one project may take, jobs of several nodes follow each other: the groups of a project are its share of the workers.
  */
-export const nodeJobIdentity = (job: NodeJob, shares?: Shares): MessageIdentity => {
+export const nodeJobIdentity = (job: NodeJob, shares?: FairShares): MessageIdentity => {
   if (job.slowLane !== undefined)
     return {
       group: groupOfProject(job.run, 'slow', job.slowLane),
@@ -36,14 +36,14 @@ export const nodeJobIdentity = (job: NodeJob, shares?: Shares): MessageIdentity 
   return { group: groupOf(job, shares), deduplication: digest('node', ...attemptParts(job), job.resend) };
 };
 
-function groupOf(job: NodeJob, shares: Shares | undefined): string {
+function groupOf(job: NodeJob, shares: FairShares | undefined): string {
   const { run, resend } = job;
-  if (shares?.first !== undefined)
-    return groupOfProject(run, 'first', firstLane(shares.first, { runId: run.runId, node: job, resend }));
-  const ending = resend === 0 ? '' : `#r${resend}`;
-  const group = `${run.runId}#${nodeKey(job)}${ending}`;
+  if (shares?.regular !== undefined)
+    return groupOfProject(run, 'first', regularLaneGroup(shares.regular, { runId: run.runId, node: job, resend }));
+  const suffix = resend === 0 ? '' : `#r${resend}`;
+  const group = `${run.runId}#${nodeKey(job)}${suffix}`;
   // Deep iterations make long names; their digest parts them just as well.
-  return group.length <= longestId ? group : `${run.runId}#${digest(nodeKey(job))}${ending}`;
+  return group.length <= maxIdLength ? group : `${run.runId}#${digest(nodeKey(job))}${suffix}`;
 }
 
 /** 64 + 32 characters at most, and a few more. */
@@ -61,9 +61,9 @@ export const messageJobIdentity = (job: MessageJob): MessageIdentity => {
 };
 
 /** One drive of a run at a time, as far as a queue can see to it; one sent again goes past what may be dead. */
-export const driveJobIdentity = (job: DriveJob): MessageIdentity => ({
+export const workflowTaskJobIdentity = (job: WorkflowTaskJob): MessageIdentity => ({
   group: `${job.run.runId}${job.resend === 0 ? '' : `#r${job.resend}`}`,
-  deduplication: digest('drive', ...attemptParts(job), job.resend),
+  deduplication: digest('workflow_task', ...attemptParts(job), job.resend),
 });
 
 /** A run's results follow each other, so that one collector decides for many at once. */

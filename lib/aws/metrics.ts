@@ -3,12 +3,12 @@
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
  */
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
-import { type Measure, type MeasureName, measureUnits } from '../engine/log/measures.ts';
+import { type Metric, type MetricName, metricUnits } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Metrics } from '../ports/metrics.ts';
 
 /** The format's limit for the values of one metric in one line. */
-const mostValues = 100;
+const maxValuesPerLine = 100;
 
 export class EmfMetrics implements Metrics {
   readonly isOn = true;
@@ -24,13 +24,13 @@ export class EmfMetrics implements Metrics {
     this.#runsTable = runsTable;
   }
 
-  emit(measures: readonly Measure[], at: Instant): void {
+  emit(measures: readonly Metric[], at: Instant): void {
     for (const { dimensions, values } of grouped(measures.flatMap((one) => withInstallation(one, this.#runsTable)))) {
-      const longest = Math.max(...[...values.values()].map((each) => each.length));
-      for (let first = 0; first < longest; first += mostValues) {
+      const maxCount = Math.max(...[...values.values()].map((each) => each.length));
+      for (let first = 0; first < maxCount; first += maxValuesPerLine) {
         const part = [...values].flatMap(([name, all]) => {
-          const some = all.slice(first, first + mostValues);
-          return some.length === 0 ? [] : [{ name, some }];
+          const chunk = all.slice(first, first + maxValuesPerLine);
+          return chunk.length === 0 ? [] : [{ name, chunk }];
         });
         this.#write(lineOf(dimensions, part, at));
       }
@@ -44,10 +44,10 @@ export const printedMetrics = (runsTable: string): Metrics =>
 
 export const noMetrics: Metrics = { isOn: false, emit: () => undefined };
 
-type Dimensions = Measure['dimensions'];
+type Dimensions = Metric['dimensions'];
 
 /** How runs end is counted by workflow, and for the whole installation: nobody could add up names that are not known beforehand. */
-function withInstallation(measure: Measure, runsTable: string): readonly Measure[] {
+function withInstallation(measure: Metric, runsTable: string): readonly Metric[] {
   const installation = { [installationDimension]: runsTable };
   if (Object.keys(measure.dimensions).length === 0) return [{ ...measure, dimensions: installation }];
   const { [runsEnded.dimension]: status } = measure.dimensions;
@@ -56,11 +56,11 @@ function withInstallation(measure: Measure, runsTable: string): readonly Measure
 }
 
 /** What shares its dimensions shares a line. */
-function grouped(measures: readonly Measure[]) {
-  const groups = new Map<string, { readonly dimensions: Dimensions; readonly values: Map<MeasureName, number[]> }>();
+function grouped(measures: readonly Metric[]) {
+  const groups = new Map<string, { readonly dimensions: Dimensions; readonly values: Map<MetricName, number[]> }>();
   for (const { name, value, dimensions } of measures) {
     const key = JSON.stringify(Object.entries(dimensions));
-    const group = groups.get(key) ?? { dimensions, values: new Map<MeasureName, number[]>() };
+    const group = groups.get(key) ?? { dimensions, values: new Map<MetricName, number[]>() };
     groups.set(key, group);
     group.values.set(name, [...(group.values.get(name) ?? []), value]);
   }
@@ -69,7 +69,7 @@ function grouped(measures: readonly Measure[]) {
 
 const lineOf = (
   dimensions: Dimensions,
-  part: readonly { readonly name: MeasureName; readonly some: readonly number[] }[],
+  part: readonly { readonly name: MetricName; readonly chunk: readonly number[] }[],
   at: Instant,
 ): string =>
   JSON.stringify({
@@ -79,10 +79,10 @@ const lineOf = (
         {
           Namespace: metricNamespace,
           Dimensions: [Object.keys(dimensions)],
-          Metrics: part.map(({ name }) => ({ Name: name, Unit: measureUnits[name] })),
+          Metrics: part.map(({ name }) => ({ Name: name, Unit: metricUnits[name] })),
         },
       ],
     },
     ...dimensions,
-    ...Object.fromEntries(part.map(({ name, some }) => [name, some.length === 1 ? some[0] : some])),
+    ...Object.fromEntries(part.map(({ name, chunk }) => [name, chunk.length === 1 ? chunk[0] : chunk])),
   });

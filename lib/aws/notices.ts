@@ -12,7 +12,7 @@ import type {
   ScheduleFailureNotice,
 } from '../ports/notices.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 
 interface BusEvent<Detail extends z.ZodType> {
   readonly source: string;
@@ -23,32 +23,32 @@ interface BusEvent<Detail extends z.ZodType> {
 export class EventBridgeNotices implements Notices {
   readonly #client: EventBridgeClient;
   readonly #busName: string;
-  readonly tellsStarts: boolean;
+  readonly notifiesStarts: boolean;
 
-  constructor(client: EventBridgeClient, busName: string, tellsStarts: boolean) {
-    this.tellsStarts = tellsStarts;
+  constructor(client: EventBridgeClient, busName: string, notifiesStarts: boolean) {
+    this.notifiesStarts = notifiesStarts;
     this.#client = client;
     this.#busName = busName;
   }
 
   async runStatusChanged(notice: RunStatusNotice): Promise<void> {
-    await this.#tell(runStatusChange, notice.endedAt ?? notice.startedAt, detailOf(notice));
+    await this.#publish(runStatusChange, notice.endedAt ?? notice.startedAt, detailOf(notice));
   }
 
   async deploymentActivated({ scope, activatedAt, ...notice }: DeploymentNotice): Promise<void> {
-    await this.#tell(deploymentActivated, activatedAt, { ...whose(scope), ...notice, activatedAt: iso(activatedAt) });
+    await this.#publish(deploymentActivated, activatedAt, { ...scopeOf(scope), ...notice, activatedAt: iso(activatedAt) });
   }
 
   async deploymentChanged({ scope, changedAt, ...notice }: DeploymentChangeNotice): Promise<void> {
-    await this.#tell(deploymentStatusChange, changedAt, { ...whose(scope), ...notice, changedAt: iso(changedAt) });
+    await this.#publish(deploymentStatusChange, changedAt, { ...scopeOf(scope), ...notice, changedAt: iso(changedAt) });
   }
 
   async scheduleFailed({ scope, scheduledAt, failedAt, ...notice }: ScheduleFailureNotice): Promise<void> {
-    const detail = { ...whose(scope), ...notice, scheduledAt: iso(scheduledAt), failedAt: iso(failedAt) };
-    await this.#tell(scheduleFailure, failedAt, detail);
+    const detail = { ...scopeOf(scope), ...notice, scheduledAt: iso(scheduledAt), failedAt: iso(failedAt) };
+    await this.#publish(scheduleFailure, failedAt, detail);
   }
 
-  async #tell<Detail extends z.ZodType>(event: BusEvent<Detail>, at: Instant, detail: z.input<Detail>): Promise<void> {
+  async #publish<Detail extends z.ZodType>(event: BusEvent<Detail>, at: Instant, detail: z.input<Detail>): Promise<void> {
     const entry = {
       EventBusName: this.#busName,
       Source: event.source,
@@ -56,17 +56,17 @@ export class EventBridgeNotices implements Notices {
       Time: new Date(at),
       Detail: JSON.stringify(detail),
     };
-    const answer = await reach('the event bus', () => this.#client.send(new PutEventsCommand({ Entries: [entry] })));
+    const response = await callService('the event bus', () => this.#client.send(new PutEventsCommand({ Entries: [entry] })));
     // The bus answers 200 and counts what it did not take.
-    if ((answer.FailedEntryCount ?? 0) > 0) throw new Unavailable('the event bus', { cause: answer.Entries });
+    if ((response.FailedEntryCount ?? 0) > 0) throw new Unavailable('the event bus', { cause: response.Entries });
   }
 }
 
 /** A scope may come with more than it needs; the bus is told no more. */
-const whose = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
+const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
 
 const detailOf = ({ run, startedAt, endedAt, workflow, ...notice }: RunStatusNotice): z.input<typeof runStatusChange.detail> => ({
-  ...whose(run),
+  ...scopeOf(run),
   runId: run.runId,
   ...notice,
   workflow: { name: workflow.name, ...versionOf(workflow) },

@@ -2,6 +2,7 @@
  * Spans to an OpenTelemetry collector: OTLP over HTTP, as JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ids are hex, numbers of
  * 64 bits are texts, and words of the protocol are its numbers.
  */
+import { defined } from '../engine/defined.ts';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Span, Spans } from '../ports/spans.ts';
@@ -10,7 +11,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 const compressed = promisify(gzip);
 
 /** A collector that hangs holds its function no longer. */
-const longestRequestMs = 10_000;
+const requestTimeoutMs = 10_000;
 
 const spanKinds = { internal: 1 } as const;
 const statusCodes = { ok: 1, error: 2 } as const;
@@ -33,26 +34,31 @@ export class OtlpSpans implements Spans {
   async send(spans: readonly Span[]): Promise<void> {
     const { endpoint, headers, installation } = this.#collector;
     const body = await compressed(JSON.stringify(requestOf(spans, installation)));
-    const own = await headers();
-    const answer = await reached(() =>
+    const credentialHeaders = await headers();
+    const response = await callCollector(() =>
       fetch(endpoint, {
         method: 'POST',
-        headers: { ...own, 'content-type': 'application/json', 'content-encoding': 'gzip', 'user-agent': 'Stepwell' },
+        headers: {
+          ...credentialHeaders,
+          'content-type': 'application/json',
+          'content-encoding': 'gzip',
+          'user-agent': 'Stepwell',
+        },
         body,
         // A credential is for this address alone.
         redirect: 'error',
-        signal: AbortSignal.timeout(longestRequestMs),
+        signal: AbortSignal.timeout(requestTimeoutMs),
       }),
     );
     // Freed for the next request; what a collector says may repeat what it was sent.
-    await answer.body?.cancel();
-    if (!answer.ok) throw new Unavailable(`the collector of traces (it answered ${answer.status})`);
+    await response.body?.cancel();
+    if (!response.ok) throw new Unavailable(`the collector of traces (it answered ${response.status})`);
   }
 }
 
-async function reached(ask: () => Promise<Response>): Promise<Response> {
+async function callCollector(request: () => Promise<Response>): Promise<Response> {
   try {
-    return await ask();
+    return await request();
   } catch (cause) {
     throw new Unavailable('the collector of traces', { cause });
   }
@@ -76,17 +82,19 @@ const requestOf = (spans: readonly Span[], installation: string) => ({
       scopeSpans: [
         {
           scope: { name: 'stepwell' },
-          spans: spans.map(({ traceId, spanId, parentSpanId, name, startedAt, endedAt, status, attributes }) => ({
-            traceId,
-            spanId,
-            ...(parentSpanId === undefined ? {} : { parentSpanId }),
-            name,
-            kind: spanKinds.internal,
-            startTimeUnixNano: nanoseconds(startedAt),
-            endTimeUnixNano: nanoseconds(endedAt),
-            attributes: Object.entries(attributes).map(attribute),
-            ...(status === undefined ? {} : { status: { code: statusCodes[status] } }),
-          })),
+          spans: spans.map(({ traceId, spanId, parentSpanId, name, startedAt, endedAt, status, attributes }) =>
+            defined({
+              traceId,
+              spanId,
+              parentSpanId,
+              name,
+              kind: spanKinds.internal,
+              startTimeUnixNano: nanoseconds(startedAt),
+              endTimeUnixNano: nanoseconds(endedAt),
+              attributes: Object.entries(attributes).map(attribute),
+              status: status === undefined ? undefined : { code: statusCodes[status] },
+            }),
+          ),
         },
       ],
     },

@@ -7,16 +7,16 @@ import {
 } from '@aws-sdk/client-apigatewaymanagementapi';
 import type { ConnectionId } from '../engine/ids.ts';
 import type { Posts } from '../ports/posts.ts';
-import { patience } from './patience.ts';
-import { reach } from './reach.ts';
+import { clientRetryConfig } from './client-retry-config.ts';
+import { callService } from './call-service.ts';
 
 /** What a socket takes is taken in milliseconds; one that takes nothing is not waited for. */
-const answerWithinMs = 2_000;
+const requestTimeoutMs = 2_000;
 
 /** @param url of the sockets' stage, as clients open it: the gateway is managed under the same one, over HTTP */
 export const postsClient = (url: string): ApiGatewayManagementApiClient =>
   new ApiGatewayManagementApiClient({
-    ...patience(answerWithinMs),
+    ...clientRetryConfig(requestTimeoutMs),
     // Whoever posts says how often: it must know that a socket takes nothing.
     maxAttempts: 1,
     endpoint: url.replace(/^ws/, 'http'),
@@ -39,9 +39,9 @@ export class GatewayPosts implements Posts {
   }
 }
 
-const unlessGone = async (ask: () => Promise<unknown>): Promise<boolean> => {
+const unlessGone = async (call: () => Promise<unknown>): Promise<boolean> => {
   try {
-    await reach('a socket', ask);
+    await callService('a socket', call);
     return true;
   } catch (error) {
     if (error instanceof GoneException) return false;

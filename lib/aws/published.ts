@@ -9,7 +9,7 @@ import { text, textAttribute } from './attributes.ts';
 import type { Table } from './table.ts';
 import { DynamoVersions } from './versions.ts';
 
-const nothingMore = { schema: z.object({}), attributes: () => ({}) };
+const noFacts = { schema: z.object({}), attributes: () => ({}) };
 
 export const dynamoWorkflows = (table: Table): Workflows =>
   new DynamoVersions(table, {
@@ -17,7 +17,7 @@ export const dynamoWorkflows = (table: Table): Workflows =>
     partitions: { summaries: 'workflows', versions: 'workflow' },
     content: { attribute: 'definition', schema: workflowVersion },
     name: workflowName,
-    facts: nothingMore,
+    facts: noFacts,
   });
 
 export const dynamoLenses = (table: Table): Lenses =>
@@ -26,7 +26,7 @@ export const dynamoLenses = (table: Table): Lenses =>
     partitions: { summaries: 'lenses', versions: 'lens' },
     content: { attribute: 'lens', schema: lensVersion },
     name: lensName,
-    facts: nothingMore,
+    facts: noFacts,
   });
 
 export const dynamoQueries = (table: Table): Queries =>

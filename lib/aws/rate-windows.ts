@@ -9,7 +9,7 @@ import { expiry, number, numberAttribute } from './attributes.ts';
 import type { Table } from './table.ts';
 
 /** Far beyond any window's length; only clears away. */
-const windowKeptMs = hours(1);
+const windowRetentionMs = hours(1);
 
 export class DynamoRateWindows implements RateWindows {
   readonly #table: Table;
@@ -24,7 +24,7 @@ export class DynamoRateWindows implements RateWindows {
       {
         expression: 'ADD taken :count SET #expiry = :expiry',
         names: { '#expiry': controlTableKeys.expiry },
-        values: { ':count': number(count), ':expiry': expiry(after(windowStart, windowKeptMs)) },
+        values: { ':count': number(count), ':expiry': expiry(after(windowStart, windowRetentionMs)) },
       },
     );
     return read('a rate window', numberAttribute, changed?.['taken']);

@@ -1,4 +1,5 @@
 /** Recurring schedules of EventBridge Scheduler that deliver to the delay queue, one for each setting of a schedule. */
+import { defined } from '../engine/defined.ts';
 import { createHash } from 'node:crypto';
 import {
   ConflictException,
@@ -13,14 +14,14 @@ import type { Instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Recurrence, Recurrences } from '../ports/recurrences.ts';
 import type { ScheduleSetting } from '../ports/schedules.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 import { scopeKey } from './run-keys.ts';
 import type { ScheduleSettings } from './timers.ts';
 
 /** The service puts the time that was due in its place: the same one, however often it tries. */
-const dueTime = '<aws.scheduler.scheduled-time>';
+const scheduledTimePlaceholder = '<aws.scheduler.scheduled-time>';
 /** The service's bounds of a retry policy, in seconds. */
-const [leastAge, mostAge] = [60, 86_400];
+const [minAge, maxAge] = [60, 86_400];
 
 export class SchedulerRecurrences implements Recurrences {
   readonly #client: SchedulerClient;
@@ -33,40 +34,42 @@ export class SchedulerRecurrences implements Recurrences {
     this.#clock = clock;
   }
 
-  async set({ of, timing, firstAt, deliveredWithin }: Recurrence): Promise<void> {
-    const name = nameOf(of);
-    const command = new CreateScheduleCommand({
-      Name: name,
-      GroupName: this.#settings.group,
-      ClientToken: name,
-      Description: `${of.projectId}/${of.environment}: schedule ${of.scheduleId}`,
-      ...expressionOf(timing.recurrence),
-      ...this.#beginning(timing, firstAt),
-      ...(timing.endAt === undefined ? {} : { EndDate: new Date(timing.endAt) }),
-      ActionAfterCompletion: 'DELETE',
-      FlexibleTimeWindow: { Mode: 'OFF' },
-      Target: {
-        Arn: this.#settings.queueArn,
-        RoleArn: this.#settings.roleArn,
-        Input: fireBody(of, dueTime),
-        RetryPolicy: {
-          MaximumEventAgeInSeconds: Math.min(mostAge, Math.max(leastAge, Math.ceil(deliveredWithin / 1_000))),
-          MaximumRetryAttempts: 185,
+  async set({ setting, timing, firstAt, maxDeliveryAge }: Recurrence): Promise<void> {
+    const name = nameOf(setting);
+    const command = new CreateScheduleCommand(
+      defined({
+        Name: name,
+        GroupName: this.#settings.group,
+        ClientToken: name,
+        Description: `${setting.projectId}/${setting.environment}: schedule ${setting.scheduleId}`,
+        ...expressionOf(timing.recurrence),
+        ...this.#beginning(timing, firstAt),
+        EndDate: timing.endAt === undefined ? undefined : new Date(timing.endAt),
+        ActionAfterCompletion: 'DELETE',
+        FlexibleTimeWindow: { Mode: 'OFF' },
+        Target: {
+          Arn: this.#settings.queueArn,
+          RoleArn: this.#settings.roleArn,
+          Input: fireBody(setting, scheduledTimePlaceholder),
+          RetryPolicy: {
+            MaximumEventAgeInSeconds: Math.min(maxAge, Math.max(minAge, Math.ceil(maxDeliveryAge / 1_000))),
+            MaximumRetryAttempts: 185,
+          },
         },
-      },
-    });
+      }),
+    );
     try {
-      await reach('the scheduler', () => this.#client.send(command));
+      await callService('the scheduler', () => this.#client.send(command));
     } catch (error) {
       // A setting never changes, so what has its name is it.
       if (!(error instanceof ConflictException)) throw error;
     }
   }
 
-  async remove(of: ScheduleSetting): Promise<void> {
-    const command = new DeleteScheduleCommand({ Name: nameOf(of), GroupName: this.#settings.group });
+  async remove(setting: ScheduleSetting): Promise<void> {
+    const command = new DeleteScheduleCommand({ Name: nameOf(setting), GroupName: this.#settings.group });
     try {
-      await reach('the scheduler', () => this.#client.send(command));
+      await callService('the scheduler', () => this.#client.send(command));
     } catch (error) {
       if (!(error instanceof ResourceNotFoundException)) throw error;
     }
@@ -91,9 +94,9 @@ const rateText = (rate: string): string => {
 };
 
 /** A name has at most 64 characters of `[0-9a-zA-Z-_.]`; a digest has 43 of them. */
-const nameOf = (of: ScheduleSetting): string => {
+const nameOf = (setting: ScheduleSetting): string => {
   const digest = createHash('sha256')
-    .update(JSON.stringify([scopeKey(of), of.scheduleId, of.incarnation, of.setting]))
+    .update(JSON.stringify([scopeKey(setting), setting.scheduleId, setting.incarnation, setting.setting]))
     .digest('base64url');
   return `schedule-${digest}`;
 };

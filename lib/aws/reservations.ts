@@ -41,7 +41,7 @@ export class DynamoReservations implements Reservations {
       names: { '#pk': controlTableKeys.partition },
       values: { ':notBefore': number(notBefore) },
     });
-    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: reservationIn(put.standing) };
+    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: reservationIn(put.existing) };
   }
 
   async release(scope: Scope, endpoint: string, key: string, owner: string): Promise<void> {

@@ -8,16 +8,16 @@ import { invariant } from '../engine/invariant.ts';
 import { type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { type Item, instantAttribute, textAttribute } from './attributes.ts';
-import { isForgottenItem } from './forget-run.ts';
+import { isTombstoneItem } from './delete-run-items.ts';
 import { headAttributes, headIn, projectionIn } from './head-item.ts';
 import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';
-import { type Put, type Table, isFree } from './table.ts';
+import { type Put, type Table, ifNotExists } from './table.ts';
 import { read } from '../codec/unreadable.ts';
 
 export interface KnownRun {
   readonly side: Side;
   /** undefined: the run was forgotten */
-  readonly terms: { readonly createdAt: Instant; readonly expiresAt: Instant } | undefined;
+  readonly lifetime: { readonly createdAt: Instant; readonly expiresAt: Instant } | undefined;
 }
 
 export interface RunHeads {
@@ -27,24 +27,24 @@ export interface RunHeads {
   /** What is known of the run without asking. */
   known(run: RunAddress): KnownRun | undefined;
   /** The same, asked for where it is not known; undefined where there is no such run. */
-  ask(run: RunAddress): Promise<KnownRun | undefined>;
+  load(run: RunAddress): Promise<KnownRun | undefined>;
 }
 
 const sideOfKind = (kind: Head['kind']): Side => (kind === 'graph' ? 'platform' : 'code');
-const termsOf = ({ createdAt, expiresAt }: RunCreation) => ({ createdAt, expiresAt });
+const lifetimeOf = ({ createdAt, expiresAt }: RunCreation) => ({ createdAt, expiresAt });
 
 /** About 200 bytes each. */
-const mostKnown = 10_000;
+const maxKnownRuns = 10_000;
 
-class Known {
+class KnownRuns {
   readonly #runs = new Map<string, KnownRun>();
 
   get(run: RunAddress): KnownRun | undefined {
     return this.#runs.get(runPartition(run));
   }
 
-  learn(run: RunAddress, known: KnownRun): KnownRun {
-    if (this.#runs.size >= mostKnown) this.#runs.clear();
+  remember(run: RunAddress, known: KnownRun): KnownRun {
+    if (this.#runs.size >= maxKnownRuns) this.#runs.clear();
     this.#runs.set(runPartition(run), known);
     return known;
   }
@@ -53,24 +53,24 @@ class Known {
 /** Heads as the table has them: what the functions of the platform go by. */
 export class StoredHeads implements RunHeads {
   readonly #table: Table;
-  readonly #known = new Known();
+  readonly #known = new KnownRuns();
   /** the item of a head that is being asked for: whoever reads a run asks for several of its parts at once */
-  readonly #asked = new Map<string, Promise<Item | undefined>>();
+  readonly #pendingReads = new Map<string, Promise<Item | undefined>>();
 
   constructor(table: Table) {
     this.#table = table;
   }
 
   async create(run: RunCreation): Promise<Put> {
-    const put = await this.#table.put(headKey(run.address), headAttributes(run), isFree);
-    if (put.kind === 'refused') this.#learn(run.address, put.standing);
-    else this.#known.learn(run.address, { side: sideOfKind(run.kind), terms: termsOf(run) });
+    const put = await this.#table.put(headKey(run.address), headAttributes(run), ifNotExists);
+    if (put.kind === 'refused') this.#remember(run.address, put.existing);
+    else this.#known.remember(run.address, { side: sideOfKind(run.kind), lifetime: lifetimeOf(run) });
     return put;
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
     const item = await this.#item(run);
-    const side = item === undefined ? undefined : this.#learn(run, item).side;
+    const side = item === undefined ? undefined : this.#remember(run, item).side;
     const projection = side === 'code' ? await this.#table.get(projectionKey(run)) : undefined;
     return headOf(item, projection);
   }
@@ -79,7 +79,7 @@ export class StoredHeads implements RunHeads {
     const items = await this.#table.getAll(runs.map(headKey));
     const isOfCode = runs.map((run, index) => {
       const item = items[index];
-      return item !== undefined && this.#learn(run, item).side === 'code';
+      return item !== undefined && this.#remember(run, item).side === 'code';
     });
     const ofCode = runs.filter((_, index) => isOfCode[index] === true);
     const found = ofCode.length === 0 ? [] : await this.#table.getAll(ofCode.map(projectionKey));
@@ -91,39 +91,39 @@ export class StoredHeads implements RunHeads {
     return this.#known.get(run);
   }
 
-  async ask(run: RunAddress): Promise<KnownRun | undefined> {
+  async load(run: RunAddress): Promise<KnownRun | undefined> {
     const known = this.known(run);
     if (known !== undefined) return known;
     const item = await this.#item(run);
-    return item && this.#learn(run, item);
+    return item && this.#remember(run, item);
   }
 
   #item(run: RunAddress): Promise<Item | undefined> {
     const name = runPartition(run);
-    const asked = this.#asked.get(name);
-    if (asked !== undefined) return asked;
-    const asking = this.#table.get(headKey(run)).finally(() => this.#asked.delete(name));
-    this.#asked.set(name, asking);
-    return asking;
+    const pending = this.#pendingReads.get(name);
+    if (pending !== undefined) return pending;
+    const request = this.#table.get(headKey(run)).finally(() => this.#pendingReads.delete(name));
+    this.#pendingReads.set(name, request);
+    return request;
   }
 
-  #learn(run: RunAddress, item: Item): KnownRun {
-    const { k, ca, x } = read('a head', kept, item);
-    return this.#known.learn(run, {
+  #remember(run: RunAddress, item: Item): KnownRun {
+    const { k, ca, x } = read('a head', headSummary, item);
+    return this.#known.remember(run, {
       side: sideOfKind(k),
-      terms: isForgottenItem(item) || ca === undefined || x === undefined ? undefined : { createdAt: ca, expiresAt: x },
+      lifetime: isTombstoneItem(item) || ca === undefined || x === undefined ? undefined : { createdAt: ca, expiresAt: x },
     });
   }
 }
 
-const kept = z.object({
-  k: textAttribute.pipe(z.enum(['graph', 'fetch', 'code'])),
+const headSummary = z.object({
+  k: textAttribute.pipe(z.enum(['graph', 'bundle', 'code'])),
   ca: instantAttribute.exactOptional(),
   x: instantAttribute.exactOptional(),
 });
 
 const headOf = (item: Item | undefined, projection: Item | undefined): Head | undefined => {
-  if (item === undefined || isForgottenItem(item)) return undefined;
+  if (item === undefined || isTombstoneItem(item)) return undefined;
   const head = headIn(item);
   return projection === undefined ? head : { ...head, projection: projectionIn(projection) };
 };
@@ -132,18 +132,18 @@ const headOf = (item: Item | undefined, projection: Item | undefined): Head | un
  * Heads as messages bring them: the function that runs the code of deployments reads no others. What it believes of a run is
  * believed there alone.
  */
-export class ToldHeads implements RunHeads {
+export class MessageHeads implements RunHeads {
   readonly #heads = new Map<string, Head>();
 
   /** A message says what the run is that it is about. */
-  tell(creation: RunCreation): void {
+  record(creation: RunCreation): void {
     invariant(creation.kind !== 'graph', `${creation.address.runId} is no run of code`);
     const name = runPartition(creation.address);
     this.#heads.delete(name);
     this.#heads.set(name, { ...creation, projection: firstProjection });
     // The one that was told of the longest ago.
     const [oldest] = this.#heads.keys();
-    if (this.#heads.size > mostTold && oldest !== undefined) this.#heads.delete(oldest);
+    if (this.#heads.size > maxMessageHeads && oldest !== undefined) this.#heads.delete(oldest);
   }
 
   create({ address }: RunCreation): Promise<Put> {
@@ -160,13 +160,13 @@ export class ToldHeads implements RunHeads {
 
   known(run: RunAddress): KnownRun {
     const head = this.#heads.get(runPartition(run));
-    return { side: 'code', terms: head && termsOf(head) };
+    return { side: 'code', lifetime: head && lifetimeOf(head) };
   }
 
-  async ask(run: RunAddress): Promise<KnownRun> {
+  async load(run: RunAddress): Promise<KnownRun> {
     return this.known(run);
   }
 }
 
 /** A process of the owner's own works on some hundred messages at once; a head is 1 to 100 KB. */
-const mostTold = 1_000;
+const maxMessageHeads = 1_000;

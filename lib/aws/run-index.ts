@@ -5,7 +5,7 @@ import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
-import type { WorkerDeath } from '../engine/log/deliveries.ts';
+import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
 import {
   type DueEntry,
@@ -21,24 +21,24 @@ import { type Item, expiry, instantAttribute, number, numberAttribute, text, tex
 import { itemVersion } from './item-version.ts';
 import {
   type Side,
-  deathKey,
-  deathPartitions,
+  crashKey,
+  crashPartitions,
   dueNoteKey,
-  dueNoteSorts,
+  dueNotePrefix,
   duePartition,
   dueKey,
-  minuteNoted,
+  minuteOfDueNote,
   positionOfSort,
   positionSort,
   projectPartition,
-  runDue,
+  runOfDueEntry,
   runIn,
-  runOfDeath,
+  runOfCrash,
   runPartition,
   shards,
   statePartition,
 } from './run-keys.ts';
-import { type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
+import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
 export interface Tables {
   readonly runs: Table;
@@ -60,11 +60,11 @@ interface Row {
 }
 
 /** A due entry outlives its minute by as long as the sweep may stand still and still find all. */
-const dueKeptMs = days(30);
+const dueRetentionMs = days(30);
 /** Runs that note theirs are short-lived. */
-const notedKeptMs = days(2);
+const recordedDueRetentionMs = days(2);
 /** A verdict looks back by some hours. */
-const deathKeptMs = days(2);
+const crashRetentionMs = days(2);
 
 const sweptKey: Key = { pk: partitionOf('sweep'), sk: 'minute' };
 
@@ -90,27 +90,30 @@ export class DynamoRunIndex implements RunIndex {
     return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
   }
 
-  async markDue({ run, minute, isNoted, isSecondLook }: DueEntry): Promise<void> {
-    const attributes = { v: itemVersion, [runsTableKeys.expiry]: expiry(minutes(minute) + (isNoted ? notedKeptMs : dueKeptMs)) };
-    if (isSecondLook) {
-      await this.#tables.runs.put(dueKey(run, minute, this.#side), { ...attributes, look: number(2) }, isFree);
+  async markDue({ run, minute, isRecordedOnRun, isSecondCheck }: DueEntry): Promise<void> {
+    const attributes = {
+      v: itemVersion,
+      [runsTableKeys.expiry]: expiry(minutes(minute) + (isRecordedOnRun ? recordedDueRetentionMs : dueRetentionMs)),
+    };
+    if (isSecondCheck) {
+      await this.#tables.runs.put(dueKey(run, minute, this.#side), { ...attributes, check: number(2) }, ifNotExists);
       return;
     }
     // First the note: an entry that nobody noted could not be found again.
-    if (isNoted) await this.#tables.runs.put(dueNoteKey(run, minute), attributes);
+    if (isRecordedOnRun) await this.#tables.runs.put(dueNoteKey(run, minute), attributes);
     await this.#tables.runs.put(dueKey(run, minute, this.#side), attributes);
   }
 
-  async forgetDue(run: RunAddress): Promise<void> {
+  async deleteDueEntries(run: RunAddress): Promise<void> {
     const notes = this.#tables.runs.query({
       ConsistentRead: true,
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :notes)',
-      ExpressionAttributeValues: { ':pk': text(runPartition(run)), ':notes': text(dueNoteSorts) },
+      ExpressionAttributeValues: { ':pk': text(runPartition(run)), ':notes': text(dueNotePrefix) },
     });
     for (const note of await allOf(notes)) {
-      const minute = minuteNoted(read('a note of a due entry', sortOnly, note).sk);
-      await this.#tables.runs.delete(dueKey(run, minute), isThere);
-      await this.#tables.runs.delete(dueNoteKey(run, minute), isThere);
+      const minute = minuteOfDueNote(read('a note of a due entry', sortOnly, note).sk);
+      await this.#tables.runs.delete(dueKey(run, minute), ifExists);
+      await this.#tables.runs.delete(dueNoteKey(run, minute), ifExists);
     }
   }
 
@@ -133,7 +136,7 @@ export class DynamoRunIndex implements RunIndex {
     return item && read('the swept minute', sweptItem, item).swept;
   }
 
-  async passMinute(minute: number): Promise<void> {
+  async recordSweptMinute(minute: number): Promise<void> {
     await this.#tables.control.update(
       sweptKey,
       { expression: 'SET swept = :minute', values: { ':minute': number(minute) } },
@@ -141,21 +144,21 @@ export class DynamoRunIndex implements RunIndex {
     );
   }
 
-  async noteDeath(run: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void> {
-    const { node, begunAt, lastSignAt, noticedAt } = death;
-    await this.#tables.runs.put(deathKey(run, this.#side, node, noticedAt), {
+  async recordCrash(run: RunAddress, crash: Omit<WorkerCrash, 'runId'>): Promise<void> {
+    const { node, begunAt, lastHeartbeatAt, noticedAt } = crash;
+    await this.#tables.runs.put(crashKey(run, this.#side, node, noticedAt), {
       v: itemVersion,
       n: text(node),
       b: number(begunAt),
-      l: number(lastSignAt),
+      l: number(lastHeartbeatAt),
       a: number(noticedAt),
-      [runsTableKeys.expiry]: expiry(noticedAt + deathKeptMs),
+      [runsTableKeys.expiry]: expiry(noticedAt + crashRetentionMs),
     });
   }
 
-  async deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]> {
+  async crashesBetween(from: Instant, to: Instant): Promise<readonly WorkerCrash[]> {
     const found = await Promise.all(
-      deathPartitions(from, to, this.#side).map((partition) =>
+      crashPartitions(from, to, this.#side).map((partition) =>
         allOf(
           this.#tables.runs.query({
             ConsistentRead: true,
@@ -167,7 +170,7 @@ export class DynamoRunIndex implements RunIndex {
     );
     return found
       .flat()
-      .map(deathIn)
+      .map(crashIn)
       .filter(({ noticedAt }) => noticedAt >= from && noticedAt <= to);
   }
 
@@ -189,11 +192,11 @@ export class DynamoRunIndex implements RunIndex {
     const { limit } = options;
     const rows = await Promise.all(shards.map((shard) => this.#rows(index, partitionOf(shard), options)));
     const newest = rows.flat().toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
-    const given = newest.slice(0, limit);
+    const pageRows = newest.slice(0, limit);
     // What code writes may name any partition of an index: a run is shown where it belongs, once, and only if it has a head.
-    const runs = [...new Map(given.flatMap(({ run }) => (isIn(scope, run) ? [[run.runId, run] as const] : []))).values()];
+    const runs = [...new Map(pageRows.flatMap(({ run }) => (isIn(scope, run) ? [[run.runId, run] as const] : []))).values()];
     const heads = (await this.#log.heads(runs)).filter((head) => head !== undefined);
-    const last = given.at(-1);
+    const last = pageRows.at(-1);
     return newest.length > limit && last !== undefined ? { heads, next: positionOfSort(last.sort) } : { heads };
   }
 }
@@ -204,21 +207,21 @@ const isIn = ({ projectId, environment }: Scope, run: RunAddress): boolean =>
   run.projectId === projectId && run.environment === environment;
 
 const sortOnly = z.object({ sk: textAttribute });
-const dueItem = z.object({ sk: textAttribute, look: numberAttribute.optional() });
+const dueItem = z.object({ sk: textAttribute, check: numberAttribute.optional() });
 const dueRunIn = (item: Item): DueRun => {
-  const { sk, look } = read('a due entry', dueItem, item);
-  return look === undefined ? runDue(sk) : { ...runDue(sk), isSecondLook: true };
+  const { sk, check } = read('a due entry', dueItem, item);
+  return check === undefined ? runOfDueEntry(sk) : { ...runOfDueEntry(sk), isSecondCheck: true };
 };
-const deathItem = z.object({
-  sk: textAttribute.transform(runOfDeath),
+const crashItem = z.object({
+  sk: textAttribute.transform(runOfCrash),
   n: textAttribute.pipe(schema.nodeKey),
   b: instantAttribute,
   l: instantAttribute,
   a: instantAttribute,
 });
-const deathIn = (item: Item): WorkerDeath => {
-  const { sk, n, b, l, a } = read('a death of a worker', deathItem, item);
-  return { runId: sk.runId, node: n, begunAt: b, lastSignAt: l, noticedAt: a };
+const crashIn = (item: Item): WorkerCrash => {
+  const { sk, n, b, l, a } = read('a death of a worker', crashItem, item);
+  return { runId: sk.runId, node: n, begunAt: b, lastHeartbeatAt: l, noticedAt: a };
 };
 const sweptItem = z.object({ swept: numberAttribute });
 

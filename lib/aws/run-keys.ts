@@ -16,7 +16,7 @@ export const scopeKey = (scope: Scope): string => `${scope.projectId}#${scope.en
 export type Side = 'platform' | 'code';
 const runKind = { platform: 'run', code: 'code' } as const satisfies Record<Side, RunsKind>;
 const dueKind = { platform: 'due', code: 'due-code' } as const satisfies Record<Side, RunsKind>;
-const deathKind = { platform: 'deaths', code: 'deaths-code' } as const satisfies Record<Side, RunsKind>;
+const crashKind = { platform: 'crashes', code: 'crashes-code' } as const satisfies Record<Side, RunsKind>;
 
 export const runPartition = (run: RunAddress, side: Side = 'platform'): string =>
   partitionOf(runKind[side], scopeKey(run), run.runId);
@@ -28,7 +28,7 @@ export const projectionKey = (run: RunAddress): Key => ({ pk: runPartition(run, 
 /** Eight digits: no run comes to a hundred million commits. */
 const digits = 8;
 const logPrefix = 'log#';
-const beatPrefix = 'beat#';
+const heartbeatPrefix = 'heartbeat#';
 export const logSort = (number: number): string => `${logPrefix}${String(number).padStart(digits, '0')}`;
 export const lastLogSort = `${logPrefix}${'9'.repeat(digits)}`;
 export const commitNumberIn = (sort: string): number => Number(sort.slice(logPrefix.length));
@@ -37,12 +37,12 @@ export const logKey = (run: RunAddress, side: Side, number: number): Key => ({
   sk: logSort(number),
 });
 
-export const beatSorts = beatPrefix;
-export const beatKey = (run: RunAddress, side: Side, node: NodeKey): Key => ({
+export const heartbeatSorts = heartbeatPrefix;
+export const heartbeatKey = (run: RunAddress, side: Side, node: NodeKey): Key => ({
   pk: runPartition(run, side),
-  sk: `${beatPrefix}${node}`,
+  sk: `${heartbeatPrefix}${node}`,
 });
-export const nodeIn = (sort: string): string => sort.slice(beatPrefix.length);
+export const nodeIn = (sort: string): string => sort.slice(heartbeatPrefix.length);
 export const attachmentKey = (run: RunAddress, side: Side, name: string): Key => ({
   pk: runPartition(run, side),
   sk: `item#${name}`,
@@ -58,10 +58,10 @@ export const deltaKey = (run: RunAddress, node: NodeKey, index: number): Key => 
   pk: runPartition(run),
   sk: deltaSort(node, index),
 });
-export const dueNoteSorts = 'due#';
+export const dueNotePrefix = 'due#';
 /** Where a run notes that it has a due entry, where it does. */
-export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPartition(run), sk: `${dueNoteSorts}${minute}` });
-export const minuteNoted = (sort: string): number => Number(sort.slice(dueNoteSorts.length));
+export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPartition(run), sk: `${dueNotePrefix}${minute}` });
+export const minuteOfDueNote = (sort: string): number => Number(sort.slice(dueNotePrefix.length));
 export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 
 /** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs, those of a state. */
@@ -76,22 +76,22 @@ export const dueKey = (run: RunAddress, minute: number, side: Side = 'platform')
   sk: `${scopeKey(run)}#${run.runId}`,
 });
 /** Deaths of workers, by the ten minutes in which they were noticed: they are few. */
-const deathSpanMs = 600_000;
-const deathPartition = (span: number, side: Side): string => partitionOf(deathKind[side], span);
-const deathSpan = (moment: Instant): number => Math.floor(moment / deathSpanMs);
-export const deathPartitions = (from: Instant, to: Instant, side: Side): readonly string[] =>
-  Array.from({ length: Math.max(0, deathSpan(to) - deathSpan(from) + 1) }, (_, index) =>
-    deathPartition(deathSpan(from) + index, side),
+const crashSpanMs = 600_000;
+const crashPartition = (span: number, side: Side): string => partitionOf(crashKind[side], span);
+const crashSpan = (moment: Instant): number => Math.floor(moment / crashSpanMs);
+export const crashPartitions = (from: Instant, to: Instant, side: Side): readonly string[] =>
+  Array.from({ length: Math.max(0, crashSpan(to) - crashSpan(from) + 1) }, (_, index) =>
+    crashPartition(crashSpan(from) + index, side),
   );
-export const deathKey = (run: RunAddress, side: Side, node: NodeKey, noticedAt: Instant): Key => ({
-  pk: deathPartition(deathSpan(noticedAt), side),
+export const crashKey = (run: RunAddress, side: Side, node: NodeKey, noticedAt: Instant): Key => ({
+  pk: crashPartition(crashSpan(noticedAt), side),
   sk: `${scopeKey(run)}#${run.runId}#${noticedAt}#${node}`,
 });
 /** The run in the sort key of a death. */
-export const runOfDeath = (sort: string): RunAddress => addressOf(sort.split('#'));
+export const runOfCrash = (sort: string): RunAddress => addressOf(sort.split('#'));
 
 /** The run in the sort key of a due entry. */
-export const runDue = (sort: string): RunAddress => addressOf(sort.split('#'));
+export const runOfDueEntry = (sort: string): RunAddress => addressOf(sort.split('#'));
 /** The run in the partition key of its items. */
 export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
 

@@ -5,18 +5,18 @@ import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Beat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { StoredHeartbeat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
-import { forgetRun } from './forget-run.ts';
-import { projecting } from './projecting.ts';
+import { deleteRunItems } from './delete-run-items.ts';
+import { projectionUpdate } from './projection-update.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
 import {
   type Side,
   attachmentKey,
-  beatKey,
-  beatSorts,
+  heartbeatKey,
+  heartbeatSorts,
   headKey,
   lastLogSort,
   logKey,
@@ -25,8 +25,15 @@ import {
   runPartition,
   snapshotKey,
 } from './run-keys.ts';
-import { attachmentAttributes, attachmentIn, beatAttributes, beatIn, snapshotAttributes, snapshotIn } from './side-items.ts';
-import { type Put, type Table, allOf, isFree } from './table.ts';
+import {
+  attachmentAttributes,
+  attachmentIn,
+  heartbeatAttributes,
+  heartbeatIn,
+  snapshotAttributes,
+  snapshotIn,
+} from './side-items.ts';
+import { type Put, type Table, allOf, ifNotExists } from './table.ts';
 
 export class DynamoRunLog implements RunLog {
   readonly #table: Table;
@@ -46,7 +53,7 @@ export class DynamoRunLog implements RunLog {
   async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
     const side = await this.#sideOf(run);
-    return putResult(await this.#table.put(logKey(run, side, commit.number), logAttributes(commit, expiresAt), isFree));
+    return putResult(await this.#table.put(logKey(run, side, commit.number), logAttributes(commit, expiresAt), ifNotExists));
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
@@ -57,19 +64,19 @@ export class DynamoRunLog implements RunLog {
     return this.#heads.heads(runs);
   }
 
-  async nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]> {
+  async nextCommits(tails: readonly LogTail[], maxCommits: number): Promise<readonly (readonly Commit[])[]> {
     const sides = await Promise.all(tails.map(({ run }) => this.#sideOf(run)));
     const keys = tails.map(({ run, after }, tail) =>
-      Array.from({ length: most }, (_, index) => logKey(run, sides[tail] ?? 'platform', after + 1 + index)),
+      Array.from({ length: maxCommits }, (_, index) => logKey(run, sides[tail] ?? 'platform', after + 1 + index)),
     );
     const items = await this.#table.getAll(keys.flat());
     return tails.map((_, index) =>
-      items.slice(index * most, (index + 1) * most).flatMap((item) => (item === undefined ? [] : [commitIn(item)])),
+      items.slice(index * maxCommits, (index + 1) * maxCommits).flatMap((item) => (item === undefined ? [] : [commitIn(item)])),
     );
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {
-    const items = await this.#reading(run, (side) =>
+    const items = await this.#readFromSide(run, (side) =>
       allOf(
         this.#table.query({
           ConsistentRead: true,
@@ -86,16 +93,16 @@ export class DynamoRunLog implements RunLog {
   }
 
   async project(run: RunAddress, projection: HeadProjection): Promise<void> {
-    const known = await this.#heads.ask(run);
+    const known = await this.#heads.load(run);
     const isNewer = `#asOf <= :asOf AND NOT #status IN (${terminalStatuses.map((status) => `:${status}`).join(', ')})`;
     const values = Object.fromEntries(terminalStatuses.map((status) => [`:${status}`, text(status)]));
     const names = { '#pk': runsTableKeys.partition };
     if (known?.side !== 'code') {
       const condition = { expression: `attribute_exists(#pk) AND ${isNewer}`, names, values };
-      await this.#table.update(headKey(run), projecting(run, projection), condition);
-    } else if (known.terms !== undefined) {
+      await this.#table.update(headKey(run), projectionUpdate(run, projection), condition);
+    } else if (known.lifetime !== undefined) {
       const condition = { expression: `attribute_not_exists(#pk) OR (${isNewer})`, names, values };
-      await this.#table.update(projectionKey(run), projecting(run, projection, known.terms), condition);
+      await this.#table.update(projectionKey(run), projectionUpdate(run, projection, known.lifetime), condition);
     }
   }
 
@@ -106,30 +113,30 @@ export class DynamoRunLog implements RunLog {
     { expiresAt, kind }: Parameters<RunLog['attach']>[3],
   ): Promise<PayloadRef> {
     const side = kind === 'graph' ? 'platform' : 'code';
-    await this.#table.put(attachmentKey(run, side, name), attachmentAttributes(value, expiresAt), isFree);
+    await this.#table.put(attachmentKey(run, side, name), attachmentAttributes(value, expiresAt), ifNotExists);
     return `item:${name}`;
   }
 
   async attached(run: RunAddress, name: string): Promise<JsonValue | undefined> {
-    const item = await this.#reading(run, (side) => this.#table.get(attachmentKey(run, side, name)));
+    const item = await this.#readFromSide(run, (side) => this.#table.get(attachmentKey(run, side, name)));
     return item && attachmentIn(item);
   }
 
-  async beat(run: RunAddress, beat: Beat, expiresAt: Instant): Promise<void> {
-    await this.#table.put(beatKey(run, await this.#sideOf(run), beat.node), beatAttributes(beat, expiresAt));
+  async heartbeat(run: RunAddress, heartbeat: StoredHeartbeat, expiresAt: Instant): Promise<void> {
+    await this.#table.put(heartbeatKey(run, await this.#sideOf(run), heartbeat.node), heartbeatAttributes(heartbeat, expiresAt));
   }
 
-  async beats(run: RunAddress): Promise<readonly Beat[]> {
-    const items = await this.#reading(run, (side) =>
+  async heartbeats(run: RunAddress): Promise<readonly StoredHeartbeat[]> {
+    const items = await this.#readFromSide(run, (side) =>
       allOf(
         this.#table.query({
           ConsistentRead: true,
           KeyConditionExpression: 'pk = :pk AND begins_with(sk, :beats)',
-          ExpressionAttributeValues: { ':pk': text(runPartition(run, side)), ':beats': text(beatSorts) },
+          ExpressionAttributeValues: { ':pk': text(runPartition(run, side)), ':beats': text(heartbeatSorts) },
         }),
       ),
     );
-    return items.map(beatIn);
+    return items.map(heartbeatIn);
   }
 
   async saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void> {
@@ -141,25 +148,25 @@ export class DynamoRunLog implements RunLog {
   }
 
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
-    const item = await this.#reading(run, (side) => this.#table.get(snapshotKey(run, side)));
+    const item = await this.#readFromSide(run, (side) => this.#table.get(snapshotKey(run, side)));
     return item && snapshotIn(item);
   }
 
-  async forget(run: RunAddress, expiresAt: Instant): Promise<void> {
-    await forgetRun(this.#table, run, await this.#sideOf(run), expiresAt);
+  async deleteRun(run: RunAddress, expiresAt: Instant): Promise<void> {
+    await deleteRunItems(this.#table, run, await this.#sideOf(run), expiresAt);
   }
 
   async #sideOf(run: RunAddress): Promise<Side> {
-    return (await this.#heads.ask(run))?.side ?? 'platform';
+    return (await this.#heads.load(run))?.side ?? 'platform';
   }
 
   /** Most runs are graphs: of a run that is not known its head is asked for beside the first reading, and not before it. */
-  async #reading<Answer>(run: RunAddress, read: (side: Side) => Promise<Answer>): Promise<Answer> {
+  async #readFromSide<Result>(run: RunAddress, read: (side: Side) => Promise<Result>): Promise<Result> {
     const known = this.#heads.known(run);
     if (known !== undefined) return read(known.side);
-    const [answer, asked] = await Promise.all([read('platform'), this.#heads.ask(run)]);
-    return asked?.side === 'code' ? read('code') : answer;
+    const [result, loaded] = await Promise.all([read('platform'), this.#heads.load(run)]);
+    return loaded?.side === 'code' ? read('code') : result;
   }
 }
 
-const putResult = (put: Put): PutResult => (put.kind === 'stored' ? put : { kind: 'occupied', nonce: nonceIn(put.standing) });
+const putResult = (put: Put): PutResult => (put.kind === 'stored' ? put : { kind: 'occupied', nonce: nonceIn(put.existing) });

@@ -10,17 +10,17 @@ import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../port
 import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
-import { type Key, type Table, allOf, firstOf, isFree } from './table.ts';
+import { type Key, type Table, allOf, firstOf, ifNotExists } from './table.ts';
 
 type Listed = Awaited<ReturnType<Schedules['list']>>;
 
 const partition = (scope: Scope): string => partitionOf('schedules', scopeKey(scope));
 const scheduleKey = (scope: Scope, id: ScheduleId): Key => ({ pk: partition(scope), sk: id });
 
-const sweptPartition = partitionOf('alarms');
+const syncPartition = partitionOf('schedule-sync');
 const settingSort = (of: ScheduleSetting): string => `${scopeKey(of)}#${of.scheduleId}#${of.incarnation}#${of.setting}`;
-const markKey = (of: ScheduleSetting): Key => ({ pk: sweptPartition, sk: `marked#${settingSort(of)}` });
-const keptKey = (of: ScheduleSetting): Key => ({ pk: sweptPartition, sk: `kept#${settingSort(of)}` });
+const markKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `marked#${settingSort(of)}` });
+const registeredKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `kept#${settingSort(of)}` });
 
 const exists = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
@@ -37,9 +37,9 @@ export class DynamoSchedules implements Schedules {
   }
 
   async create(schedule: Schedule): Promise<'stored' | 'occupied'> {
-    const put = await this.#table.put(scheduleKey(schedule, schedule.scheduleId), attributesOf(schedule), isFree);
+    const put = await this.#table.put(scheduleKey(schedule, schedule.scheduleId), attributesOf(schedule), ifNotExists);
     // Its own earlier try may be what stands.
-    return put.kind === 'stored' || scheduleIn(put.standing).incarnation === schedule.incarnation ? 'stored' : 'occupied';
+    return put.kind === 'stored' || scheduleIn(put.existing).incarnation === schedule.incarnation ? 'stored' : 'occupied';
   }
 
   async replace(schedule: Schedule): Promise<boolean> {
@@ -76,49 +76,49 @@ export class DynamoSchedules implements Schedules {
     return found.length > limit && last !== undefined ? { schedules, next: last.scheduleId } : { schedules };
   }
 
-  async mark(mark: ScheduleMark): Promise<void> {
+  async markForSync(mark: ScheduleMark): Promise<void> {
     await this.#table.put(markKey(mark), { v: itemVersion, mark: packed(mark) });
   }
 
-  async unmark(setting: ScheduleSetting): Promise<void> {
+  async clearSyncMark(setting: ScheduleSetting): Promise<void> {
     await this.#table.delete(markKey(setting), exists);
   }
 
-  async marked(): Promise<readonly ScheduleMark[]> {
-    return (await this.#swept('marked#')).map((item) => {
+  async syncMarks(): Promise<readonly ScheduleMark[]> {
+    return (await this.#syncItems('marked#')).map((item) => {
       const { mark } = read('a mark of a schedule', markItem, item);
       return readJson('a mark of a schedule', scheduleMark, unpack('a mark of a schedule', mark));
     });
   }
 
-  async keep(setting: ScheduleSetting): Promise<void> {
-    await this.#table.put(keptKey(setting), { v: itemVersion, setting: packed(setting) });
+  async registerSetting(setting: ScheduleSetting): Promise<void> {
+    await this.#table.put(registeredKey(setting), { v: itemVersion, setting: packed(setting) });
   }
 
-  async drop(setting: ScheduleSetting): Promise<void> {
-    await this.#table.delete(keptKey(setting), exists);
+  async unregisterSetting(setting: ScheduleSetting): Promise<void> {
+    await this.#table.delete(registeredKey(setting), exists);
   }
 
-  async kept(): Promise<readonly ScheduleSetting[]> {
-    return (await this.#swept('kept#')).map((item) => {
-      const { setting } = read('a setting of a schedule', keptItem, item);
+  async registeredSettings(): Promise<readonly ScheduleSetting[]> {
+    return (await this.#syncItems('registered#')).map((item) => {
+      const { setting } = read('a setting of a schedule', registeredItem, item);
       return readJson('a setting of a schedule', scheduleSetting, unpack('a setting of a schedule', setting));
     });
   }
 
-  #swept(prefix: string): Promise<readonly Item[]> {
+  #syncItems(prefix: string): Promise<readonly Item[]> {
     return allOf(
       this.#table.query({
         ConsistentRead: true,
         KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
-        ExpressionAttributeValues: { ':pk': text(sweptPartition), ':prefix': text(prefix) },
+        ExpressionAttributeValues: { ':pk': text(syncPartition), ':prefix': text(prefix) },
       }),
     );
   }
 }
 
 const markItem = z.object({ v: itemVersionAttribute, mark: packedAttribute });
-const keptItem = z.object({ v: itemVersionAttribute, setting: packedAttribute });
+const registeredItem = z.object({ v: itemVersionAttribute, setting: packedAttribute });
 
 /** Beside the record itself, what conditions look at. */
 const attributesOf = (schedule: Schedule): Item => ({

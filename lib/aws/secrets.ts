@@ -6,7 +6,7 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import type { Secrets } from '../ports/secrets.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 
 export class ManagedSecrets implements Secrets {
   readonly #client: SecretsManagerClient;
@@ -17,7 +17,7 @@ export class ManagedSecrets implements Secrets {
 
   async value(arn: string): Promise<string | undefined> {
     try {
-      const answer = await reach('the secrets', () => this.#client.send(new GetSecretValueCommand({ SecretId: arn })));
+      const answer = await callService('the secrets', () => this.#client.send(new GetSecretValueCommand({ SecretId: arn })));
       return answer.SecretString;
     } catch (error) {
       // A secret that has no text yet is answered like one that does not exist.
@@ -28,6 +28,6 @@ export class ManagedSecrets implements Secrets {
 
   async setValue(arn: string, text: string, token: string): Promise<void> {
     const command = new PutSecretValueCommand({ SecretId: arn, SecretString: text, ClientRequestToken: token });
-    await reach('the secrets', () => this.#client.send(command));
+    await callService('the secrets', () => this.#client.send(command));
   }
 }

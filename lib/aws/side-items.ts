@@ -1,4 +1,5 @@
 /** What lies beside a run's log: attachments, beats, the snapshot. */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { jsonValue } from '../codec/events.ts';
@@ -7,9 +8,9 @@ import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { Begun, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
+import type { BegunDelivery, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Beat, Snapshot } from '../ports/run-log.ts';
+import type { StoredHeartbeat, Snapshot } from '../ports/run-log.ts';
 import {
   type Item,
   expiry,
@@ -32,13 +33,13 @@ export const attachmentAttributes = (value: JsonValue, expiresAt: Instant): Item
 export const attachmentIn = (item: Item): JsonValue =>
   readJson('an attachment', jsonValue, unpack('an attachment', read('an attachment', attachmentItem, item).j));
 
-const begun = exactly<Begun>()(
-  z.strictObject({ at: schema.instant, lastSignAt: schema.instant, ended: z.int().min(0), resends: z.int().min(0) }),
+const begun = exactly<BegunDelivery>()(
+  z.strictObject({ at: schema.instant, lastHeartbeatAt: schema.instant, endedSteps: z.int().min(0), resends: z.int().min(0) }),
 );
 const lostDelivery = exactly<LostDelivery>()(
   z.strictObject({
     begunAt: schema.instant.exactOptional(),
-    lastSignAt: schema.instant,
+    lastHeartbeatAt: schema.instant,
     noticedAt: schema.instant,
     hasProgressed: z.literal(true).exactOptional(),
     reason: z.string().exactOptional(),
@@ -52,7 +53,7 @@ const deliveries = exactly<Deliveries>()(
   }),
 );
 
-const beatItem = z.object({
+const heartbeatItem = z.object({
   v: itemVersionAttribute,
   sk: textAttribute.transform(nodeIn).pipe(schema.nodeKey),
   a: instantAttribute,
@@ -60,18 +61,19 @@ const beatItem = z.object({
   d: packedAttribute.optional(),
   t: numberAttribute.pipe(schema.attempt).optional(),
 });
-export const beatAttributes = (beat: Beat, expiresAt: Instant): Item => ({
-  v: itemVersion,
-  a: number(beat.at),
-  r: number(beat.resends),
-  ...(beat.deliveries === undefined ? {} : { d: packed(beat.deliveries) }),
-  ...(beat.attempt === undefined ? {} : { t: number(beat.attempt) }),
-  [runsTableKeys.expiry]: expiry(expiresAt),
-});
-export const beatIn = (item: Item): Beat => {
-  const { sk, a, r, d, t } = read('a beat', beatItem, item);
+export const heartbeatAttributes = (heartbeat: StoredHeartbeat, expiresAt: Instant): Item =>
+  defined({
+    v: itemVersion,
+    a: number(heartbeat.at),
+    r: number(heartbeat.resends),
+    d: heartbeat.deliveries === undefined ? undefined : packed(heartbeat.deliveries),
+    t: heartbeat.attempt === undefined ? undefined : number(heartbeat.attempt),
+    [runsTableKeys.expiry]: expiry(expiresAt),
+  });
+export const heartbeatIn = (item: Item): StoredHeartbeat => {
+  const { sk, a, r, d, t } = read('a beat', heartbeatItem, item);
   const known = d === undefined ? {} : { deliveries: readJson('a beat', deliveries, unpack('a beat', d)) };
-  return { node: sk, at: a, resends: r, ...known, ...(t === undefined ? {} : { attempt: t }) };
+  return defined({ node: sk, at: a, resends: r, ...known, attempt: t });
 };
 
 const snapshotItem = z.object({

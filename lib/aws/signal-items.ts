@@ -6,7 +6,7 @@ import { exactly } from '../codec/exact.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import type { Instant } from '../engine/time.ts';
-import type { KeptSignal, NewSignal, Waiter } from '../ports/signals.ts';
+import type { StoredSignal, NewSignal, Waiter } from '../ports/signals.ts';
 import {
   type Item,
   expiry,
@@ -22,10 +22,10 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 
 const storedWaiter = exactly<Waiter>()(z.strictObject({ runId, nodeId, iteration: iterationKey, attempt, since: instant }));
 
-export const waiterAttributes = (waiter: Waiter, forgetAt: Instant): Item => ({
+export const waiterAttributes = (waiter: Waiter, retainUntil: Instant): Item => ({
   v: itemVersion,
   waiter: packed(waiter),
-  [controlTableKeys.expiry]: expiry(forgetAt),
+  [controlTableKeys.expiry]: expiry(retainUntil),
 });
 
 const waiterItem = z.object({ v: itemVersionAttribute, waiter: packedAttribute });
@@ -35,24 +35,24 @@ export const waiterIn = (item: Item): Waiter => {
   return readJson('a waiter', storedWaiter, unpack('a waiter', waiter));
 };
 
-export const signalAttributes = ({ signalId: id, receivedAt, keptUntil, forgetAt }: NewSignal): Item => ({
+export const signalAttributes = ({ signalId: id, receivedAt, bufferedUntil, retainUntil }: NewSignal): Item => ({
   v: itemVersion,
   signalId: text(id),
   receivedAt: number(receivedAt),
-  keptUntil: number(keptUntil),
-  [controlTableKeys.expiry]: expiry(forgetAt),
+  bufferedUntil: number(bufferedUntil),
+  [controlTableKeys.expiry]: expiry(retainUntil),
 });
 
 const signalItem = z.object({
   v: itemVersionAttribute,
   signalId: textAttribute.pipe(signalId),
   receivedAt: instantAttribute,
-  keptUntil: instantAttribute,
+  bufferedUntil: instantAttribute,
   claimer: packedAttribute.exactOptional(),
   takenBy: textAttribute.exactOptional(),
 });
 
-export const signalIn = (item: Item): KeptSignal => {
+export const signalIn = (item: Item): StoredSignal => {
   const { v: _v, claimer, takenBy, ...signal } = read('a signal', signalItem, item);
   if (takenBy !== undefined) return { ...signal, state: 'taken' };
   if (claimer === undefined) return { ...signal, state: 'free' };

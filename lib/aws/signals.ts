@@ -7,29 +7,29 @@ import { partitionOf } from '../contract/record-kinds.ts';
 import { type SignalId, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { SignalPlace } from '../engine/signal.ts';
+import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Meeting, NewSignal, Signals, Waiter } from '../ports/signals.ts';
+import type { SignalsAtKey, NewSignal, Signals, Waiter } from '../ports/signals.ts';
 import { expiry, number, packed, text } from './attributes.ts';
 import { itemVersion } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import { answeredItem, isWaiter, payloadItem, signalAttributes, signalIn, waiterAttributes, waiterIn } from './signal-items.ts';
-import { type Expression, type Key, type Table, allOf, isFree } from './table.ts';
+import { type Expression, type Key, type Table, allOf, ifNotExists } from './table.ts';
 
 /** Names and correlations may be long and hold anything, so their digest stands for them. */
-const partition = (place: SignalPlace): string => {
+const partition = (key: SignalKey): string => {
   const digest = createHash('sha256')
-    .update(JSON.stringify([place.name, place.correlation]))
+    .update(JSON.stringify([key.name, key.correlation]))
     .digest('base64url');
-  return partitionOf('signal', scopeKey(place), digest);
+  return partitionOf('signal', scopeKey(key), digest);
 };
-const signalKey = (place: SignalPlace, id: SignalId): Key => ({ pk: partition(place), sk: `signal#${id}` });
+const signalKey = (key: SignalKey, id: SignalId): Key => ({ pk: partition(key), sk: `signal#${id}` });
 /** What a signal brings is an item of its own: whoever looks around at the place does not read it. */
-const payloadKey = (place: SignalPlace, id: SignalId): Key => ({ pk: partition(place), sk: `payload#${id}` });
+const payloadKey = (key: SignalKey, id: SignalId): Key => ({ pk: partition(key), sk: `payload#${id}` });
 const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
-const waiterKey = (place: SignalPlace, waiter: Waiter): Key => ({ pk: partition(place), sk: `waiter#${nameOf(waiter)}` });
+const waiterKey = (key: SignalKey, waiter: Waiter): Key => ({ pk: partition(key), sk: `waiter#${nameOf(waiter)}` });
 
-const isMeantFor = (waiter: Waiter): Expression => ({
+const isClaimedBy = (waiter: Waiter): Expression => ({
   expression: 'claimedBy = :claimer',
   values: { ':claimer': text(nameOf(waiter)) },
 });
@@ -41,13 +41,13 @@ export class DynamoSignals implements Signals {
     this.#table = table;
   }
 
-  async at(place: SignalPlace): Promise<Meeting> {
+  async read(key: SignalKey): Promise<SignalsAtKey> {
     const items = await allOf(
       this.#table.query({
         ConsistentRead: true,
         KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
         ExpressionAttributeValues: {
-          ':pk': text(partition(place)),
+          ':pk': text(partition(key)),
           ':first': text('signal#'),
           ':last': text('waiter#~'),
         },
@@ -66,34 +66,34 @@ export class DynamoSignals implements Signals {
     };
   }
 
-  async keep(place: SignalPlace, signal: NewSignal): Promise<void> {
-    const { signalId: id, payload, forgetAt } = signal;
+  async store(key: SignalKey, signal: NewSignal): Promise<void> {
+    const { signalId: id, payload, retainUntil } = signal;
     // First what it brings: a signal that can be claimed can be given.
-    const brought = { v: itemVersion, payload: packed(payload), [controlTableKeys.expiry]: expiry(forgetAt) };
-    await this.#table.put(payloadKey(place, id), brought, isFree);
-    await this.#table.put(signalKey(place, id), signalAttributes(signal), isFree);
+    const payloadAttributes = { v: itemVersion, payload: packed(payload), [controlTableKeys.expiry]: expiry(retainUntil) };
+    await this.#table.put(payloadKey(key, id), payloadAttributes, ifNotExists);
+    await this.#table.put(signalKey(key, id), signalAttributes(signal), ifNotExists);
   }
 
-  async payload(place: SignalPlace, id: SignalId): Promise<JsonValue | undefined> {
-    const item = await this.#table.get(payloadKey(place, id));
+  async payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined> {
+    const item = await this.#table.get(payloadKey(key, id));
     if (item === undefined) return undefined;
     return JSON.parse(unpack('what a signal brings', read('what a signal brings', payloadItem, item).payload)) as JsonValue;
   }
 
-  async enter(place: SignalPlace, waiter: Waiter, forgetAt: Instant): Promise<void> {
-    await this.#table.put(waiterKey(place, waiter), waiterAttributes(waiter, forgetAt));
+  async addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void> {
+    await this.#table.put(waiterKey(key, waiter), waiterAttributes(waiter, retainUntil));
   }
 
-  async leave(place: SignalPlace, waiter: Waiter): Promise<void> {
-    await this.#table.delete(waiterKey(place, waiter), {
+  async removeWaiter(key: SignalKey, waiter: Waiter): Promise<void> {
+    await this.#table.delete(waiterKey(key, waiter), {
       expression: 'attribute_exists(#pk)',
       names: { '#pk': controlTableKeys.partition },
     });
   }
 
-  async claim(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<boolean> {
+  async claim(key: SignalKey, id: SignalId, waiter: Waiter): Promise<boolean> {
     const changed = await this.#table.update(
-      signalKey(place, id),
+      signalKey(key, id),
       {
         expression: 'SET claimedBy = :claimer, claimer = :waiter',
         values: { ':claimer': text(nameOf(waiter)), ':waiter': packed(waiter) },
@@ -106,18 +106,18 @@ export class DynamoSignals implements Signals {
     return changed !== undefined;
   }
 
-  async release(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<void> {
-    await this.#table.update(signalKey(place, id), { expression: 'REMOVE claimedBy, claimer' }, isMeantFor(waiter));
+  async release(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void> {
+    await this.#table.update(signalKey(key, id), { expression: 'REMOVE claimedBy, claimer' }, isClaimedBy(waiter));
   }
 
-  async take(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<void> {
+  async markTaken(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void> {
     const change = { expression: 'SET takenBy = claimedBy REMOVE claimedBy, claimer' };
-    await this.#table.update(signalKey(place, id), change, isMeantFor(waiter));
+    await this.#table.update(signalKey(key, id), change, isClaimedBy(waiter));
   }
 
-  async answer(place: SignalPlace, id: SignalId, isDelivered: boolean): Promise<boolean> {
+  async recordDelivery(key: SignalKey, id: SignalId, isDelivered: boolean): Promise<boolean> {
     const changed = await this.#table.update(
-      signalKey(place, id),
+      signalKey(key, id),
       {
         expression: 'SET answered = if_not_exists(answered, :answer)',
         values: { ':answer': number(isDelivered ? 1 : 0) },

@@ -2,15 +2,16 @@
  * Open sockets and watchers in the control table. A connection's partition names the runs that it has joined, so that all of it
  * can be taken away when it closes; a room's partition has its members, so that one query finds them.
  */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { connectionId, environment, instant, keyId, nonce, projectId, runId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
-import { heardShape } from '../codec/watches.ts';
+import { storedWatchCursor } from '../codec/watches.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { ConnectionId, RunAddress, RunId } from '../engine/ids.ts';
-import type { Connection, Heard, Membership, NextTurn, Room, Sockets } from '../ports/sockets.ts';
+import type { Connection, WatchCursor, Membership, NextBroadcast, RunWatchers, Sockets } from '../ports/sockets.ts';
 import {
   type Item,
   expiry,
@@ -28,16 +29,16 @@ import { type Key, type Table, allOf } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
 const connectionKey = (id: ConnectionId, sort: string): Key => ({ pk: partitionOf('socket', id), sk: sort });
-const ownSort = 'connection';
+const connectionSort = 'connection';
 const joinedPrefix = 'joined#';
 const joinedKey = (id: ConnectionId, run: RunId): Key => connectionKey(id, `${joinedPrefix}${run}`);
 
-const roomKey = (run: RunAddress, sort: string): Key => ({ pk: partitionOf('watch', scopeKey(run), run.runId), sk: sort });
+const watchersKey = (run: RunAddress, sort: string): Key => ({ pk: partitionOf('watch', scopeKey(run), run.runId), sk: sort });
 const memberPrefix = 'member#';
-const memberKey = (run: RunAddress, id: ConnectionId): Key => roomKey(run, `${memberPrefix}${id}`);
+const memberKey = (run: RunAddress, id: ConnectionId): Key => watchersKey(run, `${memberPrefix}${id}`);
 const nextSort = 'next';
 
-const always = (name: string) => ({ expression: 'attribute_exists(#pk)', names: { '#pk': name } });
+const itemExists = (name: string) => ({ expression: 'attribute_exists(#pk)', names: { '#pk': name } });
 
 export class DynamoSockets implements Sockets {
   readonly #table: Table;
@@ -47,15 +48,18 @@ export class DynamoSockets implements Sockets {
   }
 
   async open(connection: Connection): Promise<void> {
-    await this.#table.put(connectionKey(connection.connectionId, ownSort), connectionAttributes(connection));
+    await this.#table.put(connectionKey(connection.connectionId, connectionSort), connectionAttributes(connection));
   }
 
   async connection(id: ConnectionId): ReturnType<Sockets['connection']> {
-    const items = await this.#partition(connectionKey(id, ownSort));
-    const own = items.find((item) => sortIn(item) === ownSort);
-    if (own === undefined) return undefined;
+    const items = await this.#partition(connectionKey(id, connectionSort));
+    const connectionRecord = items.find((item) => sortIn(item) === connectionSort);
+    if (connectionRecord === undefined) return undefined;
     const joined = items.map(sortIn).filter((sort) => sort.startsWith(joinedPrefix));
-    return { connection: connectionIn(id, own), joined: joined.map((sort) => runIn(sort.slice(joinedPrefix.length))) };
+    return {
+      connection: connectionIn(id, connectionRecord),
+      joined: joined.map((sort) => runIn(sort.slice(joinedPrefix.length))),
+    };
   }
 
   async join(membership: Membership): Promise<void> {
@@ -66,35 +70,35 @@ export class DynamoSockets implements Sockets {
   }
 
   async leave(run: RunAddress, id: ConnectionId): Promise<void> {
-    await this.#table.delete(memberKey(run, id), always(controlTableKeys.partition));
-    await this.#table.delete(joinedKey(id, run.runId), always(controlTableKeys.partition));
+    await this.#table.delete(memberKey(run, id), itemExists(controlTableKeys.partition));
+    await this.#table.delete(joinedKey(id, run.runId), itemExists(controlTableKeys.partition));
   }
 
   async close(id: ConnectionId): Promise<void> {
     const known = await this.connection(id);
     if (known === undefined) return;
     for (const joined of known.joined) await this.leave({ ...known.connection.scope, runId: joined }, id);
-    await this.#table.delete(connectionKey(id, ownSort), always(controlTableKeys.partition));
+    await this.#table.delete(connectionKey(id, connectionSort), itemExists(controlTableKeys.partition));
   }
 
-  async room(run: RunAddress): Promise<Room> {
-    const items = await this.#partition(roomKey(run, nextSort));
+  async watchersOf(run: RunAddress): Promise<RunWatchers> {
+    const items = await this.#partition(watchersKey(run, nextSort));
     const next = items.find((item) => sortIn(item) === nextSort);
     const members = items.filter((item) => sortIn(item).startsWith(memberPrefix)).map((item) => memberIn(run, item));
-    return { members, ...(next === undefined ? {} : { next: nextIn(next) }) };
+    return defined({ members, next: next === undefined ? undefined : nextIn(next) });
   }
 
-  async keepHeard({ run, connectionId: id, joinId }: Parameters<Sockets['keepHeard']>[0], heard: Heard): Promise<void> {
+  async saveCursor({ run, connectionId: id, joinId }: Parameters<Sockets['saveCursor']>[0], cursor: WatchCursor): Promise<void> {
     await this.#table.update(
       memberKey(run, id),
-      { expression: 'SET h = :heard, g = :greeted', values: { ':heard': packed(heard), ':greeted': number(1) } },
+      { expression: 'SET h = :heard, g = :greeted', values: { ':heard': packed(cursor), ':greeted': number(1) } },
       { expression: 'j = :joinId', values: { ':joinId': text(joinId) } },
     );
   }
 
-  async announce(run: RunAddress, next: NextTurn | undefined): Promise<void> {
-    const key = roomKey(run, nextSort);
-    if (next === undefined) await this.#table.delete(key, always(controlTableKeys.partition));
+  async setNextBroadcast(run: RunAddress, next: NextBroadcast | undefined): Promise<void> {
+    const key = watchersKey(run, nextSort);
+    if (next === undefined) await this.#table.delete(key, itemExists(controlTableKeys.partition));
     else await this.#table.put(key, nextAttributes(next));
   }
 
@@ -128,19 +132,19 @@ const connectionItem = z.object({
   expiresAt: numberAttribute.pipe(instant),
 });
 const connectionIn = (id: ConnectionId, item: Item): Connection => {
-  const { projectId: project, environment: place, runId: only, ...rest } = read('a connection', connectionItem, item);
+  const { projectId: project, environment: env, runId: only, ...rest } = read('a connection', connectionItem, item);
   const { keyId: key, expiresAt } = rest;
-  const scope = { projectId: project, environment: place };
-  return { connectionId: id, scope, keyId: key, ...(only === undefined ? {} : { onlyRun: only }), expiresAt };
+  const scope = { projectId: project, environment: env };
+  return defined({ connectionId: id, scope, keyId: key, onlyRun: only, expiresAt });
 };
 
-const memberAttributes = ({ connectionId: id, keyId: key, joinId, heard, isGreeted, expiresAt }: Membership): Item => ({
+const memberAttributes = ({ connectionId: id, keyId: key, joinId, cursor, isJoinAcknowledged, expiresAt }: Membership): Item => ({
   v: itemVersion,
   c: text(id),
   k: text(key),
   j: text(joinId),
-  h: packed(heard),
-  g: number(isGreeted ? 1 : 0),
+  h: packed(cursor),
+  g: number(isJoinAcknowledged ? 1 : 0),
   expiresAt: number(expiresAt),
   [controlTableKeys.expiry]: expiry(expiresAt),
 });
@@ -156,22 +160,22 @@ const memberItem = z.object({
 });
 const memberIn = (run: RunAddress, item: Item): Membership => {
   const { c, k, j, h, g, expiresAt } = read('a watcher', memberItem, item);
-  const heard = readJson('what a watcher has heard', heardShape, unpack('what a watcher has heard', h));
-  return { run, connectionId: c, keyId: k, joinId: j, heard, isGreeted: g === 1, expiresAt };
+  const cursor = readJson('what a watcher has heard', storedWatchCursor, unpack('what a watcher has heard', h));
+  return { run, connectionId: c, keyId: k, joinId: j, cursor, isJoinAcknowledged: g === 1, expiresAt };
 };
 
-const nextAttributes = ({ turn, until }: NextTurn): Item => ({
+const nextAttributes = ({ broadcastId, until }: NextBroadcast): Item => ({
   v: itemVersion,
-  turn: text(turn),
+  broadcastId: text(broadcastId),
   until: number(until),
   [controlTableKeys.expiry]: expiry(until),
 });
 const nextItem = z.object({
   v: itemVersionAttribute,
-  turn: textAttribute.pipe(nonce),
+  broadcastId: textAttribute.pipe(nonce),
   until: numberAttribute.pipe(instant),
 });
-const nextIn = (item: Item): NextTurn => {
-  const { turn, until } = read('who speaks next', nextItem, item);
-  return { turn, until };
+const nextIn = (item: Item): NextBroadcast => {
+  const { broadcastId, until } = read('who speaks next', nextItem, item);
+  return { broadcastId, until };
 };

@@ -1,14 +1,15 @@
 /** Large settings in the control table: a partition for each setting, an item for each version. */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Instant } from '../engine/time.ts';
-import type { SettingVersion, StandingVersion, StoredSettings } from '../ports/stored-settings.ts';
+import type { SettingVersion, StoredVersion, StoredSettings } from '../ports/stored-settings.ts';
 import { type Item, expiry, numberAttribute, text, textAttribute } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
-import { type Key, type Table, allOf, isThere } from './table.ts';
+import { type Key, type Table, allOf, ifExists } from './table.ts';
 
 type Named = Omit<SettingVersion, 'text'>;
 
@@ -31,7 +32,7 @@ export class DynamoStoredSettings implements StoredSettings {
     await this.#table.put(keyOf(setting), { v: itemVersion, text: text(value) });
   }
 
-  async versions(name: string): Promise<readonly StandingVersion[]> {
+  async versions(name: string): Promise<readonly StoredVersion[]> {
     const items = this.#table.query({
       ConsistentRead: true,
       KeyConditionExpression: '#pk = :pk',
@@ -43,7 +44,7 @@ export class DynamoStoredSettings implements StoredSettings {
       },
       ExpressionAttributeValues: { ':pk': text(partitionOf('setting', name)) },
     });
-    return (await allOf(items)).map(standingIn);
+    return (await allOf(items)).map(storedVersionIn);
   }
 
   async expire(setting: Named, at: Instant): Promise<void> {
@@ -52,14 +53,14 @@ export class DynamoStoredSettings implements StoredSettings {
       names: { '#ttl': controlTableKeys.expiry },
       values: { ':at': expiry(at) },
     };
-    await this.#table.update(keyOf(setting), change, isThere);
+    await this.#table.update(keyOf(setting), change, ifExists);
   }
 }
 
 const settingItem = z.object({ v: itemVersionAttribute, text: textAttribute });
 
-const standingItem = z.object({ sk: textAttribute, ttl: numberAttribute.exactOptional() });
-const standingIn = (item: Item): StandingVersion => {
-  const { sk, ttl } = read('a version of a setting', standingItem, item);
-  return { version: sk, ...(ttl === undefined ? {} : { expiresAt: instant.parse(ttl * 1_000) }) };
+const storedVersionItem = z.object({ sk: textAttribute, ttl: numberAttribute.exactOptional() });
+const storedVersionIn = (item: Item): StoredVersion => {
+  const { sk, ttl } = read('a version of a setting', storedVersionItem, item);
+  return defined({ version: sk, expiresAt: ttl === undefined ? undefined : instant.parse(ttl * 1_000) });
 };

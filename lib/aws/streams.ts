@@ -20,7 +20,7 @@ import {
 } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { deltaIndexIn, deltaKey, deltaSort, lastDeltaSort, runPartition } from './run-keys.ts';
-import { type Table, firstOf, isFree } from './table.ts';
+import { type Table, firstOf, ifNotExists } from './table.ts';
 
 export class DynamoStreams implements Streams {
   readonly #table: Table;
@@ -30,8 +30,8 @@ export class DynamoStreams implements Streams {
   }
 
   async put(run: RunAddress, node: NodeKey, delta: Delta, expiresAt: Instant): Promise<DeltaPut> {
-    const put = await this.#table.put(deltaKey(run, node, delta.index), deltaAttributes(delta, expiresAt), isFree);
-    return put.kind === 'stored' ? put : { kind: 'occupied', owner: ownerIn(put.standing) };
+    const put = await this.#table.put(deltaKey(run, node, delta.index), deltaAttributes(delta, expiresAt), ifNotExists);
+    return put.kind === 'stored' ? put : { kind: 'occupied', owner: ownerIn(put.existing) };
   }
 
   async from(run: RunAddress, node: NodeKey, index: number, limit: number): Promise<readonly Delta[]> {

@@ -4,7 +4,7 @@ import { type DurationMs, type Instant, instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Node fires a longer timer at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 export class SystemClock implements Clock {
   now(): Instant {
@@ -12,8 +12,8 @@ export class SystemClock implements Clock {
   }
 
   async sleep(wait: DurationMs, signal?: AbortSignal): Promise<void> {
-    for (let left: number = wait; left > 0 && signal?.aborted !== true; left -= longestTimerMs) {
-      await delay(Math.min(left, longestTimerMs), undefined, signal && { signal }).catch((error: unknown) => {
+    for (let remaining: number = wait; remaining > 0 && signal?.aborted !== true; remaining -= maxTimerMs) {
+      await delay(Math.min(remaining, maxTimerMs), undefined, signal && { signal }).catch((error: unknown) => {
         if (signal?.aborted !== true) throw error;
       });
     }

@@ -15,7 +15,7 @@ export class SystemIds implements Ids {
     return nonce(randomBytes(12).toString('base64url'));
   }
 
-  chance(): number {
+  random(): number {
     return Math.random();
   }
 }

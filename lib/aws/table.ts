@@ -16,7 +16,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { read } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type Item, text, textAttribute } from './attributes.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 
 export interface Key {
   readonly pk: string;
@@ -32,7 +32,7 @@ export interface Expression {
 
 const keyShape = z.object({ pk: textAttribute, sk: textAttribute });
 
-export type Put = { readonly kind: 'stored' } | { readonly kind: 'refused'; readonly standing: Item };
+export type Put = { readonly kind: 'stored' } | { readonly kind: 'refused'; readonly existing: Item };
 
 export const keyOf = ({ pk, sk }: Key): Item => ({
   [controlTableKeys.partition]: text(pk),
@@ -42,15 +42,15 @@ export const keyOf = ({ pk, sk }: Key): Item => ({
 const keyIn = (item: Item): Key => read('the key of an item', keyShape, item);
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 
-export const isThere: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+export const ifExists: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
-export const isFree: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+export const ifNotExists: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
 /** DynamoDB refuses a request for more. */
-const mostKeysInBatch = 100;
+const maxKeysPerBatch = 100;
 
 /** How often an item that is in the way may vanish again before it is called trouble. */
-const vanishings = 5;
+const maxPutAttempts = 5;
 
 export class Table {
   readonly name: string;
@@ -62,18 +62,18 @@ export class Table {
   }
 
   async get(key: Key): Promise<Item | undefined> {
-    const answer = await this.#ask(() =>
+    const response = await this.#call(() =>
       this.#client.send(new GetItemCommand({ TableName: this.name, Key: keyOf(key), ConsistentRead: true })),
     );
-    return answer.Item;
+    return response.Item;
   }
 
   /** The items of these keys, each once, in the order of the keys; undefined where there is none. */
   async getAll(keys: readonly Key[]): Promise<readonly (Item | undefined)[]> {
     // DynamoDB refuses a request that names a key twice.
     const distinct = [...new Map(keys.map((key) => [nameOf(key), key])).values()];
-    const batches = Array.from({ length: Math.ceil(distinct.length / mostKeysInBatch) }, (_, index) =>
-      distinct.slice(index * mostKeysInBatch, (index + 1) * mostKeysInBatch),
+    const batches = Array.from({ length: Math.ceil(distinct.length / maxKeysPerBatch) }, (_, index) =>
+      distinct.slice(index * maxKeysPerBatch, (index + 1) * maxKeysPerBatch),
     );
     const items = (await Promise.all(batches.map((batch) => this.#getBatch(batch)))).flat();
     const byKey = new Map(items.map((item) => [nameOf(keyIn(item)), item]));
@@ -87,12 +87,12 @@ export class Table {
       Item: { ...keyOf(key), ...attributes },
       ...(condition && { ...conditional(condition), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }),
     });
-    for (let round = 0; round < vanishings; round += 1) {
-      const refusal = await this.#unlessRefused(() => this.#client.send(command));
+    for (let round = 0; round < maxPutAttempts; round += 1) {
+      const refusal = await this.#catchConditionFailure(() => this.#client.send(command));
       if (!('refused' in refusal)) return { kind: 'stored' };
       // Not every implementation hands the old item out with its refusal.
-      const standing = refusal.refused.Item ?? (await this.get(key));
-      if (standing !== undefined) return { kind: 'refused', standing };
+      const existing = refusal.refused.Item ?? (await this.get(key));
+      if (existing !== undefined) return { kind: 'refused', existing };
     }
     throw new Unavailable(`table ${this.name}`);
   }
@@ -107,14 +107,14 @@ export class Table {
       ...merged(change, condition),
       ReturnValues: 'UPDATED_NEW',
     });
-    const answer = await this.#unlessRefused(() => this.#client.send(command));
-    return 'refused' in answer ? undefined : (answer.Attributes ?? {});
+    const response = await this.#catchConditionFailure(() => this.#client.send(command));
+    return 'refused' in response ? undefined : (response.Attributes ?? {});
   }
 
   /** Deletes the item, unless the condition refuses. */
   async delete(key: Key, condition: Expression): Promise<void> {
     const command = new DeleteItemCommand({ TableName: this.name, Key: keyOf(key), ...conditional(condition) });
-    await this.#unlessRefused(() => this.#client.send(command));
+    await this.#catchConditionFailure(() => this.#client.send(command));
   }
 
   /** All items the query finds, page by page. */
@@ -122,30 +122,30 @@ export class Table {
     let start: Item | undefined;
     do {
       const page: QueryCommandInput = { ...query, TableName: this.name, ...(start && { ExclusiveStartKey: start }) };
-      const answer = await this.#ask(() => this.#client.send(new QueryCommand(page)));
-      yield* answer.Items ?? [];
-      start = answer.LastEvaluatedKey;
+      const response = await this.#call(() => this.#client.send(new QueryCommand(page)));
+      yield* response.Items ?? [];
+      start = response.LastEvaluatedKey;
     } while (start !== undefined);
   }
 
   /** DynamoDB may answer a part of a batch, where it is throttled or the answer would be too large; the rest is asked for again. */
   async #getBatch(keys: readonly Key[]): Promise<readonly Item[]> {
     const items: Item[] = [];
-    let left: readonly Item[] = keys.map(keyOf);
+    let remaining: readonly Item[] = keys.map(keyOf);
     let backoff = await this.#backoff();
     for (;;) {
-      const request = { RequestItems: { [this.name]: { Keys: [...left], ConsistentRead: true } } };
-      const answer = await this.#ask(() => this.#client.send(new BatchGetItemCommand(request)));
-      const found = answer.Responses?.[this.name] ?? [];
+      const request = { RequestItems: { [this.name]: { Keys: [...remaining], ConsistentRead: true } } };
+      const response = await this.#call(() => this.#client.send(new BatchGetItemCommand(request)));
+      const found = response.Responses?.[this.name] ?? [];
       items.push(...found);
-      const unprocessed = answer.UnprocessedKeys?.[this.name]?.Keys ?? [];
+      const unprocessed = response.UnprocessedKeys?.[this.name]?.Keys ?? [];
       // What came back is a success, as every answer is to the client: only batches in a row that bring nothing are given up.
-      if (unprocessed.length < left.length) {
+      if (unprocessed.length < remaining.length) {
         backoff.succeed();
         backoff = await this.#backoff();
       }
       if (unprocessed.length === 0) return items;
-      left = unprocessed;
+      remaining = unprocessed;
       await backoff.wait();
     }
   }
@@ -168,13 +168,15 @@ export class Table {
     };
   }
 
-  #ask<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    return reach(`table ${this.name}`, ask);
+  #call<Result>(call: () => Promise<Result>): Promise<Result> {
+    return callService(`table ${this.name}`, call);
   }
 
-  async #unlessRefused<Answer>(ask: () => Promise<Answer>): Promise<Answer | { refused: ConditionalCheckFailedException }> {
+  async #catchConditionFailure<Result>(
+    call: () => Promise<Result>,
+  ): Promise<Result | { refused: ConditionalCheckFailedException }> {
     try {
-      return await this.#ask(ask);
+      return await this.#call(call);
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) return { refused: error };
       throw error;

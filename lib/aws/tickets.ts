@@ -21,8 +21,8 @@ export class DynamoTickets implements Tickets {
     this.#table = table;
   }
 
-  async put(digest: string, ticket: Ticket, forgetAt: Instant): Promise<void> {
-    await this.#table.put(ticketKey(digest), ticketAttributes(ticket, forgetAt));
+  async put(digest: string, ticket: Ticket, retainUntil: Instant): Promise<void> {
+    await this.#table.put(ticketKey(digest), ticketAttributes(ticket, retainUntil));
   }
 
   async ticket(digest: string): Promise<Ticket | undefined> {
@@ -30,7 +30,7 @@ export class DynamoTickets implements Tickets {
     return item && ticketIn(item);
   }
 
-  async take(digest: string, by: Nonce): Promise<boolean> {
+  async redeem(digest: string, by: Nonce): Promise<boolean> {
     const changed = await this.#table.update(
       ticketKey(digest),
       { expression: 'SET takenBy = :by', values: { ':by': text(by) } },
@@ -43,14 +43,14 @@ export class DynamoTickets implements Tickets {
   }
 }
 
-const ticketAttributes = ({ run, keyId: id, expiresAt }: Ticket, forgetAt: Instant): Item => ({
+const ticketAttributes = ({ run, keyId: id, expiresAt }: Ticket, retainUntil: Instant): Item => ({
   v: itemVersion,
   projectId: text(run.projectId),
   environment: text(run.environment),
   runId: text(run.runId),
   keyId: text(id),
   expiresAt: number(expiresAt),
-  [controlTableKeys.expiry]: expiry(forgetAt),
+  [controlTableKeys.expiry]: expiry(retainUntil),
 });
 
 const ticketItem = z.object({

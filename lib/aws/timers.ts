@@ -5,7 +5,7 @@ import { jobBody } from '../codec/jobs.ts';
 import { type Instant, after, instant, iso, minutes } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Timers } from '../ports/timers.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 
 export interface ScheduleSettings {
   readonly group: string;
@@ -16,7 +16,7 @@ export interface ScheduleSettings {
 }
 
 /** A schedule is precise to a minute; one for a time already past might never fire. */
-const soonest = minutes(1);
+const minLeadTime = minutes(1);
 
 export class SchedulerTimers implements Timers {
   readonly #client: SchedulerClient;
@@ -31,7 +31,7 @@ export class SchedulerTimers implements Timers {
 
   async set({ name, at, job }: Parameters<Timers['set']>[0]): Promise<void> {
     const scheduleName = scheduleNameOf(name);
-    const fireAt = instant(Math.max(at, after(this.#clock.now(), soonest)));
+    const fireAt = instant(Math.max(at, after(this.#clock.now(), minLeadTime)));
     const command = new CreateScheduleCommand({
       Name: scheduleName,
       GroupName: this.#settings.group,
@@ -43,7 +43,7 @@ export class SchedulerTimers implements Timers {
       Target: { Arn: this.#settings.queueArn, RoleArn: this.#settings.roleArn, Input: jobBody(job) },
     });
     try {
-      await reach('the scheduler', () => this.#client.send(command));
+      await callService('the scheduler', () => this.#client.send(command));
     } catch (error) {
       // The same name is the same timer, and it is set.
       if (!(error instanceof ConflictException)) throw error;

@@ -8,7 +8,7 @@ import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   Advance,
-  Advancing,
+  AdvanceOptions,
   DeletableNames,
   Numbered,
   Summary,
@@ -28,7 +28,7 @@ import {
 } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
+import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
 /** How one kind lies in the table. None of it may change: items of every age are there. */
 export interface Published<Version extends Numbered, Facts extends object> {
@@ -56,7 +56,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
 
   async putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'> {
     const attributes = { v: itemVersion, [this.#kind.content.attribute]: packed(version), publishedAt: number(at) };
-    const put = await this.#table.put(this.#versionKey(scope, version), attributes, isFree);
+    const put = await this.#table.put(this.#versionKey(scope, version), attributes, ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
@@ -69,9 +69,9 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<boolean> {
-    const { set, values } = this.#moved(to, at);
-    const remove = how?.unarchives === true ? ' REMOVE archivedAt' : '';
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean> {
+    const { set, values } = this.#advanceUpdate(to, at);
+    const remove = options?.shouldUnarchive === true ? ' REMOVE archivedAt' : '';
     const changed = await this.#table.update(
       this.#summaryKey(scope, to.name),
       { expression: `SET ${set}, createdAt = if_not_exists(createdAt, :at)${remove}`, values },
@@ -83,7 +83,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     return changed !== undefined;
   }
 
-  #moved(to: Advance<Version, Facts>, at: Instant): { readonly set: string; readonly values: Item } {
+  #advanceUpdate(to: Advance<Version, Facts>, at: Instant): { readonly set: string; readonly values: Item } {
     const facts = Object.entries(this.#kind.facts.attributes(to));
     return {
       set:
@@ -123,7 +123,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     const changed = await this.#table.update(
       this.#summaryKey(scope, name),
       { expression: 'SET archivedAt = if_not_exists(archivedAt, :at)', values: { ':at': number(at) } },
-      existing,
+      ifNotFreed,
     );
     return changed !== undefined;
   }
@@ -164,7 +164,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   }
 
   async reopen(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<boolean> {
-    const { set, values } = this.#moved(to, at);
+    const { set, values } = this.#advanceUpdate(to, at);
     const changed = await this.#table.update(
       this.#summaryKey(scope, to.name),
       { expression: `SET ${set}, firstVersion = :version, createdAt = :at REMOVE archivedAt, deletingSince, freed`, values },
@@ -187,7 +187,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   }
 
   async removeVersion(scope: Scope, name: Version['name'], version: number): Promise<void> {
-    await this.#table.delete(this.#versionKey(scope, { name, version }), isThere);
+    await this.#table.delete(this.#versionKey(scope, { name, version }), ifExists);
   }
 
   #summaryPartition(scope: Scope): string {
@@ -232,7 +232,7 @@ const versionPrefix = 'version#';
 /** What remains of a deleted name. */
 const isFreed = (item: Item): boolean => item['freed'] !== undefined;
 const notFreed = 'attribute_not_exists(freed)';
-const existing: Expression = {
+const ifNotFreed: Expression = {
   expression: `attribute_exists(#pk) AND ${notFreed}`,
   names: { '#pk': controlTableKeys.partition },
 };

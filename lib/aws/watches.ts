@@ -5,7 +5,7 @@ import { watchBody } from '../codec/watches.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import type { Watch, Watches } from '../ports/watches.ts';
 import { withHops } from './message-hops.ts';
-import { reach } from './reach.ts';
+import { callService } from './call-service.ts';
 import { runPartition } from './run-keys.ts';
 
 export class SqsWatches implements Watches {
@@ -24,8 +24,8 @@ export class SqsWatches implements Watches {
       ...withHops(hops),
       // A caller may choose a run's id: two projects may have the same one.
       MessageGroupId: createHash('sha256').update(runPartition(watch.run)).digest('base64url'),
-      MessageDeduplicationId: watch.turn,
+      MessageDeduplicationId: watch.broadcastId,
     });
-    await reach('the queue of watches', () => this.#client.send(command));
+    await callService('the queue of watches', () => this.#client.send(command));
   }
 }

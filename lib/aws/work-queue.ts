@@ -10,20 +10,20 @@ import {
 import * as z from 'zod';
 import { hopsAttribute, parseHops } from '../codec/jobs.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
-import type { HeldMessage, Wanted, WorkQueue } from '../ports/work-queue.ts';
-import { reach } from './reach.ts';
+import type { ReceivedMessage, ReceiveOptions, WorkQueue } from '../ports/work-queue.ts';
+import { callService } from './call-service.ts';
 
 const what = 'the queue of work';
 
 /** Whose time is over, or who is deleted: by handle or by state. */
-const goneNames = new Set([
+const receiptExpiredNames = new Set([
   'MessageNotInflight',
   'ReceiptHandleIsInvalid',
   'InvalidParameterValue',
   'InvalidParameterValueException',
 ]);
 
-const own = z.object({ VisibilityTimeout: z.coerce.number().int() });
+const queueAttributes = z.object({ VisibilityTimeout: z.coerce.number().int() });
 const received = z.object({
   MessageId: z.string(),
   ReceiptHandle: z.string(),
@@ -38,62 +38,74 @@ export class SqsWorkQueue implements WorkQueue {
   readonly #url: string;
 
   /** @param waiting has the patience of a long poll */
-  constructor({ client, waiting }: { readonly client: SQSClient; readonly waiting: SQSClient }, url: string) {
+  constructor({ client, longPollClient }: { readonly client: SQSClient; readonly longPollClient: SQSClient }, url: string) {
     this.#client = client;
-    this.#waiting = waiting;
+    this.#waiting = longPollClient;
     this.#url = url;
   }
 
-  async ownHold(): Promise<DurationMs> {
+  async defaultVisibilityTimeout(): Promise<DurationMs> {
     const command = new GetQueueAttributesCommand({ QueueUrl: this.#url, AttributeNames: ['VisibilityTimeout'] });
-    const { Attributes } = await reach(what, () => this.#client.send(command));
-    return seconds(own.parse(Attributes).VisibilityTimeout);
+    const { Attributes } = await callService(what, () => this.#client.send(command));
+    return seconds(queueAttributes.parse(Attributes).VisibilityTimeout);
   }
 
-  async receive({ most, wait, hold }: Wanted): Promise<readonly HeldMessage[]> {
+  async receive({ maxMessages, waitTime, visibilityTimeout }: ReceiveOptions): Promise<readonly ReceivedMessage[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#url,
-      MaxNumberOfMessages: most,
-      WaitTimeSeconds: inSeconds(wait),
-      VisibilityTimeout: inSeconds(hold),
+      MaxNumberOfMessages: maxMessages,
+      WaitTimeSeconds: inSeconds(waitTime),
+      VisibilityTimeout: inSeconds(visibilityTimeout),
       MessageSystemAttributeNames: ['MessageGroupId', 'ApproximateReceiveCount'],
       MessageAttributeNames: [hopsAttribute],
     });
-    const { Messages = [] } = await reach(what, () => this.#waiting.send(command));
-    return Messages.map(held);
+    const { Messages = [] } = await callService(what, () => this.#waiting.send(command));
+    return Messages.map(toReceivedMessage);
   }
 
-  async hold({ handle }: HeldMessage, hold: DurationMs): Promise<'held' | 'gone'> {
+  async visibilityTimeout(
+    { receiptHandle }: ReceivedMessage,
+    visibilityTimeout: DurationMs,
+  ): Promise<'changed' | 'receipt_expired'> {
     const command = new ChangeMessageVisibilityCommand({
       QueueUrl: this.#url,
-      ReceiptHandle: handle,
-      VisibilityTimeout: inSeconds(hold),
+      ReceiptHandle: receiptHandle,
+      VisibilityTimeout: inSeconds(visibilityTimeout),
     });
     try {
-      await reach(what, () => this.#client.send(command));
-      return 'held';
-    } catch (trouble) {
-      if (isGone(trouble)) return 'gone';
-      throw trouble;
+      await callService(what, () => this.#client.send(command));
+      return 'changed';
+    } catch (error) {
+      if (isReceiptExpired(error)) return 'receipt_expired';
+      throw error;
     }
   }
 
-  async delete({ handle }: HeldMessage): Promise<void> {
+  async delete({ receiptHandle }: ReceivedMessage): Promise<void> {
     try {
-      await reach(what, () => this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#url, ReceiptHandle: handle })));
-    } catch (trouble) {
-      if (!isGone(trouble)) throw trouble;
+      await callService(what, () =>
+        this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#url, ReceiptHandle: receiptHandle })),
+      );
+    } catch (error) {
+      if (!isReceiptExpired(error)) throw error;
     }
   }
 }
 
-const inSeconds = (wait: DurationMs): number => Math.ceil(wait / 1_000);
+const inSeconds = (waitTime: DurationMs): number => Math.ceil(waitTime / 1_000);
 
-const isGone = (trouble: unknown): boolean => trouble instanceof Error && goneNames.has(trouble.name);
+const isReceiptExpired = (error: unknown): boolean => error instanceof Error && receiptExpiredNames.has(error.name);
 
-function held(message: Message): HeldMessage {
-  const { MessageId: id, ReceiptHandle: handle, Body: body, Attributes, MessageAttributes } = received.parse(message);
+function toReceivedMessage(message: Message): ReceivedMessage {
+  const { MessageId: id, ReceiptHandle: receiptHandle, Body: body, Attributes, MessageAttributes } = received.parse(message);
   const hops = parseHops(MessageAttributes[hopsAttribute]?.StringValue);
   // A queue without groups has none to respect: each message is its own.
-  return { id, handle, body, group: Attributes.MessageGroupId ?? id, receives: Attributes.ApproximateReceiveCount, hops };
+  return {
+    id,
+    receiptHandle,
+    body,
+    group: Attributes.MessageGroupId ?? id,
+    receiveCount: Attributes.ApproximateReceiveCount,
+    hops,
+  };
 }

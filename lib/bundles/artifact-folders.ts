@@ -4,7 +4,7 @@
  */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { judgeArchive, sha256 } from '../artifact/judge-archive.ts';
+import { validateArchive, sha256 } from '../artifact/validate-archive.ts';
 import { readArchive } from '../artifact/read-archive.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Artifacts } from '../ports/artifacts.ts';
@@ -30,10 +30,10 @@ export class ArtifactFolders {
   readonly #root: string;
   readonly #limits: FolderLimits;
   /** bytes by digest, the one used last at the end */
-  readonly #known = new Map<string, number>();
+  readonly #sizes = new Map<string, number>();
   readonly #opening = new Map<string, Promise<OpenedFolder>>();
   /** the last change of the folders, after which the next one begins */
-  #turn: Promise<unknown> = Promise.resolve();
+  #lastChange: Promise<unknown> = Promise.resolve();
   #isClean = false;
 
   constructor(artifacts: Artifacts, root: string, limits: FolderLimits) {
@@ -45,10 +45,10 @@ export class ArtifactFolders {
   /** Throws `Unavailable` where the archive cannot be had now. Whoever asks while it is being loaded gets the same folder. */
   async open(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
     const digest = manifest.artifact.sha256;
-    const bytes = this.#known.get(digest);
+    const bytes = this.#sizes.get(digest);
     if (bytes !== undefined) {
-      this.#known.delete(digest);
-      this.#known.set(digest, bytes);
+      this.#sizes.delete(digest);
+      this.#sizes.set(digest, bytes);
       return { kind: 'open', folder: this.#folder(digest) };
     }
     const opening = this.#opening.get(digest) ?? this.#load(scope, manifest).finally(() => this.#opening.delete(digest));
@@ -56,28 +56,28 @@ export class ArtifactFolders {
     return opening;
   }
 
-  get isOverfull(): boolean {
-    const bytes = [...this.#known.values()].reduce((sum, one) => sum + one, 0);
-    return this.#known.size > this.#limits.deployments || bytes > this.#limits.bytes;
+  get isOverLimit(): boolean {
+    const bytes = [...this.#sizes.values()].reduce((sum, one) => sum + one, 0);
+    return this.#sizes.size > this.#limits.deployments || bytes > this.#limits.bytes;
   }
 
   /** Removes what was used longest ago and nobody holds, until the rest fits. */
-  evict(isHeld: (digest: string) => boolean): Promise<void> {
-    return this.#inTurn(async () => {
-      for (const digest of this.#known.keys()) {
-        if (!this.isOverfull) return;
-        if (isHeld(digest)) continue;
-        this.#known.delete(digest);
+  evict(isInUse: (digest: string) => boolean): Promise<void> {
+    return this.#serialize(async () => {
+      for (const digest of this.#sizes.keys()) {
+        if (!this.isOverLimit) return;
+        if (isInUse(digest)) continue;
+        this.#sizes.delete(digest);
         await rm(this.#folder(digest), { recursive: true, force: true });
       }
     });
   }
 
   /** No folder is removed while one is made: they may be the same. */
-  #inTurn<Done>(change: () => Promise<Done>): Promise<Done> {
-    const done = this.#turn.then(change);
-    this.#turn = done.catch(() => {});
-    return done;
+  #serialize<Result>(change: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastChange.then(change);
+    this.#lastChange = result.catch(() => {});
+    return result;
   }
 
   #folder(digest: string): string {
@@ -85,36 +85,37 @@ export class ArtifactFolders {
   }
 
   async #load(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
-    const { deploymentId, artifact, files: promised } = manifest;
+    const { deploymentId, artifact, files: manifestFiles } = manifest;
     const bytes = await this.#artifacts.read({ scope, deploymentId, sha256: artifact.sha256 }, artifact.bytes);
     if (bytes === undefined) return unloadable('the artifact is gone');
     if (bytes === 'too_large') return unloadable('the artifact is larger than its manifest says');
     if (sha256(bytes) !== artifact.sha256) return unloadable('the digest of the artifact is not what its manifest says');
     const archive = await readArchive(bytes);
     if (archive.kind === 'refused') return unloadable(`the artifact cannot be unpacked: ${archive.message}`);
-    const [fault] = judgeArchive(archive.files, promised);
-    if (fault !== undefined) return unloadable(`the artifact is not what its manifest says: ${fault.path}: ${fault.message}`);
-    await this.#inTurn(() => this.#unpack(artifact.sha256, archive.files));
+    const [finding] = validateArchive(archive.files, manifestFiles);
+    if (finding !== undefined)
+      return unloadable(`the artifact is not what its manifest says: ${finding.path}: ${finding.message}`);
+    await this.#serialize(() => this.#unpack(artifact.sha256, archive.files));
     return { kind: 'open', folder: this.#folder(artifact.sha256) };
   }
 
   /** Beside its place first: a folder under a digest is always whole. */
   async #unpack(digest: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
     if (!this.#isClean) await this.#clean();
-    const fresh = await mkdtemp(join(this.#root, 'new-'));
+    const temporary = await mkdtemp(join(this.#root, 'new-'));
     try {
       // First: an artifact's own takes its place.
-      await writeFile(join(fresh, packageFile.path), packageFile.content);
+      await writeFile(join(temporary, packageFile.path), packageFile.content);
       for (const [path, content] of files) {
-        await mkdir(dirname(join(fresh, path)), { recursive: true });
-        await writeFile(join(fresh, path), content);
+        await mkdir(dirname(join(temporary, path)), { recursive: true });
+        await writeFile(join(temporary, path), content);
       }
-      await rename(fresh, this.#folder(digest));
+      await rename(temporary, this.#folder(digest));
     } catch (error) {
-      await rm(fresh, { recursive: true, force: true });
+      await rm(temporary, { recursive: true, force: true });
       throw error;
     }
-    this.#known.set(
+    this.#sizes.set(
       digest,
       [...files.values()].reduce((sum, content) => sum + content.byteLength, 0),
     );

@@ -1,13 +1,14 @@
 /** One thread with a deployment's code: any number of requests may be on it at once, and all of them end when it does. */
+import { defined } from '../engine/defined.ts';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { DeploymentId } from '../engine/ids.ts';
 import type { DurationMs } from '../engine/time.ts';
-import { wordsOf } from '../engine/words-of.ts';
-import type { BundleAnswer, BundleRequest } from '../ports/bundles.ts';
-import { answerLimits } from './answer-limits.ts';
-import { answered } from './answered.ts';
+import { errorText } from '../engine/error-text.ts';
+import type { BundleResult, BundleRequest } from '../ports/bundles.ts';
+import { responseLimits } from './response-limits.ts';
+import { parseBundleResponse } from './parse-bundle-response.ts';
 import { type PrintedLines, printedLines } from './printed-lines.ts';
 import { environmentOf } from './thread-environment.ts';
 import { bundleThreadFile, threadFile } from './thread-file.ts';
@@ -32,23 +33,23 @@ export interface ThreadSettings {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-export interface Call {
+export interface BundleCall {
   /** its path in the artifact */
   readonly bundle: string;
   readonly request: BundleRequest;
   /** variables that have changed since the thread began: credentials end */
-  readonly lent: Readonly<Record<string, string>>;
+  readonly credentialVariables: Readonly<Record<string, string>>;
   /** for all of it, the import included */
   readonly timeoutMs: DurationMs;
   /** for the import alone: code that waits for ever while it loads is no better the next time */
-  readonly importMs: DurationMs;
+  readonly importTimeoutMs: DurationMs;
   readonly signal: AbortSignal;
 }
 
 interface Pending {
   readonly runId: string | undefined;
   hasLoaded: boolean;
-  readonly settle: (answer: BundleAnswer) => void;
+  readonly settle: (answer: BundleResult) => void;
 }
 
 export class BundleThread {
@@ -70,16 +71,16 @@ export class BundleThread {
       resourceLimits: { maxOldGenerationSizeMb: settings.memoryMb },
       name: `deployment ${settings.deploymentId}`,
     });
-    this.#lines = { stdout: this.#read('stdout'), stderr: this.#read('stderr') };
-    this.#worker.on('message', (message: unknown) => this.#hear(message));
-    let broke: string | undefined;
+    this.#lines = { stdout: this.#printer('stdout'), stderr: this.#printer('stderr') };
+    this.#worker.on('message', (message: unknown) => this.#onMessage(message));
+    let crashMessage: string | undefined;
     this.#worker.on('error', (error: unknown) => {
       this.#isAlive = false;
-      broke = `the code broke its thread: ${described(error)}`;
+      crashMessage = `the code broke its thread: ${describeError(error)}`;
     });
     this.#worker.on('exit', (code) => {
       this.#isAlive = false;
-      this.#abandon(broke ?? `the code ended its thread with code ${code}`);
+      this.#failPending(crashMessage ?? `the code ended its thread with code ${code}`);
     });
     this.#worker.unref();
   }
@@ -93,13 +94,13 @@ export class BundleThread {
   }
 
   /** Never rejects. When its time is over or the signal comes, the thread is ended, and whatever else is on it with it. */
-  deliver(call: Call): Promise<BundleAnswer> {
+  deliver(call: BundleCall): Promise<BundleResult> {
     if (!this.#isAlive) return Promise.resolve({ kind: 'crashed', message: 'its thread ended before it' });
-    const { request, timeoutMs, importMs, signal } = call;
+    const { request, timeoutMs, importTimeoutMs, signal } = call;
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve) => {
-      const stop = (answer: BundleAnswer): void => {
+      const stop = (answer: BundleResult): void => {
         settle(answer);
         void this.end('it was ended because another message on it took too long');
       };
@@ -107,9 +108,9 @@ export class BundleThread {
       const timer = setTimeout(onAbort, timeoutMs);
       const importTimer = setTimeout(() => {
         if (this.#pending.get(id)?.hasLoaded === false)
-          stop({ kind: 'unloadable', message: `the bundle was not imported within ${importMs} ms` });
-      }, importMs);
-      const settle = (answer: BundleAnswer): void => {
+          stop({ kind: 'unloadable', message: `the bundle was not imported within ${importTimeoutMs} ms` });
+      }, importTimeoutMs);
+      const settle = (answer: BundleResult): void => {
         if (!this.#pending.has(id)) return;
         for (const lines of Object.values(this.#lines)) lines.flush();
         this.#pending.delete(id);
@@ -127,10 +128,10 @@ export class BundleThread {
     });
   }
 
-  #message(id: number, { bundle, request, lent }: Call): ThreadRequest {
+  #message(id: number, { bundle, request, credentialVariables }: BundleCall): ThreadRequest {
     return {
       id,
-      lent,
+      credentialVariables,
       bundle: pathToFileURL(join(this.#settings.folder, bundle)).href,
       url: `http://localhost/${bundle.replace(/\.js$/, '')}`,
       headers: request.headers,
@@ -138,38 +139,38 @@ export class BundleThread {
     };
   }
 
-  async end(why = 'it was ended'): Promise<void> {
+  async end(reason = 'it was ended'): Promise<void> {
     this.#isAlive = false;
-    this.#abandon(why);
+    this.#failPending(reason);
     await this.#worker.terminate();
   }
 
-  #abandon(why: string): void {
+  #failPending(reason: string): void {
     const isAlone = this.#pending.size === 1;
     for (const { hasLoaded, settle } of this.#pending.values())
-      settle({ kind: isAlone && !hasLoaded ? 'unloadable' : 'crashed', message: why });
+      settle({ kind: isAlone && !hasLoaded ? 'unloadable' : 'crashed', message: reason });
   }
 
-  #hear(said: unknown): void {
-    const { data: message } = fromThread.safeParse(said);
+  #onMessage(raw: unknown): void {
+    const { data: message } = fromThread.safeParse(raw);
     // The author's code can write to the same port: what is no message of the protocol is nothing.
     if (message === undefined) return;
     if (message.kind === 'printed') return this.#lines[message.stream].add(message.text);
     const pending = this.#pending.get(message.id);
     if (pending === undefined) return;
     if (message.kind === 'loaded') pending.hasLoaded = true;
-    else if (message.kind === 'answered') pending.settle(answered(message.status, message.body));
+    else if (message.kind === 'responded') pending.settle(parseBundleResponse(message.status, message.body));
     else pending.settle({ kind: message.kind === 'threw' ? 'crashed' : 'unloadable', message: message.message });
   }
 
-  #read(stream: PrintedLine['stream']): PrintedLines {
+  #printer(stream: PrintedLine['stream']): PrintedLines {
     const { deploymentId, print } = this.#settings;
     return printedLines((text) => {
       const [only, ...others] = this.#pending.values();
       const runId = others.length === 0 ? only?.runId : undefined;
-      print({ deploymentId, ...(runId === undefined ? {} : { runId }), stream, text });
+      print(defined({ deploymentId, runId, stream, text }));
     });
   }
 }
 
-const described = (error: unknown): string => wordsOf(error).slice(0, answerLimits.message);
+const describeError = (error: unknown): string => errorText(error).slice(0, responseLimits.message);

@@ -1,14 +1,14 @@
 /** The bundles of deployments, on threads of this process. */
 import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
-import { type BundleAnswer, type BundleRequest, type Bundles, bundlePaths } from '../ports/bundles.ts';
+import { type BundleResult, type BundleRequest, type Bundles, bundlePaths } from '../ports/bundles.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import { BundleThread, type PrintedLine } from './bundle-thread.ts';
-import type { HeldThread, ThreadPlaces } from './thread-places.ts';
+import type { DeploymentThread, ThreadSlots } from './thread-slots.ts';
 
 export interface BundleHost {
-  readonly places: ThreadPlaces;
+  readonly threadSlots: ThreadSlots;
   readonly clock: Clock;
   /** of the heap of one thread */
   readonly memoryMb: number;
@@ -16,7 +16,7 @@ export interface BundleHost {
   /** Environment variables of the authors' own, asked for when a thread begins. Throws `Unavailable`. Default: none. */
   readonly variables?: () => Promise<Readonly<Record<string, string>>>;
   /** More of them, asked for before each piece of work: what code may ask AWS with. Throws `Unavailable`. Default: none. */
-  readonly lend?: (deploymentId: DeploymentId) => Promise<Readonly<Record<string, string>>>;
+  readonly readCredentialVariables?: (deploymentId: DeploymentId) => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Every message of a namespace, too: `__wkf_workflow_<name>` or `__<namespace>_wkf_workflow_<name>`. */
@@ -27,7 +27,7 @@ const bundleOf = (queue: string): string | undefined => {
   return bundle === 'workflow' || bundle === 'step' ? bundlePaths[bundle] : undefined;
 };
 
-const isBundleThread = (thread: HeldThread): thread is BundleThread => thread instanceof BundleThread;
+const isBundleThread = (thread: DeploymentThread): thread is BundleThread => thread instanceof BundleThread;
 
 export class LocalBundles implements Bundles {
   readonly #host: BundleHost;
@@ -42,22 +42,29 @@ export class LocalBundles implements Bundles {
     manifest: Manifest,
     request: BundleRequest,
     limits: { readonly endsAt: Instant; readonly signal: AbortSignal },
-  ): Promise<BundleAnswer> {
+  ): Promise<BundleResult> {
     const bundle = bundleOf(request.queueName);
     if (bundle === undefined)
       return { kind: 'unloadable', message: `no bundle takes messages of the queue ${request.queueName}` };
     if (!manifest.files.some(({ path }) => path === bundle)) {
       return { kind: 'unloadable', message: `the artifact has no ${bundle}` };
     }
-    const { places, clock, memoryMb, print, variables: own, lend } = this.#host;
+    const { threadSlots, clock, memoryMb, print, variables: readVariables, readCredentialVariables } = this.#host;
     const { deploymentId } = manifest;
-    const lent = (await lend?.(deploymentId)) ?? {};
-    const variables = { ...(await own?.()), ...lent };
+    const credentialVariables = (await readCredentialVariables?.(deploymentId)) ?? {};
+    const variables = { ...(await readVariables?.()), ...credentialVariables };
     const start = (folder: string): BundleThread => new BundleThread({ deploymentId, folder, memoryMb, print, variables });
-    return places.use(scope, manifest, { start, is: isBundleThread }, async (thread): Promise<BundleAnswer> => {
+    return threadSlots.use(scope, manifest, { start, isInstance: isBundleThread }, async (thread): Promise<BundleResult> => {
       const timeoutMs = between(clock.now(), limits.endsAt);
-      const { importMs } = places.limits;
-      const answer = await thread.deliver({ bundle, request, lent, timeoutMs, importMs, signal: limits.signal });
+      const { importTimeoutMs } = threadSlots.limits;
+      const answer = await thread.deliver({
+        bundle,
+        request,
+        credentialVariables,
+        timeoutMs,
+        importTimeoutMs,
+        signal: limits.signal,
+      });
       // A module that could not be imported stays so on its thread.
       if (answer.kind === 'unloadable' && thread.isIdle) await thread.end();
       return answer;

@@ -1,5 +1,5 @@
 /** What a thread prints, line by line, up to a limit for each stretch of work; the last line then says that there was more. */
-const cutMark = '… more was printed and is not kept';
+const truncationNotice = '… more was printed and is not kept';
 
 export const printLimits = {
   /** a longer line becomes several */
@@ -14,27 +14,27 @@ export interface PrintedLines {
 }
 
 export function printedLines(print: (line: string) => void): PrintedLines {
-  let rest = '';
-  let room: number = printLimits.characters;
-  const put = (line: string): void => {
+  let partialLine = '';
+  let remaining: number = printLimits.characters;
+  const printInChunks = (line: string): void => {
     for (let at = 0; at < line.length; at += printLimits.lineCharacters) print(line.slice(at, at + printLimits.lineCharacters));
   };
   return {
     add: (text) => {
-      if (room < 0) return;
-      const lines = (rest + text.slice(0, room)).split('\n');
-      room -= text.length;
-      rest = lines.pop() ?? '';
-      for (const line of lines) put(line);
-      if (room >= 0) return;
-      put(rest);
-      rest = '';
-      print(cutMark);
+      if (remaining < 0) return;
+      const lines = (partialLine + text.slice(0, remaining)).split('\n');
+      remaining -= text.length;
+      partialLine = lines.pop() ?? '';
+      for (const line of lines) printInChunks(line);
+      if (remaining >= 0) return;
+      printInChunks(partialLine);
+      partialLine = '';
+      print(truncationNotice);
     },
     flush: () => {
-      put(rest);
-      rest = '';
-      room = printLimits.characters;
+      printInChunks(partialLine);
+      partialLine = '';
+      remaining = printLimits.characters;
     },
   };
 }

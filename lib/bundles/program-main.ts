@@ -1,6 +1,6 @@
 /** The inside of the thread of a deployment of code. */
-import { beginDrive } from '../program/begin-drive.ts';
-import { notePrinted } from '../program/printed.ts';
-import { serveDrives } from './serve-drives.ts';
+import { startWorkflowTask } from '../program/start-workflow-task.ts';
+import { capturePrinted } from '../program/printed.ts';
+import { serveWorkflowTasks } from './serve-workflow-tasks.ts';
 
-void serveDrives({ beginDrive, notePrinted });
+void serveWorkflowTasks({ startWorkflowTask, capturePrinted });

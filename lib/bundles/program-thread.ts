@@ -3,35 +3,41 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { DurationMs } from '../engine/time.ts';
-import { wordsOf } from '../engine/words-of.ts';
+import { errorText } from '../engine/error-text.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type Drive, type DriveEnd, type DriveHost, type DriveTask, programPath } from '../ports/programs.ts';
-import { answerLimits } from './answer-limits.ts';
+import {
+  type WorkflowTaskHandle,
+  type WorkflowTaskEnd,
+  type WorkflowTaskHost,
+  type WorkflowTask,
+  programPath,
+} from '../ports/programs.ts';
+import { responseLimits } from './response-limits.ts';
 import type { ThreadSettings } from './bundle-thread.ts';
-import { HeldDrive } from './held-drive.ts';
+import { ThreadWorkflowTask } from './thread-workflow-task.ts';
 import { type PrintedLines, printedLines } from './printed-lines.ts';
 import { type ProgramThreadData, type ToProgram, fromProgram } from './program-messages.ts';
 import { environmentOf } from './thread-environment.ts';
-import type { HeldThread } from './thread-places.ts';
+import type { DeploymentThread } from './thread-slots.ts';
 
 export interface ProgramThreadSettings extends ThreadSettings {
   readonly clock: Clock;
   /** what runs inside */
   readonly file: URL;
   /** for the import of the module: one that waits for ever while it loads is no better the next time */
-  readonly importMs: DurationMs;
+  readonly importTimeoutMs: DurationMs;
   /** how long a drive that is ended may take to say so, before the thread ends with it */
-  readonly killMs: DurationMs;
+  readonly killTimeoutMs: DurationMs;
 }
 
-const endedForAnother = 'its thread was ended because of another run on it';
+const endedByOtherRun = 'its thread was ended because of another run on it';
 
-export class ProgramThread implements HeldThread {
+export class ProgramThread implements DeploymentThread {
   readonly #worker: Worker;
   readonly #settings: ProgramThreadSettings;
-  readonly #drives = new Map<number, HeldDrive>();
+  readonly #tasks = new Map<number, ThreadWorkflowTask>();
   /** what was said before the module was imported */
-  readonly #unsaid: ToProgram[] = [];
+  readonly #queuedMessages: ToProgram[] = [];
   /** what is printed by no drive's code, such as while the module is imported */
   readonly #lines: Readonly<Record<'stdout' | 'stderr', PrintedLines>>;
   readonly #importTimer: NodeJS.Timeout;
@@ -39,11 +45,11 @@ export class ProgramThread implements HeldThread {
   #hasLoaded = false;
   #isAlive = true;
   /** whose code broke the thread, where it is known */
-  #breaker: number | undefined;
+  #breakingTaskId: number | undefined;
 
   constructor(settings: ProgramThreadSettings) {
     this.#settings = settings;
-    const { deploymentId, folder, importMs, memoryMb, print, variables } = settings;
+    const { deploymentId, folder, importTimeoutMs, memoryMb, print, variables } = settings;
     const workerData: ProgramThreadData = { deploymentId, program: pathToFileURL(join(folder, programPath)).href };
     this.#worker = new Worker(settings.file, {
       workerData,
@@ -56,15 +62,18 @@ export class ProgramThread implements HeldThread {
     });
     const lines = (stream: 'stdout' | 'stderr'): PrintedLines => printedLines((text) => print({ deploymentId, stream, text }));
     this.#lines = { stdout: lines('stdout'), stderr: lines('stderr') };
-    this.#worker.on('message', (message: unknown) => this.#hear(message));
-    let broke: string | undefined;
+    this.#worker.on('message', (message: unknown) => this.#onMessage(message));
+    let crashMessage: string | undefined;
     this.#worker.on('error', (error: unknown) => {
       this.#isAlive = false;
-      broke = `the code broke its thread: ${described(error)}`;
+      crashMessage = `the code broke its thread: ${describeError(error)}`;
     });
-    this.#worker.on('exit', (code) => this.#abandon(broke ?? `the code ended its thread with code ${code}`));
+    this.#worker.on('exit', (code) => this.#failAll(crashMessage ?? `the code ended its thread with code ${code}`));
     this.#worker.unref();
-    this.#importTimer = setTimeout(() => this.#giveUpLoading(`the module was not imported within ${importMs} ms`), importMs);
+    this.#importTimer = setTimeout(
+      () => this.#failLoading(`the module was not imported within ${importTimeoutMs} ms`),
+      importTimeoutMs,
+    );
     this.#importTimer.unref();
   }
 
@@ -72,87 +81,87 @@ export class ProgramThread implements HeldThread {
     return this.#isAlive;
   }
 
-  /** @param lent variables that have changed since the thread began: credentials end */
-  begin(task: DriveTask, host: DriveHost, lent: Readonly<Record<string, string>>): Drive {
+  /** @param credentialVariables variables that have changed since the thread began: credentials end */
+  start(task: WorkflowTask, host: WorkflowTaskHost, credentialVariables: Readonly<Record<string, string>>): WorkflowTaskHandle {
     this.#lastId += 1;
     const id = this.#lastId;
-    const { deploymentId, clock, killMs, print } = this.#settings;
-    const held = new HeldDrive(id, task, host, {
+    const { deploymentId, clock, killTimeoutMs, print } = this.#settings;
+    const handle = new ThreadWorkflowTask(id, task, host, {
       clock,
-      killMs,
-      say: (message) => this.#say(message),
+      killTimeoutMs,
+      post: (message) => this.#post(message),
       print: (stream, text) => print({ deploymentId, runId: task.run.runId, stream, text }),
       endThread: () => {
-        this.#breaker = id;
+        this.#breakingTaskId = id;
         return this.end();
       },
-      over: () => {
-        this.#drives.delete(id);
-        if (this.#drives.size === 0) this.#worker.unref();
+      onEnded: () => {
+        this.#tasks.delete(id);
+        if (this.#tasks.size === 0) this.#worker.unref();
       },
     });
-    if (!this.#isAlive) held.settle({ kind: 'crashed', message: 'its thread ended before it', running: [] });
+    if (!this.#isAlive) handle.settle({ kind: 'crashed', message: 'its thread ended before it', running: [] });
     else {
-      this.#drives.set(id, held);
+      this.#tasks.set(id, handle);
       this.#worker.ref();
-      this.#say({ kind: 'begin', drive: id, task, lent });
+      this.#post({ kind: 'start', taskId: id, task, credentialVariables });
     }
-    return held;
+    return handle;
   }
 
   async end(): Promise<void> {
-    this.#abandon('its thread was ended');
+    this.#failAll('its thread was ended');
     await this.#worker.terminate();
   }
 
-  #say(message: ToProgram): void {
+  #post(message: ToProgram): void {
     if (this.#hasLoaded) this.#worker.postMessage(message);
-    else this.#unsaid.push(message);
+    else this.#queuedMessages.push(message);
   }
 
-  #hear(said: unknown): void {
-    const { data: message } = fromProgram.safeParse(said);
+  #onMessage(raw: unknown): void {
+    const { data: message } = fromProgram.safeParse(raw);
     // The author's code can write to the same port: what is no message of the protocol is nothing.
     if (message === undefined) return;
-    if (message.kind === 'loaded') return this.#load();
-    if (message.kind === 'unloadable') return this.#giveUpLoading(message.message);
-    if (message.kind === 'breaking') return void (this.#breaker = message.drive);
-    const drive = message.drive === undefined ? undefined : this.#drives.get(message.drive);
-    if (message.kind === 'printed') return (drive?.lines ?? this.#lines)[message.stream].add(message.text);
-    drive?.hear(message);
+    if (message.kind === 'loaded') return this.#onLoaded();
+    if (message.kind === 'unloadable') return this.#failLoading(message.message);
+    if (message.kind === 'breaking') return void (this.#breakingTaskId = message.taskId);
+    const task = message.taskId === undefined ? undefined : this.#tasks.get(message.taskId);
+    if (message.kind === 'printed') return (task?.lines ?? this.#lines)[message.stream].add(message.text);
+    task?.onMessage(message);
   }
 
-  #load(): void {
+  #onLoaded(): void {
     clearTimeout(this.#importTimer);
     this.#hasLoaded = true;
     for (const lines of Object.values(this.#lines)) lines.flush();
-    for (const message of this.#unsaid.splice(0)) this.#worker.postMessage(message);
+    for (const message of this.#queuedMessages.splice(0)) this.#worker.postMessage(message);
   }
 
   /** A module that could not be imported stays so on its thread. */
-  #giveUpLoading(message: string): void {
+  #failLoading(message: string): void {
     if (this.#hasLoaded || !this.#isAlive) return;
     this.#settleAll(() => ({ kind: 'unloadable', message }));
     void this.end();
   }
 
-  #abandon(why: string): void {
+  #failAll(reason: string): void {
     this.#isAlive = false;
     clearTimeout(this.#importTimer);
-    const isKnown = this.#breaker !== undefined;
+    const isKnown = this.#breakingTaskId !== undefined;
     this.#settleAll((drive) => {
-      if (!this.#hasLoaded) return { kind: 'unloadable', message: why };
+      if (!this.#hasLoaded) return { kind: 'unloadable', message: reason };
       // Whoever did not break it has lost its bodies and is not to blame. Where it is not known who did, all are.
-      if (isKnown && drive.id !== this.#breaker) return { kind: 'crashed', message: endedForAnother, running: [] };
-      return { kind: 'crashed', message: why, running: drive.running };
+      if (isKnown && drive.id !== this.#breakingTaskId) return { kind: 'crashed', message: endedByOtherRun, running: [] };
+      return { kind: 'crashed', message: reason, running: drive.running };
     });
     for (const lines of Object.values(this.#lines)) lines.flush();
   }
 
-  #settleAll(endOf: (drive: HeldDrive) => DriveEnd): void {
-    const ends = [...this.#drives.values()].map((drive) => [drive, endOf(drive)] as const);
+  #settleAll(endOf: (drive: ThreadWorkflowTask) => WorkflowTaskEnd): void {
+    const ends = [...this.#tasks.values()].map((drive) => [drive, endOf(drive)] as const);
     for (const [drive, end] of ends) drive.settle(end);
   }
 }
 
-const described = (error: unknown): string => wordsOf(error).slice(0, answerLimits.message);
+const describeError = (error: unknown): string => errorText(error).slice(0, responseLimits.message);

@@ -9,16 +9,16 @@
 import { tmpdir } from 'node:os';
 import type { DeploymentId } from '../engine/ids.ts';
 
-const handedOn = ['NODE_ENV', 'TZ', 'LANG'] as const;
+const passedThrough = ['NODE_ENV', 'TZ', 'LANG'] as const;
 
 /** @param variables what the owner of the installation gives to all code that is deployed, and what it is lent; the product's names win */
 export const environmentOf = (
   deploymentId: DeploymentId,
   variables: Readonly<Record<string, string>>,
-  own: Readonly<Record<string, string | undefined>> = process.env,
+  processEnv: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> => ({
   NODE_ENV: 'production',
-  ...Object.fromEntries(handedOn.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))),
+  ...Object.fromEntries(passedThrough.flatMap((name) => (processEnv[name] === undefined ? [] : [[name, processEnv[name]]]))),
   ...variables,
   TMPDIR: tmpdir(),
   STEPWELL_DEPLOYMENT_ID: deploymentId,

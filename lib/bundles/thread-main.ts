@@ -1,18 +1,18 @@
 /** The inside of a deployment's thread: imports its bundles, and hands their `POST` one request after another. */
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
-import { wordsOf } from '../engine/words-of.ts';
-import { answerLimits } from './answer-limits.ts';
+import { errorText } from '../engine/error-text.ts';
+import { responseLimits } from './response-limits.ts';
 import type { FromThread, ThreadRequest } from './thread-messages.ts';
-import { sendPrints } from './thread-prints.ts';
+import { forwardOutput } from './forward-output.ts';
 
 const port = parentPort;
 invariant(port !== null, 'the thread of a deployment was started as a program of its own');
-const say = (message: FromThread): void => port.postMessage(message);
+const sendMessage = (message: FromThread): void => port.postMessage(message);
 
-const beginCounting = sendPrints(
+const resetPrintBudget = forwardOutput(
   () => undefined,
-  (_whose, stream, text) => say({ kind: 'printed', stream, text }),
+  (_source, stream, text) => sendMessage({ kind: 'printed', stream, text }),
 );
 
 type Post = (request: Request) => unknown;
@@ -32,7 +32,7 @@ async function textOf({ body }: Response): Promise<string> {
   // A response whose body never ends is stopped from outside, when its time is over.
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > answerLimits.bodyBytes) throw new RangeError(`the response is larger than ${answerLimits.bodyBytes} bytes`);
+    if (bytes > responseLimits.bodyBytes) throw new RangeError(`the response is larger than ${responseLimits.bodyBytes} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
@@ -53,27 +53,27 @@ async function call(
   return { status: response.status, body: await textOf(response) };
 }
 
-async function answer(request: ThreadRequest): Promise<FromThread> {
+async function handleRequest(request: ThreadRequest): Promise<FromThread> {
   const { id } = request;
   let post: Post;
   try {
     post = await load(request);
   } catch (error) {
-    return { kind: 'unloadable', id, message: wordsOf(error) };
+    return { kind: 'unloadable', id, message: errorText(error) };
   }
-  say({ kind: 'loaded', id });
+  sendMessage({ kind: 'loaded', id });
   try {
-    return { kind: 'answered', id, ...(await call(post, request)) };
+    return { kind: 'responded', id, ...(await call(post, request)) };
   } catch (error) {
-    return { kind: 'threw', id, message: wordsOf(error) };
+    return { kind: 'threw', id, message: errorText(error) };
   }
 }
 
 port.on('message', (request: ThreadRequest) => {
-  Object.assign(process.env, request.lent);
-  void answer(request).then((message) => {
-    say(message);
+  Object.assign(process.env, request.credentialVariables);
+  void handleRequest(request).then((message) => {
+    sendMessage(message);
     // What follows belongs to another message, or to none.
-    beginCounting(undefined);
+    resetPrintBudget(undefined);
   });
 });

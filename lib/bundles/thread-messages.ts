@@ -1,11 +1,11 @@
 /** What travels between this process and a deployment's thread. The thread runs an author's code, so what it says is parsed. */
 import * as z from 'zod';
-import { answerLimits } from './answer-limits.ts';
+import { responseLimits } from './response-limits.ts';
 
 export interface ThreadRequest {
   readonly id: number;
   /** into the thread's variables, before the bundle is called */
-  readonly lent: Readonly<Record<string, string>>;
+  readonly credentialVariables: Readonly<Record<string, string>>;
   /** the bundle's file URL */
   readonly bundle: string;
   readonly url: string;
@@ -15,13 +15,13 @@ export interface ThreadRequest {
 }
 
 const id = z.int();
-const message = z.string().transform((text) => text.slice(0, answerLimits.message));
+const message = z.string().transform((text) => text.slice(0, responseLimits.message));
 
 export const fromThread = z.discriminatedUnion('kind', [
   /** the bundle is imported, and its POST is called next */
   z.object({ kind: z.literal('loaded'), id }),
   z.object({ kind: z.literal('printed'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
-  z.object({ kind: z.literal('answered'), id, status: z.int(), body: z.string() }),
+  z.object({ kind: z.literal('responded'), id, status: z.int(), body: z.string() }),
   z.object({ kind: z.literal('threw'), id, message }),
   z.object({ kind: z.literal('unloadable'), id, message }),
 ]);

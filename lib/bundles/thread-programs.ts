@@ -1,24 +1,31 @@
 /** The workflows of deployments of code, on threads of this process. */
 import type { Scope } from '../engine/ids.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
-import { messageOf } from '../engine/words-of.ts';
+import { errorMessage } from '../engine/error-text.ts';
 import type { Manifest } from '../ports/deployments.ts';
-import { type Drive, type DriveEnd, type DriveHost, type DriveTask, type Programs, programPath } from '../ports/programs.ts';
+import {
+  type WorkflowTaskHandle,
+  type WorkflowTaskEnd,
+  type WorkflowTaskHost,
+  type WorkflowTask,
+  type Programs,
+  programPath,
+} from '../ports/programs.ts';
 import type { BundleHost } from './local-bundles.ts';
 import { ProgramThread } from './program-thread.ts';
 import { programThreadFile, threadFile } from './thread-file.ts';
-import type { HeldThread } from './thread-places.ts';
+import type { DeploymentThread } from './thread-slots.ts';
 
 export interface ProgramHost extends BundleHost {
-  /** How long code that is to end may take for it, before its thread ends with it. Default: `killMs`. */
-  readonly killMs?: DurationMs;
+  /** How long code that is to end may take for it, before its thread ends with it. Default: `killTimeoutMs`. */
+  readonly killTimeoutMs?: DurationMs;
   /** What runs inside the threads. Default: what the build put beside this. */
   readonly file?: URL;
 }
 
-const killMs = seconds(1);
+const killTimeoutMs = seconds(1);
 
-const isProgramThread = (thread: HeldThread): thread is ProgramThread => thread instanceof ProgramThread;
+const isProgramThread = (thread: DeploymentThread): thread is ProgramThread => thread instanceof ProgramThread;
 
 export class ThreadPrograms implements Programs {
   readonly #host: ProgramHost;
@@ -27,100 +34,109 @@ export class ThreadPrograms implements Programs {
     this.#host = host;
   }
 
-  begin(scope: Scope, manifest: Manifest, task: DriveTask, host: DriveHost): Drive {
-    const begun = new BegunDrive();
+  start(scope: Scope, manifest: Manifest, task: WorkflowTask, host: WorkflowTaskHost): WorkflowTaskHandle {
+    const pending = new PendingWorkflowTask();
     if (!manifest.files.some(({ path }) => path === programPath)) {
-      begun.settle({ kind: 'unloadable', message: `the artifact has no ${programPath}` });
-      return begun;
+      pending.settle({ kind: 'unloadable', message: `the artifact has no ${programPath}` });
+      return pending;
     }
-    void this.#drive(scope, manifest, begun, (thread, lent) => thread.begin(task, host, lent));
-    return begun;
+    void this.#handle(scope, manifest, pending, (thread, credentialVariables) => thread.start(task, host, credentialVariables));
+    return pending;
   }
 
-  async #drive(
+  async #handle(
     scope: Scope,
     manifest: Manifest,
-    begun: BegunDrive,
-    begin: (thread: ProgramThread, lent: Readonly<Record<string, string>>) => Drive,
+    pending: PendingWorkflowTask,
+    begin: (thread: ProgramThread, credentialVariables: Readonly<Record<string, string>>) => WorkflowTaskHandle,
   ): Promise<void> {
-    const { places, clock, memoryMb, print, variables, lend, killMs: within = killMs, file } = this.#host;
+    const {
+      threadSlots,
+      clock,
+      memoryMb,
+      print,
+      variables,
+      readCredentialVariables,
+      killTimeoutMs: effectiveKillTimeoutMs = killTimeoutMs,
+      file,
+    } = this.#host;
     const { deploymentId } = manifest;
     try {
-      const lent = (await lend?.(deploymentId)) ?? {};
-      const own = await variables?.();
+      const credentialVariables = (await readCredentialVariables?.(deploymentId)) ?? {};
+      const authorVariables = await variables?.();
       const start = (folder: string): ProgramThread =>
         new ProgramThread({
           deploymentId,
           folder,
           memoryMb,
           print,
-          variables: { ...own, ...lent },
+          variables: { ...authorVariables, ...credentialVariables },
           clock,
           file: file ?? threadFile(programThreadFile),
-          importMs: places.limits.importMs,
-          killMs: within,
+          importTimeoutMs: threadSlots.limits.importTimeoutMs,
+          killTimeoutMs: effectiveKillTimeoutMs,
         });
-      begun.settle(
-        await places.use(scope, manifest, { start, is: isProgramThread }, (thread): Promise<DriveEnd> => {
-          if (!begun.isOver) begun.goOn(begin(thread, lent));
-          return begun.ended;
+      pending.settle(
+        await threadSlots.use(scope, manifest, { start, isInstance: isProgramThread }, (thread): Promise<WorkflowTaskEnd> => {
+          if (!pending.hasEnded) pending.attach(begin(thread, credentialVariables));
+          return pending.ended;
         }),
       );
     } catch (error) {
       // Where the artifact, a folder for it or its role cannot be had now: whoever drives comes back for it.
-      begun.settle({ kind: 'unloadable', message: `the deployment cannot be begun now: ${messageOf(error)}` });
+      pending.settle({ kind: 'unloadable', message: `the deployment cannot be begun now: ${errorMessage(error)}` });
     }
   }
 }
 
 /** A drive whose thread may still be on its way: what it is told meanwhile, it is told then. */
-class BegunDrive implements Drive {
-  readonly ended: Promise<DriveEnd>;
-  readonly #resolve: (end: DriveEnd) => void;
-  readonly #early: ((drive: Drive) => void)[] = [];
-  #drive: Drive | undefined;
-  #isOver = false;
+class PendingWorkflowTask implements WorkflowTaskHandle {
+  readonly ended: Promise<WorkflowTaskEnd>;
+  readonly #resolve: (end: WorkflowTaskEnd) => void;
+  readonly #queuedCalls: ((handle: WorkflowTaskHandle) => void)[] = [];
+  #handle: WorkflowTaskHandle | undefined;
+  #hasEnded = false;
 
   constructor() {
-    const { promise, resolve } = Promise.withResolvers<DriveEnd>();
+    const { promise, resolve } = Promise.withResolvers<WorkflowTaskEnd>();
     this.ended = promise;
     this.#resolve = resolve;
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
-  settle(end: DriveEnd): void {
-    this.#isOver = true;
+  settle(end: WorkflowTaskEnd): void {
+    this.#hasEnded = true;
     this.#resolve(end);
   }
 
-  goOn(drive: Drive): void {
-    this.#drive = drive;
-    for (const tell of this.#early.splice(0)) tell(drive);
-    void drive.ended.then((end) => this.settle(end));
+  attach(handle: WorkflowTaskHandle): void {
+    this.#handle = handle;
+    for (const call of this.#queuedCalls.splice(0)) call(handle);
+    void handle.ended.then((end) => this.settle(end));
   }
 
-  overtake(...given: Parameters<Drive['overtake']>): void {
-    this.#tell((drive) => drive.overtake(...given));
+  replaceHistory(...args: Parameters<WorkflowTaskHandle['replaceHistory']>): void {
+    this.#forward((handle) => handle.replaceHistory(...args));
   }
 
   cancel(reason: string): void {
-    this.#tell((drive) => drive.cancel(reason));
+    this.#forward((handle) => handle.cancel(reason));
   }
 
-  handOn(): void {
-    this.#tell((drive) => drive.handOn());
+  handOff(): void {
+    this.#forward((handle) => handle.handOff());
   }
 
   async kill(message: string): Promise<void> {
-    if (this.#drive === undefined) this.settle({ kind: 'timed_out', message, running: [] });
-    else await this.#drive.kill(message);
+    if (this.#handle === undefined) this.settle({ kind: 'timed_out', message, running: [] });
+    else await this.#handle.kill(message);
   }
 
-  #tell(tell: (drive: Drive) => void): void {
-    if (this.#drive === undefined) this.#early.push(tell);
-    else tell(this.#drive);
+  #forward(call: (handle: WorkflowTaskHandle) => void): void {
+    if (this.#handle === undefined) this.#queuedCalls.push(call);
+    else call(this.#handle);
   }
 }

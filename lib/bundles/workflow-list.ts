@@ -2,31 +2,31 @@
 
 const mark = Symbol.for('stepwell.workflow');
 
-interface Named {
+interface NamedSpec {
   readonly name: string;
   readonly version?: string;
 }
 
 /** @returns in words what is wrong with it */
-export function faultOfWorkflows(workflows: unknown): string | undefined {
+export function findWorkflowsError(workflows: unknown): string | undefined {
   if (workflows === undefined) return 'the module exports no `workflows`';
   if (!Array.isArray(workflows)) return '`workflows` must be a list';
   const seen = new Set<string>();
-  for (const [at, each] of workflows.entries()) {
+  for (const [index, each] of workflows.entries()) {
     const spec = specOf(each);
-    if (spec === undefined) return `\`workflows\` holds at place ${at} what defineWorkflow did not make`;
+    if (spec === undefined) return `\`workflows\` holds at place ${index} what defineWorkflow did not make`;
     const { name, version } = spec;
-    const one = JSON.stringify([name, version]);
-    if (seen.has(one))
+    const identity = JSON.stringify([name, version]);
+    if (seen.has(identity))
       return `two workflows have the name ${name}${version === undefined ? ' and no version' : ` and the version ${version}`}`;
-    seen.add(one);
+    seen.add(identity);
   }
   return undefined;
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-function specOf(workflow: unknown): Named | undefined {
+function specOf(workflow: unknown): NamedSpec | undefined {
   if (!isObject(workflow) || !(mark in workflow) || !('spec' in workflow) || !isObject(workflow.spec)) return undefined;
   const { spec } = workflow;
   if (!('name' in spec) || typeof spec.name !== 'string') return undefined;

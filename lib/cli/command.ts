@@ -31,7 +31,7 @@ export interface Outcome {
 }
 
 /** The command line as it was written; each action parses what it takes. */
-export interface Given {
+export interface CommandLine {
   readonly args: readonly string[];
   /** the command's own and those of all commands: `url`, `profile`, `json`, `color` */
   readonly options: Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export interface Connection {
 }
 
 /** Where a command would go, where neither the command line nor the environment says so. The first call decides. */
-export interface PreferredPlace {
+export interface ConnectionPreference {
   /** the project's own, before the one in use */
   readonly profile?: string | undefined;
   /** only the embedded cloud: what is tried out on every change goes nowhere else unasked */
@@ -59,7 +59,7 @@ export interface PreferredPlace {
 export type Tone = 'good' | 'bad' | 'warn' | 'dim' | 'bold';
 
 /** What an action has of the world. */
-export interface Shell {
+export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly isJson: boolean;
@@ -74,32 +74,32 @@ export interface Shell {
   /** undefined where nobody would see it */
   readonly openInBrowser: ((url: string) => void) | undefined;
   /** For people, on stdout; with `--json` nothing. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** Progress and warnings, on stderr. */
-  readonly note: (line: string) => void;
+  readonly log: (line: string) => void;
   /** Coloured where colour is wanted; the text must say it all without. */
-  readonly paint: (tone: Tone, text: string) => string;
-  /** Asks on stderr. @throws CliFault where there is nobody to ask */
+  readonly colorize: (tone: Tone, text: string) => string;
+  /** Asks on stderr. @throws CliError where there is nobody to ask */
   readonly confirm: (question: string) => Promise<boolean>;
-  /** What is typed as an answer, on stderr. @throws CliFault where there is nobody to ask: `option` says it instead */
-  readonly typed: (question: string, option: string) => Promise<string>;
-  /** `--url`, the environment, the profile, or the embedded cloud of this folder. @throws CliFault where there is none */
-  readonly connection: (preferred?: PreferredPlace) => Promise<Connection>;
-  /** A client for that connection. @throws CliFault without a key */
-  readonly client: (preferred?: PreferredPlace) => Promise<StepwellClient>;
+  /** What is typed as an answer, on stderr. @throws CliError where there is nobody to ask: `option` says it instead */
+  readonly promptText: (question: string, option: string) => Promise<string>;
+  /** `--url`, the environment, the profile, or the embedded cloud of this folder. @throws CliError where there is none */
+  readonly connection: (preferred?: ConnectionPreference) => Promise<Connection>;
+  /** A client for that connection. @throws CliError without a key */
+  readonly client: (preferred?: ConnectionPreference) => Promise<StepwellClient>;
 }
 
-export type Action = (given: Given, shell: Shell) => Promise<Outcome>;
+export type Action = (commandLine: CommandLine, context: CommandContext) => Promise<Outcome>;
 
 /** Makes commander's handler of an action: `.action(act(async () => (await import('../runs/list-runs.ts')).listRuns))`. */
-export type Act = (load: () => Promise<Action>) => (this: Command) => Promise<void>;
+export type CreateHandler = (load: () => Promise<Action>) => (this: Command) => Promise<void>;
 
 /** @param parent the program, or the command that this one belongs to */
-export type Register = (parent: Command, act: Act) => void;
+export type Register = (parent: Command, createHandler: CreateHandler) => void;
 
 /** An end that a command foresees: printed in one line, or as `error` of `--json`. */
-export class CliFault extends Error {
-  override readonly name = 'CliFault';
+export class CliError extends Error {
+  override readonly name = 'CliError';
   /** for programs, in the form of the service's codes */
   readonly code: string;
   readonly exitCode: ExitCode;
@@ -112,4 +112,4 @@ export class CliFault extends Error {
 }
 
 /** The command line cannot be meant so; the message names the argument. */
-export const usageFault = (message: string): CliFault => new CliFault('usage', message, exitCodes.usage);
+export const usageError = (message: string): CliError => new CliError('usage', message, exitCodes.usage);

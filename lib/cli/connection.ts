@@ -6,96 +6,103 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
-import { CliFault, type Connection, type PreferredPlace, exitCodes, usageFault } from './command.ts';
+import { CliError, type Connection, type ConnectionPreference, exitCodes, usageError } from './command.ts';
 import { profilePath, readProfiles } from './profile-file.ts';
 import type { Terminal } from './terminal.ts';
 
-type Place = Pick<Terminal, 'env' | 'cwd'>;
+type CliEnvironment = Pick<Terminal, 'env' | 'cwd'>;
 
 const localShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.int().exactOptional() });
 
 /** Where the embedded cloud of this folder keeps its state. */
-export const localFolder = ({ env, cwd }: Place): string => resolve(cwd, env['STEPWELL_DIR'] || '.stepwell');
+export const localDirectory = ({ env, cwd }: CliEnvironment): string => resolve(cwd, env['STEPWELL_DIR'] || '.stepwell');
 
-export const readLocal = (place: Place): z.output<typeof localShape> | undefined => {
+export const readLocalInstallation = (environment: CliEnvironment): z.output<typeof localShape> | undefined => {
   try {
-    return localShape.parse(JSON.parse(readFileSync(join(localFolder(place), 'local.json'), 'utf8')));
+    return localShape.parse(JSON.parse(readFileSync(join(localDirectory(environment), 'local.json'), 'utf8')));
   } catch {
     return undefined;
   }
 };
 
-export function connectionOf(
-  place: Place,
+export function resolveConnection(
+  environment: CliEnvironment,
   options: Readonly<Record<string, unknown>>,
-  preferred: PreferredPlace = {},
+  preferred: ConnectionPreference = {},
 ): Connection {
-  const { env } = place;
+  const { env } = environment;
   const { url, profile } = z.object({ url: z.string().optional(), profile: z.string().optional() }).parse(options);
-  if (url !== undefined && profile !== undefined) throw usageFault('--url and --profile exclude each other.');
-  if (url !== undefined) return direct(url, env, '--url');
-  if (profile !== undefined) return ofProfile(place, profile, `the profile ${profile}`);
-  if (env['STEPWELL_URL']) return direct(env['STEPWELL_URL'], env, 'STEPWELL_URL');
+  if (url !== undefined && profile !== undefined) throw usageError('--url and --profile exclude each other.');
+  if (url !== undefined) return connectionByUrl(url, env, '--url');
+  if (profile !== undefined) return connectionByProfile(environment, profile, `the profile ${profile}`);
+  if (env['STEPWELL_URL']) return connectionByUrl(env['STEPWELL_URL'], env, 'STEPWELL_URL');
   if (env['STEPWELL_PROFILE'])
-    return ofProfile(place, env['STEPWELL_PROFILE'], `the profile ${env['STEPWELL_PROFILE']}, of STEPWELL_PROFILE`);
+    return connectionByProfile(
+      environment,
+      env['STEPWELL_PROFILE'],
+      `the profile ${env['STEPWELL_PROFILE']}, of STEPWELL_PROFILE`,
+    );
   if (preferred.profile !== undefined)
-    return ofProfile(place, preferred.profile, `the profile ${preferred.profile}, of the project`);
+    return connectionByProfile(environment, preferred.profile, `the profile ${preferred.profile}, of the project`);
   const { current } = preferred.isEmbedded === true ? {} : readProfiles(env);
-  if (current !== undefined) return ofProfile(place, current, `the profile ${current}, which is in use`);
-  const local = readLocal(place);
-  if (local !== undefined) {
-    const file = join(localFolder(place), 'local.json');
-    return checked({ url: local.url, apiKey: local.apiKey, source: 'the embedded cloud of this folder' }, openTo(file));
+  if (current !== undefined) return connectionByProfile(environment, current, `the profile ${current}, which is in use`);
+  const localInstallation = readLocalInstallation(environment);
+  if (localInstallation !== undefined) {
+    const file = join(localDirectory(environment), 'local.json');
+    return validateConnection(
+      { url: localInstallation.url, apiKey: localInstallation.apiKey, source: 'the embedded cloud of this folder' },
+      permissionWarnings(file),
+    );
   }
   const message =
     'There is no installation to speak to: give --url, --profile or STEPWELL_URL, or be in a folder where `npm start` runs.';
-  throw new CliFault('no_connection', message, exitCodes.usage);
+  throw new CliError('no_connection', message, exitCodes.usage);
 }
 
-const keyInEnv = (env: Place['env']): string | undefined => env['STEPWELL_API_KEY']?.trim() || undefined;
+const keyFromEnvironment = (env: CliEnvironment['env']): string | undefined => env['STEPWELL_API_KEY']?.trim() || undefined;
 
-const direct = (url: string, env: Place['env'], source: string): Connection =>
-  checked({ url, apiKey: keyInEnv(env), source }, []);
+const connectionByUrl = (url: string, env: CliEnvironment['env'], source: string): Connection =>
+  validateConnection({ url, apiKey: keyFromEnvironment(env), source }, []);
 
-function ofProfile({ env, cwd }: Place, name: string, source: string): Connection {
+function connectionByProfile({ env, cwd }: CliEnvironment, name: string, source: string): Connection {
   const profile = readProfiles(env).profiles[name];
   if (profile === undefined)
-    throw new CliFault('no_profile', `There is no profile ${name} in ${profilePath(env)}.`, exitCodes.usage);
+    throw new CliError('no_profile', `There is no profile ${name} in ${profilePath(env)}.`, exitCodes.usage);
   const { url, apiKeyEnv, apiKeyFile } = profile;
   if (apiKeyFile !== undefined) {
     const file = resolve(cwd, apiKeyFile);
-    return checked({ url, apiKey: keyInFile(file), source }, openTo(file));
+    return validateConnection({ url, apiKey: readKeyFile(file), source }, permissionWarnings(file));
   }
-  if (apiKeyEnv === undefined) return checked({ url, apiKey: keyInEnv(env), source }, []);
+  if (apiKeyEnv === undefined) return validateConnection({ url, apiKey: keyFromEnvironment(env), source }, []);
   const apiKey = env[apiKeyEnv]?.trim() || undefined;
   if (apiKey === undefined)
-    throw new CliFault('no_key', `${source} takes its key from ${apiKeyEnv}, which is not set.`, exitCodes.usage);
-  return checked({ url, apiKey, source }, []);
+    throw new CliError('no_key', `${source} takes its key from ${apiKeyEnv}, which is not set.`, exitCodes.usage);
+  return validateConnection({ url, apiKey, source }, []);
 }
 
-function keyInFile(file: string): string {
+function readKeyFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
-    throw new CliFault('no_key', `The key file ${file} cannot be read.`, exitCodes.usage);
+    throw new CliError('no_key', `The key file ${file} cannot be read.`, exitCodes.usage);
   }
 }
 
 /** A key is for its owner's eyes. */
-function openTo(file: string): readonly string[] {
+function permissionWarnings(file: string): readonly string[] {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   return (mode & 0o077) === 0 ? [] : [`${file} holds a key and can be read by others: chmod 600 ${file}`];
 }
 
-function checked(found: Omit<Connection, 'warnings'>, warnings: readonly string[]): Connection {
-  const address = URL.canParse(found.url) ? new URL(found.url) : undefined;
+function validateConnection(candidate: Omit<Connection, 'warnings'>, warnings: readonly string[]): Connection {
+  const address = URL.canParse(candidate.url) ? new URL(candidate.url) : undefined;
   if (address === undefined || !/^https?:$/.test(address.protocol) || address.username !== '' || address.search !== '')
-    throw usageFault(`The address of ${found.source} must be one of http or https, such as https://example.com/prod.`);
-  const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
-  const isBare = address.protocol === 'http:' && !isHere && found.apiKey !== undefined;
+    throw usageError(`The address of ${candidate.source} must be one of http or https, such as https://example.com/prod.`);
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
+  const sendsKeyUnencrypted = address.protocol === 'http:' && !isLoopback && candidate.apiKey !== undefined;
   return {
-    ...found,
-    url: found.url.replace(/\/+$/, ''),
-    warnings: isBare ? [...warnings, `${found.url} is not https: the key can be read on its way`] : warnings,
+    ...candidate,
+    url: candidate.url.replace(/\/+$/, ''),
+    warnings: sendsKeyUnencrypted ? [...warnings, `${candidate.url} is not https: the key can be read on its way`] : warnings,
   };
 }

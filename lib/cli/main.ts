@@ -6,17 +6,17 @@ import { exitCodes } from './command.ts';
 import { runCli } from './run-cli.ts';
 
 /** The terminal sends Ctrl-C to everyone, and whoever started this passes it on: within this time it is the same one. */
-const sameSignalMs = 500;
+const duplicateSignalMs = 500;
 
 /** For what is being written to a pipe. */
-const endMs = 200;
+const exitDelayMs = 200;
 
 const interruption = new AbortController();
 let interruptedAt: number | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     const now = performance.now();
-    if (interruptedAt !== undefined && now - interruptedAt > sameSignalMs) process.exit(exitCodes.interrupted);
+    if (interruptedAt !== undefined && now - interruptedAt > duplicateSignalMs) process.exit(exitCodes.interrupted);
     interruptedAt ??= now;
     interruption.abort();
   });
@@ -30,9 +30,9 @@ const terminal: Terminal = {
   cwd: process.cwd(),
   writeOut: (text) => void process.stdout.write(text),
   writeErr: (text) => void process.stderr.write(text),
-  isColourful: process.stdout.isTTY === true,
+  supportsColour: process.stdout.isTTY === true,
   isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
-  ask: async (question) => {
+  promptConfirm: async (question) => {
     const { confirm } = await import('@clack/prompts');
     const answer = await confirm({ message: question, initialValue: false, output: process.stderr, signal: interruption.signal });
     // Ctrl-C at a question is Ctrl-C.
@@ -40,7 +40,7 @@ const terminal: Terminal = {
     interruption.signal.throwIfAborted();
     return answer === true;
   },
-  askText: async (question) => {
+  promptText: async (question) => {
     const { text } = await import('@clack/prompts');
     const answer = await text({ message: question, output: process.stderr, signal: interruption.signal });
     if (typeof answer === 'symbol') interruption.abort();
@@ -60,16 +60,16 @@ const terminal: Terminal = {
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) return resolve();
-      const wake = (): void => {
+      const finish = (): void => {
         clearTimeout(timer);
         resolve();
       };
-      const timer = setTimeout(wake, ms);
-      signal.addEventListener('abort', wake, { once: true });
+      const timer = setTimeout(finish, ms);
+      signal.addEventListener('abort', finish, { once: true });
     }),
   newId: randomUUID,
 };
 
 process.exitCode = await runCli(process.argv.slice(2), terminal);
 // It is over when it says so: what a worker has left to others may still be at work on threads of this process.
-setTimeout(() => process.exit(), endMs).unref();
+setTimeout(() => process.exit(), exitDelayMs).unref();

@@ -1,13 +1,13 @@
 /** Lists on the command line: as many rows as were asked for, over as many pages as that takes. */
 import * as z from 'zod';
-import { count } from './given.ts';
+import { integerBetween } from './parse-command-line.ts';
 
 /** Rows of one page of the service, at most. */
-const pageRows = 100;
+const maxPageRows = 100;
 
-export const listOptions = { limit: count(1, 100_000).default(25), all: z.boolean().default(false) };
+export const listOptions = { limit: integerBetween(1, 100_000).default(25), all: z.boolean().default(false) };
 
-export interface Listed<Row> {
+export interface ListedRows<Row> {
   readonly items: readonly Row[];
   /** there are more than were asked for */
   readonly hasMore: boolean;
@@ -19,21 +19,21 @@ interface Page<Row> {
   readonly hasMore: boolean;
 }
 
-export async function listed<Row>(
+export async function readRows<Row>(
   { limit, all }: { readonly limit: number; readonly all: boolean },
-  pageAt: (query: { limit: number; cursor?: string }) => Promise<Page<Row>>,
-): Promise<Listed<Row>> {
+  readPage: (query: { limit: number; cursor?: string }) => Promise<Page<Row>>,
+): Promise<ListedRows<Row>> {
   const items: Row[] = [];
-  const wanted = all ? Number.POSITIVE_INFINITY : limit;
+  const requestedRows = all ? Number.POSITIVE_INFINITY : limit;
   for (let from: { cursor?: string } = {}; ;) {
-    const { data, cursor, hasMore } = await pageAt({ limit: Math.min(pageRows, wanted - items.length), ...from });
+    const { data, cursor, hasMore } = await readPage({ limit: Math.min(maxPageRows, requestedRows - items.length), ...from });
     items.push(...data);
     if (!hasMore || cursor === null) return { items, hasMore: false };
-    if (items.length >= wanted) return { items, hasMore: true };
+    if (items.length >= requestedRows) return { items, hasMore: true };
     from = { cursor };
   }
 }
 
 /** What a person is told below a table. */
-export const moreLine = ({ hasMore }: Pick<Listed<unknown>, 'hasMore'>): readonly string[] =>
+export const moreRowsHint = ({ hasMore }: Pick<ListedRows<unknown>, 'hasMore'>): readonly string[] =>
   hasMore ? ['There are more: --limit <n> or --all.'] : [];

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { CliFault } from './command.ts';
+import { CliError } from './command.ts';
 
 export const profileNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
@@ -28,22 +28,22 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const profilePath = (env: Environment): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'stepwell', 'config.json');
 
-/** @throws CliFault where it is there and cannot be read */
+/** @throws CliError where it is there and cannot be read */
 export function readProfiles(env: Environment): ProfileFile {
   const path = profilePath(env);
   let text;
   try {
     text = readFileSync(path, 'utf8');
-  } catch (trouble) {
-    if (trouble instanceof Error && 'code' in trouble && trouble.code === 'ENOENT') return { profiles: {} };
-    throw new CliFault('profiles_unreadable', `${path} cannot be read: ${String(trouble)}`);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { profiles: {} };
+    throw new CliError('profiles_unreadable', `${path} cannot be read: ${String(error)}`);
   }
-  const read = fileShape.safeParse(jsonIn(text));
-  if (read.success) return read.data;
-  throw new CliFault('profiles_unreadable', `${path} is not a file of profiles:\n${z.prettifyError(read.error)}`);
+  const parsed = fileShape.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw new CliError('profiles_unreadable', `${path} is not a file of profiles:\n${z.prettifyError(parsed.error)}`);
 }
 
-const jsonIn = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -55,7 +55,7 @@ const jsonIn = (text: string): unknown => {
 export function writeProfiles(env: Environment, file: ProfileFile): void {
   const path = profilePath(env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const fresh = `${path}.${process.pid}.new`;
-  writeFileSync(fresh, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-  renameSync(fresh, path);
+  const temporaryPath = `${path}.${process.pid}.new`;
+  writeFileSync(temporaryPath, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  renameSync(temporaryPath, path);
 }

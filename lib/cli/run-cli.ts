@@ -1,9 +1,9 @@
 /** One command line, from its words to its exit code. */
 import { Command, CommanderError } from 'commander';
-import { type Act, CliFault, type ExitCode, type Outcome, exitCodes } from './command.ts';
+import { type CreateHandler, CliError, type ExitCode, type Outcome, exitCodes } from './command.ts';
 import { addCommands } from './commands/all.ts';
-import { screenOf } from './screen.ts';
-import { shellOf } from './shell.ts';
+import { createOutput } from './output.ts';
+import { createCommandContext } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
 const epilogue = `
@@ -12,48 +12,48 @@ With --json, stdout is { "ok": true, "data": … } or { "ok": false, "error": { 
 
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const isJson = args.includes('--json');
-  const screen = screenOf(terminal, { isJson, wantsColour: !args.includes('--no-color') });
+  const output = createOutput(terminal, { isJson, wantsColour: !args.includes('--no-color') });
   let outcome: Outcome | undefined;
-  const act: Act = (load) =>
-    async function perform(this: Command): Promise<void> {
+  const createHandler: CreateHandler = (load) =>
+    async function runAction(this: Command): Promise<void> {
       const action = await load();
       const options = this.optsWithGlobals<Record<string, unknown>>();
-      outcome = await action({ args: this.args, options }, shellOf(terminal, screen, options));
+      outcome = await action({ args: this.args, options }, createCommandContext(terminal, output, options));
     };
   try {
-    await programOf(terminal, isJson, act).parseAsync(args, { from: 'user' });
+    await createProgram(terminal, isJson, createHandler).parseAsync(args, { from: 'user' });
     if (outcome === undefined) return exitCodes.ok;
-    screen.end(outcome);
+    output.printOutcome(outcome);
     return outcome.exitCode ?? exitCodes.ok;
-  } catch (trouble) {
-    if (trouble instanceof CommanderError) return endOfParsing(trouble, screen.fail);
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) return parseFailureExitCode(thrown, output.printError);
     if (terminal.signal.aborted) {
-      screen.fail({ code: 'interrupted', message: '' });
+      output.printError({ code: 'interrupted', message: '' });
       return exitCodes.interrupted;
     }
-    if (trouble instanceof CliFault) {
-      screen.fail({ code: trouble.code, message: trouble.message });
-      return trouble.exitCode;
+    if (thrown instanceof CliError) {
+      output.printError({ code: thrown.code, message: thrown.message });
+      return thrown.exitCode;
     }
-    const { faultOf } = await import('./fault-of.ts');
-    const { exitCode, error } = faultOf(trouble);
-    screen.fail(error);
+    const { describeError } = await import('./describe-error.ts');
+    const { exitCode, error } = describeError(thrown);
+    output.printError(error);
     return exitCode;
   }
 }
 
 /** Commander has printed help, a version or what is wrong; with `--json` the last is still to be said. */
-function endOfParsing(
+function parseFailureExitCode(
   { code, exitCode, message }: CommanderError,
-  fail: (error: { code: string; message: string }) => void,
+  printError: (error: { code: string; message: string }) => void,
 ): ExitCode {
   if (exitCode === 0) return exitCodes.ok;
   // `stepwell` and `stepwell keys` alone: help is what they get.
-  if (code !== 'commander.help') fail({ code: 'usage', message: message.replace(/^error: /, '') });
+  if (code !== 'commander.help') printError({ code: 'usage', message: message.replace(/^error: /, '') });
   return exitCodes.usage;
 }
 
-function programOf(terminal: Terminal, isJson: boolean, act: Act): Command {
+function createProgram(terminal: Terminal, isJson: boolean, createHandler: CreateHandler): Command {
   const program = new Command('stepwell')
     .description('Runs and looks after durable workflows, through the HTTP API of an installation.')
     .option('--json', 'print one JSON document on stdout')
@@ -72,6 +72,6 @@ function programOf(terminal: Terminal, isJson: boolean, act: Act): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     });
-  addCommands(program, act);
+  addCommands(program, createHandler);
   return program;
 }

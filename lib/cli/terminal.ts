@@ -5,12 +5,12 @@ export interface Terminal {
   readonly writeOut: (text: string) => void;
   readonly writeErr: (text: string) => void;
   /** stdout is a terminal */
-  readonly isColourful: boolean;
+  readonly supportsColour: boolean;
   /** somebody sits there who can be asked */
   readonly isInteractive: boolean;
-  readonly ask: (question: string) => Promise<boolean>;
+  readonly promptConfirm: (question: string) => Promise<boolean>;
   /** A line that is typed. */
-  readonly askText: (question: string) => Promise<string>;
+  readonly promptText: (question: string) => Promise<string>;
   readonly openInBrowser: (url: string) => void;
   /** aborted by Ctrl-C */
   readonly signal: AbortSignal;

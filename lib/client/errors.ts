@@ -1,15 +1,15 @@
 /** What a call can come to besides its answer. Each error has a `_tag`, so that copies from two bundles are told apart too. */
 
-export interface ClientFault {
+export interface ClientErrorDetail {
   /** a JSON pointer into the body; others begin with `query/`, `path/` or `header/` */
-  readonly place: string;
+  readonly pointer: string;
   readonly code: string;
   readonly message: string;
   /** of a definition's findings: `error`, `warning` */
   readonly severity?: string | undefined;
 }
 
-interface ErrorFacts {
+interface ErrorFields {
   /** of HTTP; 0 where no answer came */
   readonly status: number;
   readonly message: string;
@@ -19,7 +19,7 @@ interface ErrorFacts {
   readonly causeBody?: unknown;
   /** the request's trace through logs and audit: the service's word, else what was sent */
   readonly correlationId: string;
-  readonly errors?: readonly ClientFault[] | undefined;
+  readonly errors?: readonly ClientErrorDetail[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -38,9 +38,9 @@ export class ComputeClientError extends Error {
   readonly code: string | undefined;
   readonly causeBody: unknown;
   readonly correlationId: string;
-  readonly errors: readonly ClientFault[] | undefined;
+  readonly errors: readonly ClientErrorDetail[] | undefined;
 
-  constructor({ status, message, code, causeBody, correlationId, errors, cause }: ErrorFacts) {
+  constructor({ status, message, code, causeBody, correlationId, errors, cause }: ErrorFields) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     this.status = status;
@@ -61,9 +61,9 @@ export class ScopeComputeClientError extends ComputeClientError {
   override readonly _tag = 'ScopeComputeClientError';
   readonly required: string | undefined;
 
-  constructor(facts: ErrorFacts & { readonly required: string | undefined }) {
-    super(facts);
-    this.required = facts.required;
+  constructor(fields: ErrorFields & { readonly required: string | undefined }) {
+    super(fields);
+    this.required = fields.required;
   }
 }
 
@@ -78,9 +78,9 @@ export class RateLimitedComputeClientError extends ComputeClientError {
   /** how long the service asks to wait; undefined where it does not say */
   readonly retryAfterMs: number | undefined;
 
-  constructor(facts: ErrorFacts & { readonly retryAfterMs: number | undefined }) {
-    super(facts);
-    this.retryAfterMs = facts.retryAfterMs;
+  constructor(fields: ErrorFields & { readonly retryAfterMs: number | undefined }) {
+    super(fields);
+    this.retryAfterMs = fields.retryAfterMs;
   }
 }
 
@@ -88,10 +88,10 @@ export class RateLimitedComputeClientError extends ComputeClientError {
 export class TransportComputeClientError extends ComputeClientError {
   override readonly _tag = 'TransportComputeClientError';
   /** `answer`: the service answered with something that its own description does not know; the message names the place */
-  readonly kind: 'network' | 'timeout' | 'answer';
+  readonly kind: 'network' | 'timeout' | 'response';
 
-  constructor(facts: ErrorFacts & { readonly kind: 'network' | 'timeout' | 'answer' }) {
-    super(facts);
-    this.kind = facts.kind;
+  constructor(fields: ErrorFields & { readonly kind: 'network' | 'timeout' | 'response' }) {
+    super(fields);
+    this.kind = fields.kind;
   }
 }

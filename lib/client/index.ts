@@ -1,8 +1,8 @@
 /** The client's public door. */
 export { StepwellClient, type CreateDeploymentOptions, type TriggerOptions } from './client.ts';
-export type { AwaitOptions, PollOptions } from './await-end.ts';
-export type { CallOptions } from './ask.ts';
-export type { KeyedOptions } from './keyed.ts';
+export type { AwaitOptions, PollOptions } from './await-run-end.ts';
+export type { CallOptions } from './send-request.ts';
+export type { IdempotentCallOptions } from './idempotency-options.ts';
 export type { ClientOptions, Fetch, Sleep } from './options.ts';
 export {
   ComputeClientError,
@@ -11,9 +11,18 @@ export {
   ScopeComputeClientError,
   TransportComputeClientError,
   UnauthorizedComputeClientError,
-  type ClientFault,
+  type ClientErrorDetail,
 } from './errors.ts';
-export type { WatchFrom } from './watch.ts';
+export type { WatchOptions } from './watch-run.ts';
 export type { Upload, UploadOptions } from './upload.ts';
-export { isDelta } from './shapes.ts';
-export type { EndedRun, Run, RunDelta, RunEvent, RunNews, RunSummary, ScheduleSummary, WorkflowSummary } from './shapes.ts';
+export { isDelta } from './route-types.ts';
+export type {
+  EndedRun,
+  Run,
+  RunDelta,
+  RunEvent,
+  RunUpdate,
+  RunSummary,
+  ScheduleSummary,
+  WorkflowSummary,
+} from './route-types.ts';

@@ -21,16 +21,16 @@ export interface ClientOptions {
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-export interface ClientParts extends Required<ClientOptions> {
+export interface ClientConfig extends Required<ClientOptions> {
   /** without a slash at its end */
   readonly baseUrl: string;
 }
 
 /** A timer of Node and of browsers holds no more; a longer one would end at once. */
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 /** Throws a TypeError or RangeError for what can never work. The key is not repeated in it. */
-export const partsOf = (options: ClientOptions): ClientParts => {
+export const resolveClientConfig = (options: ClientOptions): ClientConfig => {
   const { protocol, username, search, hash } = new URL(options.baseUrl);
   if (!/^https?:$/.test(protocol) || username !== '' || search !== '' || hash !== '')
     throw new TypeError('baseUrl must be an address of http or https, without user, query and fragment');
@@ -38,8 +38,8 @@ export const partsOf = (options: ClientOptions): ClientParts => {
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     apiKey: options.apiKey,
-    timeoutMs: whole('timeoutMs', options.timeoutMs ?? 10_000, 1),
-    retries: whole('retries', options.retries ?? 2, 0),
+    timeoutMs: validateInteger('timeoutMs', options.timeoutMs ?? 10_000, 1),
+    retries: validateInteger('retries', options.retries ?? 2, 0),
     // Looked up at each call: whoever replaces the global one replaces it here too.
     fetchImpl: options.fetchImpl ?? ((url, init) => fetch(url, init)),
     random: options.random ?? Math.random,
@@ -48,19 +48,19 @@ export const partsOf = (options: ClientOptions): ClientParts => {
   };
 };
 
-export const whole = (name: string, value: number, least: number): number => {
-  if (Number.isInteger(value) && value >= least && value <= longestTimerMs) return value;
-  throw new RangeError(`${name} must be a whole number from ${least} to ${longestTimerMs}, and is ${value}`);
+export const validateInteger = (name: string, value: number, min: number): number => {
+  if (Number.isInteger(value) && value >= min && value <= maxTimerMs) return value;
+  throw new RangeError(`${name} must be a whole number from ${min} to ${maxTimerMs}, and is ${value}`);
 };
 
 const sleepByTimer: Sleep = (ms, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const wake = (): void => {
+    const finish = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', wake);
+      signal.removeEventListener('abort', finish);
       resolve();
     };
-    const timer = setTimeout(wake, ms);
-    signal.addEventListener('abort', wake);
+    const timer = setTimeout(finish, ms);
+    signal.addEventListener('abort', finish);
   });

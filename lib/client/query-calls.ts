@@ -1,8 +1,8 @@
 /** Stored queries: `client.queries`. */
-import { type CallOptions, ask } from './ask.ts';
-import type { ClientParts } from './options.ts';
-import { rowsOf } from './read-on.ts';
-import { type Answer, type BodyGiven, type QueryGiven, routeOf } from './shapes.ts';
+import { type CallOptions, sendRequest } from './send-request.ts';
+import type { ClientConfig } from './options.ts';
+import { iterateRows } from './pagination.ts';
+import { type ResponseBody, type RequestBody, type RequestQuery, routeOf } from './route-types.ts';
 
 const createQuery = routeOf('createQuery');
 const listQueries = routeOf('listQueries');
@@ -11,38 +11,48 @@ const publishQueryVersion = routeOf('publishQueryVersion');
 const archiveQuery = routeOf('archiveQuery');
 
 export class QueryCalls {
-  readonly #parts: ClientParts;
+  readonly #config: ClientConfig;
 
-  constructor(parts: ClientParts) {
-    this.#parts = parts;
+  constructor(config: ClientConfig) {
+    this.#config = config;
   }
 
   /** Publishes version 1 of a new query. */
-  create(body: BodyGiven<'createQuery'>, options?: CallOptions): Promise<Answer<'createQuery'>> {
-    return ask(this.#parts, createQuery, createQuery.answers[201].schema, { body }, options);
+  create(body: RequestBody<'createQuery'>, options?: CallOptions): Promise<ResponseBody<'createQuery'>> {
+    return sendRequest(this.#config, createQuery, createQuery.responses[201].schema, { body }, options);
   }
 
-  publish(name: string, body: BodyGiven<'publishQueryVersion'>, options?: CallOptions): Promise<Answer<'publishQueryVersion'>> {
-    return ask(this.#parts, publishQueryVersion, publishQueryVersion.answers[201].schema, { params: { name }, body }, options);
+  publish(
+    name: string,
+    body: RequestBody<'publishQueryVersion'>,
+    options?: CallOptions,
+  ): Promise<ResponseBody<'publishQueryVersion'>> {
+    return sendRequest(
+      this.#config,
+      publishQueryVersion,
+      publishQueryVersion.responses[201].schema,
+      { params: { name }, body },
+      options,
+    );
   }
 
-  list(query: QueryGiven<'listQueries'> = {}, options?: CallOptions): Promise<Answer<'listQueries'>> {
-    return ask(this.#parts, listQueries, listQueries.answers[200].schema, { query }, options);
+  list(query: RequestQuery<'listQueries'> = {}, options?: CallOptions): Promise<ResponseBody<'listQueries'>> {
+    return sendRequest(this.#config, listQueries, listQueries.responses[200].schema, { query }, options);
   }
 
   /** All of them, page by page. */
   each(
-    query: QueryGiven<'listQueries'> = {},
+    query: RequestQuery<'listQueries'> = {},
     options?: CallOptions,
-  ): AsyncGenerator<Answer<'listQueries'>['data'][number], void, undefined> {
-    return rowsOf((from) => this.list({ ...query, ...from }, options));
+  ): AsyncGenerator<ResponseBody<'listQueries'>['data'][number], void, undefined> {
+    return iterateRows((from) => this.list({ ...query, ...from }, options));
   }
 
-  get(name: string, query: QueryGiven<'getQuery'> = {}, options?: CallOptions): Promise<Answer<'getQuery'>> {
-    return ask(this.#parts, getQuery, getQuery.answers[200].schema, { params: { name }, query }, options);
+  get(name: string, query: RequestQuery<'getQuery'> = {}, options?: CallOptions): Promise<ResponseBody<'getQuery'>> {
+    return sendRequest(this.#config, getQuery, getQuery.responses[200].schema, { params: { name }, query }, options);
   }
 
-  archive(name: string, options?: CallOptions): Promise<Answer<'archiveQuery'>> {
-    return ask(this.#parts, archiveQuery, archiveQuery.answers[200].schema, { params: { name } }, options);
+  archive(name: string, options?: CallOptions): Promise<ResponseBody<'archiveQuery'>> {
+    return sendRequest(this.#config, archiveQuery, archiveQuery.responses[200].schema, { params: { name } }, options);
   }
 }

@@ -1,10 +1,10 @@
 /** Brings an archive to the address that the service signed for it: no key goes there, and the same bytes twice are once. */
-import { type CallOptions, tried } from './ask.ts';
+import { type CallOptions, sendOnce } from './send-request.ts';
 import { ComputeClientError } from './errors.ts';
-import { type ClientParts, whole } from './options.ts';
-import { waitBeforeRetry } from './retry-rule.ts';
-import { retryAfterMsIn } from './answers.ts';
-import { pause } from './within.ts';
+import { type ClientConfig, validateInteger } from './options.ts';
+import { waitBeforeRetry } from './retry-policy.ts';
+import { readRetryAfterMs } from './parse-response.ts';
+import { abortableSleep } from './with-timeout.ts';
 
 /** As `createDeployment` answered it. */
 export interface Upload {
@@ -18,38 +18,43 @@ export interface UploadOptions extends CallOptions {
   readonly timeoutMs?: number;
 }
 
-const longMs = 300_000;
+const defaultUploadTimeoutMs = 300_000;
 const operationId = 'uploadArtifact';
 
 /** @throws ComputeClientError with the word of the store, such as `AccessDenied` after the address has run out */
-export const uploaded = async (
-  parts: ClientParts,
+export const uploadArchive = async (
+  config: ClientConfig,
   { method, url, headers }: Upload,
   archive: Uint8Array<ArrayBuffer>,
-  { signal, correlationId = parts.newId(), timeoutMs = longMs }: UploadOptions = {},
+  { signal, correlationId = config.newId(), timeoutMs = defaultUploadTimeoutMs }: UploadOptions = {},
 ): Promise<void> => {
-  const asked = { operationId, correlationId };
+  const requestContext = { operationId, correlationId };
   const init: RequestInit = { method, headers: { ...headers }, body: archive, redirect: 'manual' };
-  const patient = { ...parts, timeoutMs: whole('timeoutMs', timeoutMs, 1) };
-  for (let triesBefore = 0; ; triesBefore += 1) {
-    const came = await tried(patient, { url, init, asked, signal });
-    const hasAnswer = !(came instanceof ComputeClientError);
-    if (hasAnswer && came.status >= 200 && came.status < 300) return;
-    const error = hasAnswer ? refusal(came, correlationId) : came;
-    const retryAfterMs = hasAnswer ? retryAfterMsIn(came.headers) : undefined;
-    const waitMs = waitBeforeRetry({ operationId, isKeyed: false }, error, {
-      triesBefore,
+  const uploadConfig = { ...config, timeoutMs: validateInteger('timeoutMs', timeoutMs, 1) };
+  for (let previousAttempts = 0; ; previousAttempts += 1) {
+    const outcome = await sendOnce(uploadConfig, { url, init, requestContext, signal });
+    const hasResponse = !(outcome instanceof ComputeClientError);
+    if (hasResponse && outcome.status >= 200 && outcome.status < 300) return;
+    const error = hasResponse ? uploadError(outcome, correlationId) : outcome;
+    const retryAfterMs = hasResponse ? readRetryAfterMs(outcome.headers) : undefined;
+    const waitMs = waitBeforeRetry({ operationId, hasIdempotencyKey: false }, error, {
+      previousAttempts,
       retryAfterMs,
-      random: parts.random,
+      random: config.random,
     });
-    if (waitMs === undefined || triesBefore === parts.retries) throw error;
-    await pause(parts.sleep, waitMs, signal);
+    if (waitMs === undefined || previousAttempts === config.retries) throw error;
+    await abortableSleep(config.sleep, waitMs, signal);
   }
 };
 
 /** Of its answer nothing is kept but its word: the store quotes what was signed. */
-const refusal = ({ status, text }: { status: number; text: string }, correlationId: string): ComputeClientError => {
-  const word = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
-  const what = word === undefined ? String(status) : `${status} ${word}`;
-  return new ComputeClientError({ status, message: `${operationId}: refused (${what})`, correlationId, causeBody: word });
+const uploadError = ({ status, text }: { status: number; text: string }, correlationId: string): ComputeClientError => {
+  const errorCode = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
+  const statusText = errorCode === undefined ? String(status) : `${status} ${errorCode}`;
+  return new ComputeClientError({
+    status,
+    message: `${operationId}: refused (${statusText})`,
+    correlationId,
+    causeBody: errorCode,
+  });
 };

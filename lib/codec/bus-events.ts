@@ -4,7 +4,7 @@ import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/
 import { runStatuses } from '../engine/log/head.ts';
 import { deploymentChanges } from '../ports/notices.ts';
 
-const moment = z.iso.datetime({ precision: 3 });
+const timestamp = z.iso.datetime({ precision: 3 });
 const scope = { projectId: z.string(), environment: z.string() };
 const deploymentId = z.string().regex(deploymentIdPattern);
 const scheduleId = z.string().regex(scheduleIdPattern);
@@ -24,8 +24,8 @@ export const runStatusChange = {
     status: z.enum(runStatuses),
     scheduleId: scheduleId.exactOptional().meta({ description: 'the schedule that started it' }),
     correlationId: z.string().exactOptional().meta({ description: 'of the request that asked for it' }),
-    startedAt: moment,
-    endedAt: moment.exactOptional(),
+    startedAt: timestamp,
+    endedAt: timestamp.exactOptional(),
   }),
 } as const;
 
@@ -38,14 +38,14 @@ export const deploymentActivated = {
     previousDeploymentId: deploymentId.nullable().meta({ description: 'active before, and inactive now' }),
     revision: z.int().min(1).meta({ description: 'tells an older change from a newer one' }),
     isRollback: z.literal(true).exactOptional().meta({ description: 'somebody went back to it' }),
-    activatedAt: moment,
+    activatedAt: timestamp,
   }),
 } as const;
 
 export const deploymentStatusChange = {
   source: 'stepwell.deployments',
   detailType: 'Deployment Status Change',
-  detail: z.strictObject({ ...scope, deploymentId, change: z.enum(deploymentChanges), changedAt: moment }),
+  detail: z.strictObject({ ...scope, deploymentId, change: z.enum(deploymentChanges), changedAt: timestamp }),
 } as const;
 
 export const scheduleFailure = {
@@ -55,8 +55,8 @@ export const scheduleFailure = {
     ...scope,
     scheduleId,
     workflowName: z.string(),
-    scheduledAt: moment.meta({ description: 'the time that was due' }),
-    failedAt: moment,
+    scheduledAt: timestamp.meta({ description: 'the time that was due' }),
+    failedAt: timestamp,
     code: z.string().meta({ description: 'as a start would have been answered, or missed, or lost' }),
     message: z.string(),
   }),

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { type RunAddress, firstCommit } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import type { CodeCreation, FetchCreation } from '../engine/log/head.ts';
+import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
 import { runEvent } from './events.ts';
 import { exactly } from './exact.ts';
@@ -23,7 +23,7 @@ const commit = exactly<Commit>()(
   }),
 );
 
-const ofAny = {
+const commonFields = {
   address: runAddress,
   createdAt: instant,
   deadlineAt: instant,
@@ -35,13 +35,13 @@ const ofAny = {
   deploymentId,
 };
 
-export const fetchCreation = exactly<FetchCreation>()(
-  z.strictObject({ ...ofAny, kind: z.literal('fetch'), workflow: z.strictObject({ name: z.string() }) }),
+export const bundleCreation = exactly<BundleCreation>()(
+  z.strictObject({ ...commonFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
 );
 
 export const codeCreation = exactly<CodeCreation>()(
   z.strictObject({
-    ...ofAny,
+    ...commonFields,
     kind: z.literal('code'),
     workflow: z.strictObject({ name: z.string(), version: z.string().exactOptional() }),
   }),

@@ -11,7 +11,7 @@ import {
   type WorkflowVersion,
   mergeStrategies,
 } from '../engine/graph/definition.ts';
-import type { PinnedOutput, Pins } from '../engine/graph/pins.ts';
+import type { PinnedOutput, PinnedOutputs } from '../engine/graph/pinned-outputs.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { jsonObject, jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
@@ -69,26 +69,26 @@ const options = exactly<WorkflowOptions>()(
   }),
 );
 
-const drawn = { name: workflowName, nodes: z.array(node).readonly(), edges: z.array(edge).readonly(), options };
+const graphFields = { name: workflowName, nodes: z.array(node).readonly(), edges: z.array(edge).readonly(), options };
 
 export const workflowVersion: z.ZodType<WorkflowVersion> = exactly<WorkflowVersion>()(
-  z.strictObject({ ...drawn, version: z.int().min(1) }),
+  z.strictObject({ ...graphFields, version: z.int().min(1) }),
 );
 
 /** What a test run carries beside its log. */
 export interface UnsavedGraph {
   readonly definition: WorkflowDefinition;
-  readonly pinned: Pins;
+  readonly pinned: PinnedOutputs;
   /** the idempotency key that the start was made under */
-  readonly reservedUnder: string;
+  readonly startIdempotencyKey: string;
 }
 
 const pinnedOutput = exactly<PinnedOutput>()(z.strictObject({ output: jsonValue, handle: z.string().exactOptional() }));
 const unsavedGraph = exactly<UnsavedGraph>()(
   z.strictObject({
-    definition: exactly<WorkflowDefinition>()(z.strictObject(drawn)),
+    definition: exactly<WorkflowDefinition>()(z.strictObject(graphFields)),
     pinned: z.record(z.string(), pinnedOutput).readonly(),
-    reservedUnder: z.string(),
+    startIdempotencyKey: z.string(),
   }),
 );
 

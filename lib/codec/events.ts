@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import {
-  type Ending,
+  type RunOutcome,
   type Failure,
   type Gate,
   type RunEvent,
@@ -11,7 +11,7 @@ import {
   gatePhases,
   itemFailurePolicies,
 } from '../engine/log/events.ts';
-import { type StepMark, type StepRetry, stepKinds } from '../engine/durable/step.ts';
+import { type StepInfo, type StepRetry, stepKinds } from '../engine/durable/step.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
@@ -51,7 +51,7 @@ const tokenCount = exactly<TokenCount>()(z.strictObject({ input: z.number(), out
 export const tokens = { tokens: tokenCount.exactOptional() };
 
 /** A schema of one member of the union, tied to it key for key. */
-const is = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
+const eventSchema = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
 
 const ofNode = { nodeId, iteration: iterationKey };
 const ofAttempt = { ...ofNode, attempt };
@@ -62,7 +62,7 @@ const phase = z.enum(gatePhases);
 const via = z.enum(['inline', 'queue', 'collect']);
 
 /** How a loop goes through its items. */
-export const loopTerms = {
+export const loopSettings = {
   itemVariable: z.string(),
   indexVariable: z.string(),
   concurrency: z.number(),
@@ -79,7 +79,7 @@ const stepRetry = exactly<StepRetry>()(
   }),
 );
 
-export const stepMark = exactly<StepMark>()(
+export const stepInfo = exactly<StepInfo>()(
   z.strictObject({
     kind: z.enum(stepKinds),
     key: z.string(),
@@ -88,31 +88,33 @@ export const stepMark = exactly<StepMark>()(
     hasRollback: z.literal(true).exactOptional(),
   }),
 );
-const step = { step: stepMark.exactOptional() };
+const step = { step: stepInfo.exactOptional() };
 
-export const ending = z.discriminatedUnion('status', [
-  exactly<Extract<Ending, { error: Failure }>>()(z.strictObject({ status: z.enum(['failed', 'timed_out']), error: failure })),
-  exactly<Extract<Ending, { status: 'cancelled' }>>()(
+export const runOutcome = z.discriminatedUnion('status', [
+  exactly<Extract<RunOutcome, { error: Failure }>>()(z.strictObject({ status: z.enum(['failed', 'timed_out']), error: failure })),
+  exactly<Extract<RunOutcome, { status: 'cancelled' }>>()(
     z.strictObject({ status: z.literal('cancelled'), reason: z.string().exactOptional() }),
   ),
 ]);
 
 const members = {
-  INPUT_SET: is<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
-  SYSTEM_SET: is<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
-  RUN_STARTED: is<'RUN_STARTED'>()(z.strictObject({ type: z.literal('RUN_STARTED') })),
-  PLACE_AWAITED: is<'PLACE_AWAITED'>()(
-    z.strictObject({ type: z.literal('PLACE_AWAITED'), places: z.number(), notBefore: instant.exactOptional() }),
+  INPUT_SET: eventSchema<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
+  SYSTEM_SET: eventSchema<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
+  RUN_STARTED: eventSchema<'RUN_STARTED'>()(z.strictObject({ type: z.literal('RUN_STARTED') })),
+  SLOT_AWAITED: eventSchema<'SLOT_AWAITED'>()(
+    z.strictObject({ type: z.literal('SLOT_AWAITED'), slots: z.number(), notBefore: instant.exactOptional() }),
   ),
-  PLACE_TAKEN: is<'PLACE_TAKEN'>()(z.strictObject({ type: z.literal('PLACE_TAKEN'), place: z.number() })),
-  RUN_STATUS_CHANGED: is<'RUN_STATUS_CHANGED'>()(
+  SLOT_TAKEN: eventSchema<'SLOT_TAKEN'>()(z.strictObject({ type: z.literal('SLOT_TAKEN'), slot: z.number() })),
+  RUN_STATUS_CHANGED: eventSchema<'RUN_STATUS_CHANGED'>()(
     z.strictObject({ type: z.literal('RUN_STATUS_CHANGED'), status: z.enum(['running', 'completed', 'failed', 'cancelled']) }),
   ),
-  RUN_COMPLETED: is<'RUN_COMPLETED'>()(z.strictObject({ type: z.literal('RUN_COMPLETED'), output: payload })),
-  RUN_FAILED: is<'RUN_FAILED'>()(z.strictObject({ type: z.literal('RUN_FAILED'), error: failure })),
-  RUN_TIMED_OUT: is<'RUN_TIMED_OUT'>()(z.strictObject({ type: z.literal('RUN_TIMED_OUT'), error: failure })),
-  RUN_CANCELLED: is<'RUN_CANCELLED'>()(z.strictObject({ type: z.literal('RUN_CANCELLED'), reason: z.string().exactOptional() })),
-  RUN_RESUMED: is<'RUN_RESUMED'>()(
+  RUN_COMPLETED: eventSchema<'RUN_COMPLETED'>()(z.strictObject({ type: z.literal('RUN_COMPLETED'), output: payload })),
+  RUN_FAILED: eventSchema<'RUN_FAILED'>()(z.strictObject({ type: z.literal('RUN_FAILED'), error: failure })),
+  RUN_TIMED_OUT: eventSchema<'RUN_TIMED_OUT'>()(z.strictObject({ type: z.literal('RUN_TIMED_OUT'), error: failure })),
+  RUN_CANCELLED: eventSchema<'RUN_CANCELLED'>()(
+    z.strictObject({ type: z.literal('RUN_CANCELLED'), reason: z.string().exactOptional() }),
+  ),
+  RUN_RESUMED: eventSchema<'RUN_RESUMED'>()(
     z.strictObject({
       type: z.literal('RUN_RESUMED'),
       reason: z.string().exactOptional(),
@@ -120,14 +122,14 @@ const members = {
       token: z.string().exactOptional(),
     }),
   ),
-  RUN_RECOVERED: is<'RUN_RECOVERED'>()(
+  RUN_RECOVERED: eventSchema<'RUN_RECOVERED'>()(
     z.strictObject({ type: z.literal('RUN_RECOVERED'), nodes: z.array(z.string()).readonly() }),
   ),
-  RUN_RETRIED: is<'RUN_RETRIED'>()(
+  RUN_RETRIED: eventSchema<'RUN_RETRIED'>()(
     z.strictObject({ type: z.literal('RUN_RETRIED'), attempt, failure, delayMs: durationMs, retryAt: instant }),
   ),
-  ROLLBACK_STARTED: is<'ROLLBACK_STARTED'>()(z.strictObject({ type: z.literal('ROLLBACK_STARTED'), ending })),
-  NODE_DISPATCHED: is<'NODE_DISPATCHED'>()(
+  ROLLBACK_STARTED: eventSchema<'ROLLBACK_STARTED'>()(z.strictObject({ type: z.literal('ROLLBACK_STARTED'), runOutcome })),
+  NODE_DISPATCHED: eventSchema<'NODE_DISPATCHED'>()(
     z.strictObject({
       type: z.literal('NODE_DISPATCHED'),
       ...ofAttempt,
@@ -138,12 +140,14 @@ const members = {
       ...step,
     }),
   ),
-  NODE_STARTED: is<'NODE_STARTED'>()(z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant })),
-  SLEEP_STARTED: is<'SLEEP_STARTED'>()(
+  NODE_STARTED: eventSchema<'NODE_STARTED'>()(
+    z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant }),
+  ),
+  SLEEP_STARTED: eventSchema<'SLEEP_STARTED'>()(
     z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload, ...step }),
   ),
-  NODE_WOKEN: is<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
-  SIGNAL_AWAITED: is<'SIGNAL_AWAITED'>()(
+  NODE_WOKEN: eventSchema<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
+  SIGNAL_AWAITED: eventSchema<'SIGNAL_AWAITED'>()(
     z.strictObject({
       type: z.literal('SIGNAL_AWAITED'),
       ...ofAttempt,
@@ -154,7 +158,7 @@ const members = {
       ...step,
     }),
   ),
-  SIGNAL_RECEIVED: is<'SIGNAL_RECEIVED'>()(
+  SIGNAL_RECEIVED: eventSchema<'SIGNAL_RECEIVED'>()(
     z.strictObject({
       type: z.literal('SIGNAL_RECEIVED'),
       ...ofAttempt,
@@ -163,7 +167,7 @@ const members = {
       correlation: z.string(),
     }),
   ),
-  SUBFLOW_CALLED: is<'SUBFLOW_CALLED'>()(
+  SUBFLOW_CALLED: eventSchema<'SUBFLOW_CALLED'>()(
     z.strictObject({
       type: z.literal('SUBFLOW_CALLED'),
       ...ofAttempt,
@@ -172,12 +176,12 @@ const members = {
       version: z.int().exactOptional(),
       input: payload,
       expiresAt: instant.exactOptional(),
-      whenLeft: z.enum(['cancel', 'go_on']),
-      whenCancelled: z.enum(['fail', 'cancel']),
+      parentClosePolicy: z.enum(['cancel', 'abandon']),
+      onChildCancelled: z.enum(['fail', 'cancel']),
       ...step,
     }),
   ),
-  NODE_COMPLETED: is<'NODE_COMPLETED'>()(
+  NODE_COMPLETED: eventSchema<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
       ...ofAttempt,
@@ -191,13 +195,13 @@ const members = {
       isPinned: z.literal(true).exactOptional(),
     }),
   ),
-  CONTRACT_VIOLATED: is<'CONTRACT_VIOLATED'>()(
+  CONTRACT_VIOLATED: eventSchema<'CONTRACT_VIOLATED'>()(
     z.strictObject({ type: z.literal('CONTRACT_VIOLATED'), ...ofAttempt, phase, errors: z.array(jsonObject).readonly() }),
   ),
-  MODERATION_FLAGGED: is<'MODERATION_FLAGGED'>()(
+  MODERATION_FLAGGED: eventSchema<'MODERATION_FLAGGED'>()(
     z.strictObject({ type: z.literal('MODERATION_FLAGGED'), ...ofAttempt, phase, decision: jsonObject }),
   ),
-  NODE_RETRIED: is<'NODE_RETRIED'>()(
+  NODE_RETRIED: eventSchema<'NODE_RETRIED'>()(
     z.strictObject({
       type: z.literal('NODE_RETRIED'),
       ...ofAttempt,
@@ -210,7 +214,7 @@ const members = {
       via,
     }),
   ),
-  NODE_FAILED: is<'NODE_FAILED'>()(
+  NODE_FAILED: eventSchema<'NODE_FAILED'>()(
     z.strictObject({
       type: z.literal('NODE_FAILED'),
       ...ofAttempt,
@@ -222,31 +226,31 @@ const members = {
       handle: z.literal('error').exactOptional(),
     }),
   ),
-  NODE_SKIPPED: is<'NODE_SKIPPED'>()(
+  NODE_SKIPPED: eventSchema<'NODE_SKIPPED'>()(
     z.strictObject({
       type: z.literal('NODE_SKIPPED'),
       ...ofNode,
       reason: z.enum(['branch_not_taken', 'parent_not_successful']),
     }),
   ),
-  LOOP_STARTED: is<'LOOP_STARTED'>()(
+  LOOP_STARTED: eventSchema<'LOOP_STARTED'>()(
     z.strictObject({
       type: z.literal('LOOP_STARTED'),
       ...ofAttempt,
-      ...loopTerms,
+      ...loopSettings,
       items: z.number(),
       pages: z.array(payload).readonly(),
       pageSize: z.number(),
     }),
   ),
-  LOOP_PAUSED: is<'LOOP_PAUSED'>()(z.strictObject({ type: z.literal('LOOP_PAUSED'), ...ofAttempt, wakeAt: instant })),
-  LOOP_RESULTS_KEPT: is<'LOOP_RESULTS_KEPT'>()(
-    z.strictObject({ type: z.literal('LOOP_RESULTS_KEPT'), ...ofAttempt, results: payload }),
+  LOOP_PAUSED: eventSchema<'LOOP_PAUSED'>()(z.strictObject({ type: z.literal('LOOP_PAUSED'), ...ofAttempt, wakeAt: instant })),
+  LOOP_RESULTS_STORED: eventSchema<'LOOP_RESULTS_STORED'>()(
+    z.strictObject({ type: z.literal('LOOP_RESULTS_STORED'), ...ofAttempt, results: payload }),
   ),
-  ITERATION_STARTED: is<'ITERATION_STARTED'>()(
+  ITERATION_STARTED: eventSchema<'ITERATION_STARTED'>()(
     z.strictObject({ type: z.literal('ITERATION_STARTED'), ...ofAttempt, index: z.number(), item: payload.exactOptional() }),
   ),
-  ITERATION_ENDED: is<'ITERATION_ENDED'>()(
+  ITERATION_ENDED: eventSchema<'ITERATION_ENDED'>()(
     z.strictObject({
       type: z.literal('ITERATION_ENDED'),
       ...ofAttempt,
@@ -262,8 +266,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.INPUT_SET,
   members.SYSTEM_SET,
   members.RUN_STARTED,
-  members.PLACE_AWAITED,
-  members.PLACE_TAKEN,
+  members.SLOT_AWAITED,
+  members.SLOT_TAKEN,
   members.RUN_STATUS_CHANGED,
   members.RUN_COMPLETED,
   members.RUN_FAILED,
@@ -288,7 +292,7 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.NODE_SKIPPED,
   members.LOOP_STARTED,
   members.LOOP_PAUSED,
-  members.LOOP_RESULTS_KEPT,
+  members.LOOP_RESULTS_STORED,
   members.ITERATION_STARTED,
   members.ITERATION_ENDED,
 ]);

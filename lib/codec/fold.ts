@@ -3,17 +3,17 @@ import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { CodeState } from '../engine/log/code-state.ts';
-import type { Admission, RunProgress, Spent, Written } from '../engine/log/fold.ts';
-import type { LoopState, PassCounts, PassResult } from '../engine/log/loop-state.ts';
+import type { Admission, RunProgress, BudgetUsage, ContextWrite } from '../engine/log/fold.ts';
+import type { LoopState, IterationCounts, IterationResult } from '../engine/log/loop-state.ts';
 import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
-import { ending, failure, loopTerms, payload, stepMark } from './events.ts';
+import { runOutcome, failure, loopSettings, payload, stepInfo } from './events.ts';
 import { exactly } from './exact.ts';
 import { attempt, commitNo, eventId, instant, iterationKey, nodeId, nodeKey, runId, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
 
 const ofNode = { nodeId, iteration: iterationKey };
-const dispatched = {
+const dispatchRecord = {
   ...ofNode,
   attempt,
   via: z.enum(['inline', 'queue', 'collect']),
@@ -21,10 +21,10 @@ const dispatched = {
   dispatchedAt: instant,
   pinnedAt: eventId,
   wave: z.number(),
-  step: stepMark.exactOptional(),
-  lost: z.number().exactOptional(),
+  step: stepInfo.exactOptional(),
+  lostAttempts: z.number().exactOptional(),
 };
-const passes = exactly<PassCounts>()(
+const iterations = exactly<IterationCounts>()(
   z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
 );
 const ended = {
@@ -34,15 +34,15 @@ const ended = {
   endedBy: eventId,
   startedAt: instant.exactOptional(),
   childRunId: runId.exactOptional(),
-  passes: passes.exactOptional(),
-  step: stepMark.exactOptional(),
+  iterations: iterations.exactOptional(),
+  step: stepInfo.exactOptional(),
   begunBy: eventId.exactOptional(),
 };
-const written = exactly<Written>()(z.strictObject({ by: eventId, payload }));
+const contextWrites = exactly<ContextWrite>()(z.strictObject({ writtenBy: eventId, payload }));
 
 const loop = exactly<LoopState>()(
   z.strictObject({
-    ...loopTerms,
+    ...loopSettings,
     startedAt: instant,
     items: z.number(),
     pages: z.array(payload).readonly(),
@@ -50,10 +50,10 @@ const loop = exactly<LoopState>()(
     next: z.number(),
     open: z.array(z.number()).readonly(),
     failed: z.number(),
-    fresh: z.array(exactly<PassResult>()(z.strictObject({ index: z.number(), payload }))).readonly(),
-    freshSize: z.number(),
-    size: z.number(),
-    kept: z.array(payload).readonly(),
+    pendingResults: z.array(exactly<IterationResult>()(z.strictObject({ index: z.number(), payload }))).readonly(),
+    pendingSize: z.number(),
+    totalSize: z.number(),
+    stored: z.array(payload).readonly(),
     wakeAt: instant.exactOptional(),
   }),
 );
@@ -62,15 +62,23 @@ type Open<Status extends OpenNode['status']> = Extract<OpenNode, { status: Statu
 type Ended<Status extends EndedNode['status']> = Extract<EndedNode, { status: Status }>;
 
 const node = z.discriminatedUnion('status', [
-  exactly<Open<'queued'>>()(z.strictObject({ ...dispatched, status: z.literal('queued'), notBefore: instant.exactOptional() })),
-  exactly<Open<'running'>>()(z.strictObject({ ...dispatched, status: z.literal('running'), startedAt: instant })),
+  exactly<Open<'queued'>>()(
+    z.strictObject({ ...dispatchRecord, status: z.literal('queued'), notBefore: instant.exactOptional() }),
+  ),
+  exactly<Open<'running'>>()(z.strictObject({ ...dispatchRecord, status: z.literal('running'), startedAt: instant })),
   z.discriminatedUnion('for', [
     exactly<Extract<WaitingNode, { for: 'time' }>>()(
-      z.strictObject({ ...dispatched, status: z.literal('waiting'), for: z.literal('time'), wakeAt: instant, output: payload }),
+      z.strictObject({
+        ...dispatchRecord,
+        status: z.literal('waiting'),
+        for: z.literal('time'),
+        wakeAt: instant,
+        output: payload,
+      }),
     ),
     exactly<SignalWait>()(
       z.strictObject({
-        ...dispatched,
+        ...dispatchRecord,
         status: z.literal('waiting'),
         for: z.literal('signal'),
         name: z.string(),
@@ -82,7 +90,7 @@ const node = z.discriminatedUnion('status', [
     ),
     exactly<ChildWait>()(
       z.strictObject({
-        ...dispatched,
+        ...dispatchRecord,
         status: z.literal('waiting'),
         for: z.literal('child'),
         childRunId: runId,
@@ -90,11 +98,11 @@ const node = z.discriminatedUnion('status', [
         version: z.int().exactOptional(),
         input: payload,
         expiresAt: instant.exactOptional(),
-        whenLeft: z.enum(['cancel', 'go_on']),
-        whenCancelled: z.enum(['fail', 'cancel']),
+        parentClosePolicy: z.enum(['cancel', 'abandon']),
+        onChildCancelled: z.enum(['fail', 'cancel']),
       }),
     ),
-    exactly<LoopWait>()(z.strictObject({ ...dispatched, status: z.literal('waiting'), for: z.literal('passes'), loop })),
+    exactly<LoopWait>()(z.strictObject({ ...dispatchRecord, status: z.literal('waiting'), for: z.literal('iterations'), loop })),
   ]),
   exactly<Ended<'completed'>>()(
     z.strictObject({
@@ -134,7 +142,7 @@ const progress = z.discriminatedUnion('status', [
   ),
 ]);
 
-const pass = exactly<StoredFold['passes'][number]>()(
+const loopIteration = exactly<StoredFold['iterations'][number]>()(
   z.strictObject({
     iteration: iterationKey,
     loop: exactly<NodeRef>()(z.strictObject({ ...ofNode })),
@@ -143,28 +151,28 @@ const pass = exactly<StoredFold['passes'][number]>()(
     startedBy: eventId,
     members: z.array(nodeKey).readonly(),
     open: z.number(),
-    written: z.record(z.string(), z.array(written).readonly()).readonly(),
+    contextWrites: z.record(z.string(), z.array(contextWrites).readonly()).readonly(),
   }),
 );
 
 const admission = exactly<Admission>()(
   z.strictObject({
-    places: z.number(),
+    slots: z.number(),
     since: instant,
     notBefore: instant.exactOptional(),
-    place: z.number().exactOptional(),
+    slot: z.number().exactOptional(),
   }),
 );
 
 const code = exactly<CodeState>()(
   z.strictObject({
-    drives: z.number(),
+    workflowTasks: z.number(),
     stepAttempts: z.number(),
     attempt,
-    since: eventId,
-    calls: z.record(nodeId, z.number()).exactOptional(),
-    endedIn: z.number().exactOptional(),
-    ending: ending.exactOptional(),
+    attemptStartedAfter: eventId,
+    failedCalls: z.record(nodeId, z.number()).exactOptional(),
+    workflowTasksAtRollback: z.number().exactOptional(),
+    runOutcome: runOutcome.exactOptional(),
   }),
 );
 
@@ -173,19 +181,19 @@ const storedFold = exactly<StoredFold>()(
     asOf: commitNo,
     nextEventId: eventId,
     progress,
-    spent: exactly<Spent>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
+    budgetUsage: exactly<BudgetUsage>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
     admission: admission.exactOptional(),
     code: code.exactOptional(),
     nodes: z.array(node).readonly(),
-    written: z
+    contextWrites: z
       .array(
         z.strictObject({
           key: z.string(),
-          values: z.array(written).readonly(),
+          values: z.array(contextWrites).readonly(),
         }),
       )
       .readonly(),
-    passes: z.array(pass).readonly(),
+    iterations: z.array(loopIteration).readonly(),
   }),
 );
 

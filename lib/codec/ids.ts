@@ -1,12 +1,12 @@
 /** Branded ids and times at the door: the one constructor of each says whether the text is one. */
 import * as z from 'zod';
 import * as ids from '../engine/ids.ts';
-import { asPolledRunId, asStepAttemptId } from '../engine/polled/ids.ts';
+import { parseExternalRunId, parseStepAttemptId } from '../engine/external/ids.ts';
 import { traceparent as toTraceparent } from '../engine/trace.ts';
 import { durationMs as toDurationMs, instant as toInstant } from '../engine/time.ts';
 
 /** A schema from a constructor that throws. */
-const madeBy = <Base, Made>(base: z.ZodType<Base, Base>, make: (value: Base) => Made): z.ZodType<Made, Base> =>
+const fromConstructor = <Base, Made>(base: z.ZodType<Base, Base>, make: (value: Base) => Made): z.ZodType<Made, Base> =>
   base.transform((value, context) => {
     try {
       return make(value);
@@ -16,41 +16,41 @@ const madeBy = <Base, Made>(base: z.ZodType<Base, Base>, make: (value: Base) => 
     }
   });
 
-export const projectId = madeBy(z.string(), ids.projectId);
-export const environment = madeBy(z.string(), ids.environment);
-export const runId = madeBy(z.string(), ids.runId);
-export const nodeId = madeBy(z.string(), ids.nodeId);
-export const iterationKey = madeBy(z.string(), ids.iterationKey);
-export const workflowName = madeBy(z.string(), ids.workflowName);
-export const queryName = madeBy(z.string(), ids.queryName);
-export const lensName = madeBy(z.string(), ids.lensName);
-export const deploymentId = madeBy(z.string(), ids.deploymentId);
-export const keyId = madeBy(z.string(), ids.keyId);
-export const signalId = madeBy(z.string(), ids.signalId);
-export const scheduleId = madeBy(z.string(), ids.scheduleId);
-export const connectionId = madeBy(z.string(), ids.connectionId);
-export const correlationId = madeBy(z.string(), ids.correlationId);
-export const traceparent = madeBy(z.string(), toTraceparent);
-export const nonce = madeBy(z.string(), ids.nonce);
-export const commitNo = madeBy(z.number(), ids.commitNo);
-export const eventId = madeBy(z.number(), ids.eventId);
-export const attempt = madeBy(z.number(), ids.attempt);
-export const instant = madeBy(z.number(), toInstant);
-export const durationMs = madeBy(z.number(), toDurationMs);
+export const projectId = fromConstructor(z.string(), ids.projectId);
+export const environment = fromConstructor(z.string(), ids.environment);
+export const runId = fromConstructor(z.string(), ids.runId);
+export const nodeId = fromConstructor(z.string(), ids.nodeId);
+export const iterationKey = fromConstructor(z.string(), ids.iterationKey);
+export const workflowName = fromConstructor(z.string(), ids.workflowName);
+export const queryName = fromConstructor(z.string(), ids.queryName);
+export const lensName = fromConstructor(z.string(), ids.lensName);
+export const deploymentId = fromConstructor(z.string(), ids.deploymentId);
+export const keyId = fromConstructor(z.string(), ids.keyId);
+export const signalId = fromConstructor(z.string(), ids.signalId);
+export const scheduleId = fromConstructor(z.string(), ids.scheduleId);
+export const connectionId = fromConstructor(z.string(), ids.connectionId);
+export const correlationId = fromConstructor(z.string(), ids.correlationId);
+export const traceparent = fromConstructor(z.string(), toTraceparent);
+export const nonce = fromConstructor(z.string(), ids.nonce);
+export const commitNo = fromConstructor(z.number(), ids.commitNo);
+export const eventId = fromConstructor(z.number(), ids.eventId);
+export const attempt = fromConstructor(z.number(), ids.attempt);
+export const instant = fromConstructor(z.number(), toInstant);
+export const durationMs = fromConstructor(z.number(), toDurationMs);
 
 /** `nodeId` or `nodeId@iteration`, taken apart and put together again by their one constructor. */
-export const nodeKey = madeBy(z.string(), (text) => {
+export const nodeKey = fromConstructor(z.string(), (text) => {
   const [id = '', ...iteration] = text.split('@');
   return ids.nodeKey({ nodeId: ids.nodeId(id), iteration: ids.iterationKey(iteration.join('@')) });
 });
 
 /** Texts that an id's reader knows: undefined is what it makes of others. */
-const knownBy = <Made>(what: string, known: (text: string) => Made | undefined): z.ZodType<Made, string> =>
+const fromParser = <Made>(what: string, parse: (text: string) => Made | undefined): z.ZodType<Made, string> =>
   z.string().transform((text, context) => {
-    const made = known(text);
+    const made = parse(text);
     if (made !== undefined) return made;
     context.addIssue({ code: 'custom', message: `no ${what}: ${JSON.stringify(text)}` });
     return z.NEVER;
   });
-export const polledRunId = knownBy('id of a run', asPolledRunId);
-export const stepAttemptId = knownBy('id of a step attempt', asStepAttemptId);
+export const externalRunId = fromParser('id of a run', parseExternalRunId);
+export const stepAttemptId = fromParser('id of a step attempt', parseStepAttemptId);

@@ -1,23 +1,23 @@
 /** Messages as queues and schedules carry them. */
 import * as z from 'zod';
-import { longestSignalWord } from '../engine/signal.ts';
+import { maxSignalTextLength } from '../engine/signal-key.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
 import type {
   AttemptResult,
   ChildJob,
   ChildResult,
-  DriveJob,
+  WorkflowTaskJob,
   Job,
   MessageJob,
   NodeJob,
-  NudgeJob,
-  PlaceJob,
+  RecheckJob,
+  SlotJob,
   ResultMessage,
   SignalJob,
   WaitsJob,
   WakeJob,
 } from '../ports/jobs.ts';
-import { codeCreation, fetchCreation, runAddress, trace } from './creation.ts';
+import { codeCreation, bundleCreation, runAddress, trace } from './creation.ts';
 import { jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
 import { attempt, commitNo, instant, iterationKey, nodeId, runId, workflowName } from './ids.ts';
@@ -34,7 +34,7 @@ const traced = { trace: trace.exactOptional() };
 
 const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt, ...traced };
 
-const signalWord = z.string().min(1).max(longestSignalWord);
+const signalText = z.string().min(1).max(maxSignalTextLength);
 
 const jobs = {
   node: exactly<NodeJob>()(
@@ -46,13 +46,13 @@ const jobs = {
     }),
   ),
   message: exactly<MessageJob>()(
-    z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0), creation: fetchCreation }),
+    z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0), creation: bundleCreation }),
   ),
-  drive: exactly<DriveJob>()(
-    z.strictObject({ kind: z.literal('drive'), ...ofAttempt, resend: z.int().min(0), creation: codeCreation }),
+  workflow_task: exactly<WorkflowTaskJob>()(
+    z.strictObject({ kind: z.literal('workflow_task'), ...ofAttempt, resend: z.int().min(0), creation: codeCreation }),
   ),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt, resend: z.int().min(1).exactOptional() })),
-  nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
+  recheck: exactly<RecheckJob>()(z.strictObject({ kind: z.literal('recheck'), run: runAddress, ...traced })),
   child: exactly<ChildJob>()(
     z.strictObject({
       kind: z.literal('child'),
@@ -64,13 +64,13 @@ const jobs = {
       ...traced,
     }),
   ),
-  place: exactly<PlaceJob>()(
+  slot: exactly<SlotJob>()(
     z.strictObject({
-      kind: z.literal('place'),
+      kind: z.literal('slot'),
       run: runAddress,
       workflowName,
       since: instant,
-      isLook: z.literal(true).exactOptional(),
+      isCheck: z.literal(true).exactOptional(),
       ...traced,
     }),
   ),
@@ -79,8 +79,8 @@ const jobs = {
       kind: z.literal('signal'),
       run: runAddress,
       key: z.string().min(1),
-      name: signalWord,
-      correlation: signalWord,
+      name: signalText,
+      correlation: signalText,
       payload: jsonValue,
       ...traced,
     }),
@@ -91,11 +91,11 @@ const jobs = {
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.node,
   jobs.message,
-  jobs.drive,
+  jobs.workflow_task,
   jobs.wake,
-  jobs.nudge,
+  jobs.recheck,
   jobs.child,
-  jobs.place,
+  jobs.slot,
   jobs.signal,
   jobs.waits,
 ]);

@@ -1,7 +1,7 @@
 /** What became of an attempt, as a result message carries it. */
 import * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
-import { failure, gate, loopTerms, payload, tokens } from './events.ts';
+import { failure, gate, loopSettings, payload, tokens } from './events.ts';
 import { exactly } from './exact.ts';
 import { durationMs, instant } from './ids.ts';
 
@@ -27,7 +27,7 @@ const members = {
     }),
   ),
   sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
-  expanding: exactly<Of<'expanding'>>()(z.strictObject({ kind: z.literal('expanding'), ...loopTerms, items: payload })),
+  expanding: exactly<Of<'expanding'>>()(z.strictObject({ kind: z.literal('expanding'), ...loopSettings, items: payload })),
   awaiting: exactly<Of<'awaiting'>>()(
     z.strictObject({
       kind: z.literal('awaiting'),
@@ -44,8 +44,8 @@ const members = {
       version: z.int().exactOptional(),
       input: payload,
       expiresAt: instant.exactOptional(),
-      whenLeft: z.enum(['cancel', 'go_on']),
-      whenCancelled: z.enum(['fail', 'cancel']),
+      parentClosePolicy: z.enum(['cancel', 'abandon']),
+      onChildCancelled: z.enum(['fail', 'cancel']),
     }),
   ),
 } satisfies { [Kind in Outcome['kind']]: z.ZodType<Of<Kind>> };

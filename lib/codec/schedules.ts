@@ -5,7 +5,13 @@ import { overlapPolicies } from '../engine/schedule/overlap.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import { instant as toInstant } from '../engine/time.ts';
 import type { ScheduleFire } from '../ports/recurrences.ts';
-import { type Fire, type Schedule, type ScheduleMark, type ScheduleSetting, type ScheduleTerms } from '../ports/schedules.ts';
+import {
+  type Fire,
+  type Schedule,
+  type ScheduleMark,
+  type ScheduleSetting,
+  type ScheduleDefinition,
+} from '../ports/schedules.ts';
 import { exactly } from './exact.ts';
 import { durationMs, environment, instant, nonce, projectId, runId, scheduleId, workflowName } from './ids.ts';
 import { readJson } from './unreadable.ts';
@@ -18,20 +24,20 @@ const timing = exactly<Timing>()(
   z.strictObject({ recurrence, startAt: instant.exactOptional(), endAt: instant.exactOptional() }),
 );
 
-const terms = exactly<ScheduleTerms>()(
+const definition = exactly<ScheduleDefinition>()(
   z.strictObject({
     workflowName,
     version: z.int().min(1).exactOptional(),
-    atVersion: z.int().min(1).exactOptional(),
+    latestVersionWhenSet: z.int().min(1).exactOptional(),
     input: z.custom<JsonValue>((value) => value !== undefined).exactOptional(),
     timing,
     overlap: z.enum(overlapPolicies),
-    catchUpMs: durationMs,
+    catchUpWindowMs: durationMs,
     isPaused: z.boolean(),
   }),
 );
 
-const fireShape = exactly<Fire>()(
+const storedFire = exactly<Fire>()(
   z.strictObject({
     scheduledAt: instant,
     at: instant,
@@ -50,11 +56,11 @@ export const storedSchedule = exactly<Schedule>()(
   z.strictObject({
     ...setting,
     bodyHash: z.string(),
-    terms,
+    definition,
     createdAt: instant,
     updatedAt: instant,
-    fires: z.array(fireShape).readonly(),
-    lastFailure: fireShape.exactOptional(),
+    fires: z.array(storedFire).readonly(),
+    lastFailure: storedFire.exactOptional(),
     revision: z.int().min(1),
   }),
 );

@@ -1,6 +1,6 @@
 /** Messages about watched runs, as their queue carries them, and what is kept of a watcher. */
 import * as z from 'zod';
-import type { Heard } from '../ports/sockets.ts';
+import type { WatchCursor } from '../ports/sockets.ts';
 import type { Watch } from '../ports/watches.ts';
 import { exactly } from './exact.ts';
 import { nonce } from './ids.ts';
@@ -10,14 +10,16 @@ import { readJson } from './unreadable.ts';
 const messageVersion = 1;
 const watchMessage = z.strictObject({
   v: z.literal(messageVersion),
-  watch: exactly<Watch>()(z.strictObject({ run: runAddress, turn: nonce })),
+  watch: exactly<Watch>()(z.strictObject({ run: runAddress, broadcastId: nonce })),
 });
 
-export const watchBody = ({ run: { projectId, environment, runId }, turn }: Watch): string =>
-  JSON.stringify({ v: messageVersion, watch: { run: { projectId, environment, runId }, turn } });
+export const watchBody = ({ run: { projectId, environment, runId }, broadcastId }: Watch): string =>
+  JSON.stringify({ v: messageVersion, watch: { run: { projectId, environment, runId }, turn: broadcastId } });
 
 /** The watch in a message's body; undefined where it is another kind of message, which its own reader judges. */
 export const parseWatch = (text: string): Watch | undefined =>
   text.startsWith(`{"v":${messageVersion},"watch":`) ? readJson('a watch of a run', watchMessage, text).watch : undefined;
 
-export const heardShape = exactly<Heard>()(z.strictObject({ after: z.int().min(0), next: z.record(z.string(), z.int().min(0)) }));
+export const storedWatchCursor = exactly<WatchCursor>()(
+  z.strictObject({ after: z.int().min(0), next: z.record(z.string(), z.int().min(0)) }),
+);

@@ -15,7 +15,7 @@ export function accessLogFormat(): apigateway.AccessLogFormat {
       bytes: field.contextResponseLength(),
       latencyMs: field.contextResponseLatency(),
       integrationLatencyMs: field.contextIntegrationLatency(),
-      gatewayAnswer: field.contextErrorResponseType(),
+      gatewayResponseType: field.contextErrorResponseType(),
     }),
   );
 }

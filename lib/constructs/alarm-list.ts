@@ -2,19 +2,19 @@
 import type { FunctionName } from '../contract/environment.ts';
 import {
   type MetricsOf,
-  deadLettersLeft,
-  droppedOf,
+  deadLetterCount,
+  droppedEventsOf,
   errorsOf,
-  loopsEnded,
-  messagesSlowed,
+  recursiveInvocationsDropped,
+  slowedMessageCount,
   serverErrors,
-  slowestOf,
-  startsOf,
+  p99DurationOf,
+  invocationsOf,
   tableThrottles,
   throttlesOf,
   timersDropped,
-  tracesWait,
-  waitIn,
+  traceMessageAge,
+  messageAgeIn,
 } from './alarm-metrics.ts';
 
 export interface AlarmEntry {
@@ -34,11 +34,11 @@ export interface AlarmEntry {
 }
 
 /** They have a cap of their own, and say something else when they are at it. */
-const ofWatchers: readonly FunctionName[] = ['events', 'sockets', 'speaker'];
-const isOfWatchers = (name: string): boolean => ofWatchers.some((one) => one === name);
+const watcherFunctions: readonly FunctionName[] = ['events', 'sockets', 'broadcaster'];
+const isWatcherFunction = (name: string): boolean => watcherFunctions.some((one) => one === name);
 /** It runs when the product is deployed, and CloudFormation tells of it. */
-const ofDeploying: FunctionName = 'first-key';
-const ofRequests: readonly FunctionName[] = ['api', 'events', 'deployments', 'library', 'test-runs', 'webhooks'];
+const deploymentFunction: FunctionName = 'first-key';
+const requestFunctions: readonly FunctionName[] = ['api', 'events', 'deployments', 'library', 'test-runs', 'webhooks'];
 
 export const alarmEntries: readonly AlarmEntry[] = [
   {
@@ -46,7 +46,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Dead letters',
     reason:
       'A dead letter is consumed within seconds and fails its node in the log; one that stays is work that nobody knows of.',
-    metrics: deadLettersLeft,
+    metrics: deadLetterCount,
     threshold: 1,
     periods: 3,
   },
@@ -55,7 +55,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Node jobs wait too long',
     reason:
       'A job normally waits for less than a second, and one that a worker has counts too. Half an hour is twice what a worker may take.',
-    metrics: waitIn('nodeJobs'),
+    metrics: messageAgeIn('nodeJobs'),
     threshold: 1_800,
     periods: 2,
   },
@@ -64,7 +64,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Delayed jobs wait too long',
     reason:
       'The metric may count the 15 minutes that a job is delayed and the 15 that a worker may take. Ten more are a backlog.',
-    metrics: waitIn('delayed'),
+    metrics: messageAgeIn('delayed'),
     threshold: 2_400,
     periods: 2,
   },
@@ -72,7 +72,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'ResultsWait',
     heading: 'Results wait too long',
     reason: 'Ten results are decided in well under a second. Five minutes is five failed tries.',
-    metrics: waitIn('results'),
+    metrics: messageAgeIn('results'),
     threshold: 300,
     periods: 2,
   },
@@ -81,7 +81,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Messages for code wait too long',
     reason:
       'A message normally waits for less than a second, and one that the code has counts too. Half an hour is twice what it may take for one.',
-    metrics: waitIn('code'),
+    metrics: messageAgeIn('code'),
     threshold: 1_800,
     periods: 2,
   },
@@ -111,10 +111,10 @@ export const alarmEntries: readonly AlarmEntry[] = [
     periods: 2,
   },
   {
-    name: 'SweepStandsStill',
-    heading: 'The sweep stands still',
+    name: 'SweepNotStarting',
+    heading: 'The sweep does not start',
     reason: 'It starts every minute. Without it a run whose message was lost waits for nobody.',
-    metrics: startsOf('sweep'),
+    metrics: invocationsOf('sweep'),
     threshold: 1,
     alarmsWhen: 'below',
   },
@@ -131,7 +131,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Sweeps are dropped',
     reason:
       'Lambda drops a start that was throttled for a minute, or whose sweep failed. Three in five minutes, twice, is no short burst.',
-    metrics: droppedOf('sweep'),
+    metrics: droppedEventsOf('sweep'),
     threshold: 3,
     periods: 2,
   },
@@ -157,7 +157,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Functions of the API fail',
     reason:
       'A request that is refused is an answer and no error. Errors here are crashes and time-outs, also of streams that had begun.',
-    metrics: errorsOf(...ofRequests),
+    metrics: errorsOf(...requestFunctions),
     threshold: 10,
     periods: 2,
   },
@@ -167,7 +167,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     reason:
       'A start is a handful of writes of some 10 ms; three seconds at the 99th percentile is more than cold starts explain.',
     // The function's duration and not the gateway's latency, which counts open streams.
-    metrics: slowestOf('api'),
+    metrics: p99DurationOf('api'),
     threshold: 3_000,
     periods: 3,
   },
@@ -176,32 +176,32 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Functions are throttled',
     reason:
       'Queues bear a moment without free concurrency. Ten in five minutes, three times, of up to ten functions is a limit that is too low.',
-    metrics: throttlesOf((name) => name !== ofDeploying && !isOfWatchers(name)),
+    metrics: throttlesOf((name) => name !== deploymentFunction && !isWatcherFunction(name)),
     threshold: 10,
     periods: 3,
   },
   {
-    name: 'WatchersAtTheCap',
-    heading: 'Watchers are turned away',
+    name: 'WatchersThrottled',
+    heading: 'Watchers are throttled',
     reason:
       'Each reader of a stream holds an invocation, and so does each run watched over sockets. Those over the cap have to ask again.',
-    metrics: throttlesOf(isOfWatchers),
+    metrics: throttlesOf(isWatcherFunction),
     threshold: 10,
     periods: 3,
   },
   {
-    name: 'WatchesWait',
-    heading: 'Watched runs wait for a speaker',
+    name: 'BroadcastsWait',
+    heading: 'Watched runs wait for a broadcaster',
     reason: 'A speaker is there within a second. Five minutes are all speakers at work, or one that dies again and again.',
-    metrics: waitIn('watches'),
+    metrics: messageAgeIn('watches'),
     threshold: 300,
     periods: 2,
   },
   {
-    name: 'SpeakerErrors',
-    heading: 'The speaker fails',
+    name: 'BroadcasterErrors',
+    heading: 'The broadcaster fails',
     reason: 'A socket that is gone is no error. Errors here are crashes, and those who watch see nothing for minutes.',
-    metrics: errorsOf('speaker'),
+    metrics: errorsOf('broadcaster'),
     threshold: 3,
     periods: 2,
   },
@@ -225,7 +225,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'TracesWait',
     heading: 'Traces wait too long',
     reason: 'A trace is sent within seconds. Half an hour is half of the time after which it is lost.',
-    metrics: tracesWait,
+    metrics: traceMessageAge,
     threshold: 1_800,
     periods: 2,
   },
@@ -233,7 +233,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'FirstKeyErrors',
     heading: 'The function of the first key fails',
     reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits five minutes for an answer.',
-    metrics: errorsOf(ofDeploying),
+    metrics: errorsOf(deploymentFunction),
     threshold: 1,
   },
   {
@@ -252,11 +252,11 @@ export const alarmEntries: readonly AlarmEntry[] = [
     threshold: 1,
   },
   {
-    name: 'LoopsEnded',
-    heading: 'Lambda ends chains of messages',
+    name: 'RecursiveInvocationsDropped',
+    heading: 'Lambda drops recursive invocations',
     reason:
       'Functions that consume queues allow recursive loops, and then Lambda does not report this metric. One value says that a function has lost the setting, and that its messages are lost to the dead-letter queue.',
-    metrics: loopsEnded,
+    metrics: recursiveInvocationsDropped,
     threshold: 1,
   },
   {
@@ -264,7 +264,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Messages make no progress',
     reason:
       'A message is sent later after 16 messages in a row without a commit. A quarter of an hour of that is a chain that asks for itself for ever.',
-    metrics: messagesSlowed,
+    metrics: slowedMessageCount,
     threshold: 1,
     periods: 3,
   },

@@ -13,7 +13,7 @@ import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 import type { Timers } from './timers.ts';
 
-export interface Watched {
+export interface MonitoredResources {
   readonly queues: Queues;
   readonly storage: Storage;
   readonly timers: Timers;
@@ -23,60 +23,61 @@ export interface Watched {
   readonly traceQueue?: sqs.IQueue | undefined;
 }
 
-export type MetricsOf = (watched: Watched) => readonly cloudwatch.IMetric[];
+export type MetricsOf = (monitored: MonitoredResources) => readonly cloudwatch.IMetric[];
 
 /** CloudWatch's limit for an alarm on a metric math expression. */
-const mostMetricsOfAnAlarm = 10;
+const maxMetricsPerAlarm = 10;
 
 const period = Duration.minutes(5);
-const most = { period, statistic: 'Maximum' };
+const maximum = { period, statistic: 'Maximum' };
 const total = { period, statistic: 'Sum' };
 
-export const deadLettersLeft: MetricsOf = ({ queues }) =>
-  sums(queues.deadLetters.map((queue) => queue.metricApproximateNumberOfMessagesVisible(most)));
+export const deadLetterCount: MetricsOf = ({ queues }) =>
+  sums(queues.deadLetters.map((queue) => queue.metricApproximateNumberOfMessagesVisible(maximum)));
 
 /** in seconds */
-export const waitIn =
+export const messageAgeIn =
   (queue: 'nodeJobs' | 'delayed' | 'results' | 'code' | 'watches'): MetricsOf =>
-  ({ queues }) => [queues[queue].metricApproximateAgeOfOldestMessage(most)];
+  ({ queues }) => [queues[queue].metricApproximateAgeOfOldestMessage(maximum)];
 
 /** in seconds */
-export const tracesWait: MetricsOf = ({ traceQueue }) => present(traceQueue?.metricApproximateAgeOfOldestMessage(most));
+export const traceMessageAge: MetricsOf = ({ traceQueue }) =>
+  optionalMetric(traceQueue?.metricApproximateAgeOfOldestMessage(maximum));
 
 /** Of one function, or of several together. */
 export const errorsOf =
   (...names: readonly FunctionName[]): MetricsOf =>
   ({ functions }) => {
-    const metrics = names.flatMap((name) => present(functions.get(name)?.lambda.metricErrors(total)));
+    const metrics = names.flatMap((name) => optionalMetric(functions.get(name)?.lambda.metricErrors(total)));
     return metrics.length > 1 ? sums(metrics) : metrics;
   };
 
-export const startsOf =
+export const invocationsOf =
   (name: FunctionName): MetricsOf =>
   ({ functions }) =>
-    present(functions.get(name)?.lambda.metricInvocations(total));
+    optionalMetric(functions.get(name)?.lambda.metricInvocations(total));
 
 /** Asynchronous events that Lambda has given up: too old, or failed as often as they may. */
-export const droppedOf =
+export const droppedEventsOf =
   (name: FunctionName): MetricsOf =>
   ({ functions }) =>
-    present(functions.get(name)?.lambda.metric('AsyncEventsDropped', total));
+    optionalMetric(functions.get(name)?.lambda.metric('AsyncEventsDropped', total));
 
 /** in milliseconds */
-export const slowestOf =
+export const p99DurationOf =
   (name: FunctionName): MetricsOf =>
   ({ functions }) =>
-    present(functions.get(name)?.lambda.metricDuration({ period, statistic: 'p99' }));
+    optionalMetric(functions.get(name)?.lambda.metricDuration({ period, statistic: 'p99' }));
 
-export const serverErrors: MetricsOf = ({ restApi }) => present(restApi?.metricServerError(total));
+export const serverErrors: MetricsOf = ({ restApi }) => optionalMetric(restApi?.metricServerError(total));
 
 export const throttlesOf =
-  (wanted: (name: string) => boolean): MetricsOf =>
+  (isIncluded: (name: string) => boolean): MetricsOf =>
   ({ functions }) =>
-    sums([...functions].flatMap(([name, { lambda }]) => (wanted(name) ? [lambda.metricThrottles(total)] : [])));
+    sums([...functions].flatMap(([name, { lambda }]) => (isIncluded(name) ? [lambda.metricThrottles(total)] : [])));
 
 /** Of the functions that queues start. Lambda reports it only for a function whose loops it ends. */
-export const loopsEnded: MetricsOf = ({ functions }) =>
+export const recursiveInvocationsDropped: MetricsOf = ({ functions }) =>
   sums(
     [...functions.values()].flatMap(({ lambda, consumesQueues }) =>
       consumesQueues === true ? [lambda.metric('RecursiveInvocationsDropped', total)] : [],
@@ -84,7 +85,7 @@ export const loopsEnded: MetricsOf = ({ functions }) =>
   );
 
 /** Of this installation: the functions count it, whether or not they count anything else. */
-export const messagesSlowed: MetricsOf = ({ storage }) => [
+export const slowedMessageCount: MetricsOf = ({ storage }) => [
   new cloudwatch.Metric({
     namespace: metricNamespace,
     metricName: slowedMessages.metric,
@@ -102,19 +103,20 @@ export const tableThrottles: MetricsOf = ({ storage }) =>
 
 export const timersDropped: MetricsOf = ({ timers }) => [timers.group.metricDropped(total)];
 
-const present = (metric: cloudwatch.IMetric | undefined): readonly cloudwatch.IMetric[] => (metric === undefined ? [] : [metric]);
+const optionalMetric = (metric: cloudwatch.IMetric | undefined): readonly cloudwatch.IMetric[] =>
+  metric === undefined ? [] : [metric];
 
 /** As many sums as it takes: the line of the alarm holds for each. */
 function sums(metrics: readonly cloudwatch.IMetric[]): readonly cloudwatch.IMetric[] {
-  const parts = Array.from({ length: Math.ceil(metrics.length / mostMetricsOfAnAlarm) }, (_, part) =>
-    metrics.slice(part * mostMetricsOfAnAlarm, (part + 1) * mostMetricsOfAnAlarm),
+  const parts = Array.from({ length: Math.ceil(metrics.length / maxMetricsPerAlarm) }, (_, part) =>
+    metrics.slice(part * maxMetricsPerAlarm, (part + 1) * maxMetricsPerAlarm),
   );
   return parts.map(sum);
 }
 
 /** A metric without data counts as zero, so that it does not hide the others. */
 function sum(metrics: readonly cloudwatch.IMetric[]): cloudwatch.IMetric {
-  const named = metrics.map((metric, index) => [`m${index}`, metric] as const);
-  const expression = named.map(([name]) => `FILL(${name}, 0)`).join(' + ');
-  return new cloudwatch.MathExpression({ expression, usingMetrics: Object.fromEntries(named), period });
+  const metricById = metrics.map((metric, index) => [`m${index}`, metric] as const);
+  const expression = metricById.map(([name]) => `FILL(${name}, 0)`).join(' + ');
+  return new cloudwatch.MathExpression({ expression, usingMetrics: Object.fromEntries(metricById), period });
 }

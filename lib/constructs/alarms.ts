@@ -3,10 +3,10 @@ import * as actions from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { type AlarmEntry, alarmEntries } from './alarm-list.ts';
-import type { Watched } from './alarm-metrics.ts';
+import type { MonitoredResources } from './alarm-metrics.ts';
 
 export interface AlarmsProps {
-  readonly watched: Watched;
+  readonly monitored: MonitoredResources;
   /** Told of every alarm and of its end. */
   readonly topic: sns.ITopic | undefined;
 }
@@ -15,10 +15,10 @@ export interface AlarmsProps {
 const runbook = 'docs/RUNBOOK.md';
 
 export class Alarms extends Construct {
-  constructor(scope: Construct, id: string, { watched, topic }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { monitored, topic }: AlarmsProps) {
     super(scope, id);
     for (const entry of alarmEntries) {
-      for (const [index, metric] of entry.metrics(watched).entries()) {
+      for (const [index, metric] of entry.metrics(monitored).entries()) {
         const id = index === 0 ? entry.name : `${entry.name}${index + 1}`;
         const alarm = new cloudwatch.Alarm(this, id, { ...alarmProps(entry), metric });
         if (topic === undefined) continue;

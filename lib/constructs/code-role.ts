@@ -6,27 +6,27 @@ import { allow } from './allow.ts';
 
 interface CodeRoleProps {
   /** of the function that runs the code */
-  readonly lender: iam.Role;
+  readonly executionRole: iam.Role;
   readonly permissions: readonly iam.PolicyStatement[];
   /** Processes run code too: whoever in the account may ask for it (`grantWorker`, the worker's policy). */
-  readonly isForProcesses: boolean;
+  readonly canProcessesAssume: boolean;
 }
 
 export class CodeRole extends Construct {
   readonly role: iam.Role;
 
-  constructor(scope: Construct, id: string, { lender, permissions, isForProcesses }: CodeRoleProps) {
+  constructor(scope: Construct, id: string, { executionRole, permissions, canProcessesAssume }: CodeRoleProps) {
     super(scope, id);
     this.role = new iam.Role(this, 'Role', {
       description: 'Stepwell: what the code of deployments may do in this account',
-      assumedBy: new iam.ArnPrincipal(lender.roleArn),
+      assumedBy: new iam.ArnPrincipal(executionRole.roleArn),
     });
-    if (isForProcesses) {
+    if (canProcessesAssume) {
       this.role.assumeRolePolicy?.addStatements(
         new iam.PolicyStatement({ actions: ['sts:AssumeRole'], principals: [new iam.AccountPrincipal(Stack.of(this).account)] }),
       );
     }
     for (const statement of permissions) this.role.addToPolicy(statement);
-    lender.addToPolicy(allow(['sts:AssumeRole'], [this.role.roleArn]));
+    executionRole.addToPolicy(allow(['sts:AssumeRole'], [this.role.roleArn]));
   }
 }

@@ -5,21 +5,22 @@ import { Construct } from 'constructs';
 import { allow } from './allow.ts';
 import { functionShapes } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
-import { acknowledgeOwnPlaces } from './own-places.ts';
-import { type PermissionName, type Places, statementsOf } from './permissions.ts';
+import { acknowledgeDynamicResources } from './dynamic-resources.ts';
+import { type PermissionName, type ProductResources, statementsOf } from './permissions.ts';
 
-const mayAlso: readonly PermissionName[] = [...functionShapes.code.may, 'take code messages'];
+const workerPermissions: readonly PermissionName[] = [...functionShapes.code.permissions, 'take code messages'];
 
 /** Gives these permissions to a role, a user, or a policy of the owner's own. */
 export function grantCodeWorker(
   scope: Construct,
   grantee: iam.IGrantable,
-  places: Places,
+  resources: ProductResources,
   { key, codeRole }: { readonly key: kms.IKey | undefined; readonly codeRole: iam.Role | undefined },
 ): void {
-  const statements = statementsOf(mayAlso, places);
-  const uses = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
-  const lends = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
-  for (const statement of [...statements, ...uses, ...lends]) grantee.grantPrincipal.addToPrincipalPolicy(statement);
-  if (Construct.isConstruct(grantee)) acknowledgeOwnPlaces(grantee, mayAlso, places);
+  const statements = statementsOf(workerPermissions, resources);
+  const keyStatements = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
+  const assumeRoleStatements = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
+  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements])
+    grantee.grantPrincipal.addToPrincipalPolicy(statement);
+  if (Construct.isConstruct(grantee)) acknowledgeDynamicResources(grantee, workerPermissions, resources);
 }

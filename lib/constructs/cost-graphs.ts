@@ -4,11 +4,11 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { runsTableKeys } from '../contract/environment.ts';
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
 import { dollarsPerMillion } from '../contract/prices.ts';
-import type { Watched } from './alarm-metrics.ts';
+import type { MonitoredResources } from './alarm-metrics.ts';
 import type { ProductFunction } from './product-function.ts';
 
 /** Of the installation, all that graphs are drawn of. */
-export interface Pictured extends Omit<Watched, 'functions'> {
+export interface DashboardResources extends Omit<MonitoredResources, 'functions'> {
   readonly functions: ReadonlyMap<string, Pick<ProductFunction, 'lambda' | 'memoryMb'>>;
 }
 
@@ -21,7 +21,7 @@ export interface Graph {
 }
 
 /** What the functions count for the whole installation. */
-export const countedOf = (
+export const installationMetric = (
   runsTable: string,
   metricName: string,
   dimensions: Readonly<Record<string, string>>,
@@ -37,9 +37,9 @@ export const countedOf = (
 const hourly = { period: Duration.hours(1), statistic: 'Sum' };
 
 /** A sum in dollars: what is counted, and the price of one. */
-type Priced = readonly (readonly [metric: cloudwatch.IMetric, dollars: number])[];
+type PricedMetrics = readonly (readonly [metric: cloudwatch.IMetric, dollars: number])[];
 
-export function costs({ queues, storage, functions, restApi }: Pictured): readonly Graph[] {
+export function costs({ queues, storage, functions, restApi }: DashboardResources): readonly Graph[] {
   const { tableName } = storage.runsTable;
   const indexes = [runsTableKeys.byProject, runsTableKeys.byState];
   const indexWrites = indexes.map(
@@ -52,31 +52,31 @@ export function costs({ queues, storage, functions, restApi }: Pictured): readon
       }),
   );
   const tables = [storage.runsTable, storage.controlTable];
-  const parts: readonly (readonly [string, Priced])[] = [
-    ['API', restApi === undefined ? [] : [[restApi.metricCount(hourly), one('apiRequests')]]],
+  const parts: readonly (readonly [string, PricedMetrics])[] = [
+    ['API', restApi === undefined ? [] : [[restApi.metricCount(hourly), priceOf('apiRequests')]]],
     [
       'functions',
-      [...functions.values()].flatMap(({ lambda, memoryMb }): Priced => [
+      [...functions.values()].flatMap(({ lambda, memoryMb }): PricedMetrics => [
         // Milliseconds.
-        [lambda.metricDuration(hourly), ((memoryMb / 1_024) * one('gbSeconds')) / 1_000],
+        [lambda.metricDuration(hourly), ((memoryMb / 1_024) * priceOf('gbSeconds')) / 1_000],
         // As many durations as invocations: the same metric once more, and not one more metric.
-        [lambda.metricDuration({ ...hourly, statistic: 'SampleCount' }), one('invocations')],
+        [lambda.metricDuration({ ...hourly, statistic: 'SampleCount' }), priceOf('invocations')],
       ]),
     ],
     [
       'tables',
       [
-        ...tables.map((table) => [table.metricConsumedWriteCapacityUnits(hourly), one('writeUnits')] as const),
-        ...indexWrites.map((metric) => [metric, one('writeUnits')] as const),
-        ...tables.map((table) => [table.metricConsumedReadCapacityUnits(hourly), one('readUnits')] as const),
+        ...tables.map((table) => [table.metricConsumedWriteCapacityUnits(hourly), priceOf('writeUnits')] as const),
+        ...indexWrites.map((metric) => [metric, priceOf('writeUnits')] as const),
+        ...tables.map((table) => [table.metricConsumedReadCapacityUnits(hourly), priceOf('readUnits')] as const),
       ],
     ],
     // Sent, received, deleted.
-    ['queues', queues.all.map((queue) => [queue.metricNumberOfMessagesSent(hourly), 3 * one('queueRequests')] as const)],
+    ['queues', queues.all.map((queue) => [queue.metricNumberOfMessagesSent(hourly), 3 * priceOf('queueRequests')] as const)],
   ];
   const dollars = parts.flatMap(([label, priced]) => (priced.length === 0 ? [] : [sumOf(label, priced)]));
   const ended = runsEnded.statuses.map((status) =>
-    countedOf(tableName, runsEnded.metric, { [runsEnded.dimension]: status }, hourly),
+    installationMetric(tableName, runsEnded.metric, { [runsEnded.dimension]: status }, hourly),
   );
   return [
     { title: 'Estimated cost', unit: 'dollars an hour', metrics: dollars, isStacked: true },
@@ -84,22 +84,22 @@ export function costs({ queues, storage, functions, restApi }: Pictured): readon
   ];
 }
 
-const one = (kind: keyof typeof dollarsPerMillion): number => dollarsPerMillion[kind] / 1_000_000;
+const priceOf = (kind: keyof typeof dollarsPerMillion): number => dollarsPerMillion[kind] / 1_000_000;
 
 /** Without an exponent, which is no number of CloudWatch's grammar. */
 const decimal = (dollars: number): string => dollars.toFixed(12).replace(/0+$/, '');
 
 /** Names in an expression are those of the whole graph, so each part begins its own with its first letter. A metric without data is zero. */
-function sumOf(label: string, priced: Priced): cloudwatch.MathExpression {
-  const named = priced.map(([metric, dollars], index) => ({
+function sumOf(label: string, priced: PricedMetrics): cloudwatch.MathExpression {
+  const termById = priced.map(([metric, dollars], index) => ({
     name: `${label.slice(0, 1).toLowerCase()}${index}`,
     metric,
     dollars,
   }));
   return new cloudwatch.MathExpression({
     label,
-    expression: named.map(({ name, dollars }) => `FILL(${name},0)*${decimal(dollars)}`).join('+'),
-    usingMetrics: Object.fromEntries(named.map(({ name, metric }) => [name, metric])),
+    expression: termById.map(({ name, dollars }) => `FILL(${name},0)*${decimal(dollars)}`).join('+'),
+    usingMetrics: Object.fromEntries(termById.map(({ name, metric }) => [name, metric])),
     period: hourly.period,
   });
 }

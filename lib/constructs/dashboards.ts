@@ -8,10 +8,10 @@ import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { runsEnded, runsStarted } from '../contract/metrics.ts';
-import { type Graph, type Pictured, costs, countedOf } from './cost-graphs.ts';
+import { type Graph, type DashboardResources, costs, installationMetric } from './cost-graphs.ts';
 
 export interface DashboardsProps {
-  readonly watched: Pictured;
+  readonly monitored: DashboardResources;
   /** whether runs are counted */
   readonly metrics: boolean;
 }
@@ -21,16 +21,16 @@ export class Dashboards extends Construct {
   /** undefined: runs are not counted */
   readonly cost: cloudwatch.Dashboard | undefined;
 
-  constructor(scope: Construct, id: string, { watched, metrics }: DashboardsProps) {
+  constructor(scope: Construct, id: string, { monitored, metrics }: DashboardsProps) {
     super(scope, id);
     this.operation = new cloudwatch.Dashboard(this, 'Operation', {
       defaultInterval: Duration.hours(3),
-      widgets: [[explained(metrics)], ...operation(watched, metrics).map((row) => row.map(graph))],
+      widgets: [[operationDescription(metrics)], ...operation(monitored, metrics).map((row) => row.map(graph))],
     });
     if (!metrics) return;
     this.cost = new cloudwatch.Dashboard(this, 'Cost', {
       defaultInterval: Duration.days(7),
-      widgets: [[costExplained], costs(watched).map(graph)],
+      widgets: [[costDescription], costs(monitored).map(graph)],
     });
   }
 }
@@ -49,7 +49,7 @@ const graph = ({ title, unit, metrics, isStacked }: Graph): cloudwatch.IWidget =
     height: 6,
   });
 
-const explained = (metrics: boolean): cloudwatch.IWidget =>
+const operationDescription = (metrics: boolean): cloudwatch.IWidget =>
   new cloudwatch.TextWidget({
     width: fullWidth,
     height: 3,
@@ -61,7 +61,7 @@ const explained = (metrics: boolean): cloudwatch.IWidget =>
     ].join('\n\n'),
   });
 
-const costExplained = new cloudwatch.TextWidget({
+const costDescription = new cloudwatch.TextWidget({
   width: fullWidth,
   height: 3,
   markdown: [
@@ -72,23 +72,25 @@ const costExplained = new cloudwatch.TextWidget({
 
 const period = Duration.minutes(5);
 const sum = { period, statistic: 'Sum' };
-const most = { period, statistic: 'Maximum' };
+const maximum = { period, statistic: 'Maximum' };
 
 /** It runs while the product is deployed, and CloudFormation tells of it. */
 const isInOperation = ([name]: readonly [string, unknown]): boolean => name !== 'first-key';
 
 function operation(
-  { queues, storage, functions, restApi, traceQueue }: Pictured,
+  { queues, storage, functions, restApi, traceQueue }: DashboardResources,
   metrics: boolean,
 ): readonly (readonly Graph[])[] {
-  const working = [...functions].filter(isInOperation);
-  const ofQueues = <Queue>(all: readonly Queue[], of: (queue: Queue) => cloudwatch.IMetric): readonly cloudwatch.IMetric[] =>
-    all.map(of);
+  const operationFunctions = [...functions].filter(isInOperation);
+  const perQueue = <Queue>(
+    all: readonly Queue[],
+    metricOfQueue: (queue: Queue) => cloudwatch.IMetric,
+  ): readonly cloudwatch.IMetric[] => all.map(metricOfQueue);
   const sweep = functions.get('sweep')?.lambda;
   const rows: readonly (readonly Graph[])[] = [
     metrics
       ? [
-          { title: 'Runs started', unit: 'runs', metrics: [ofInstallation(runsStarted, {}, { ...sum, label: 'started' })] },
+          { title: 'Runs started', unit: 'runs', metrics: [metricOfInstallation(runsStarted, {}, { ...sum, label: 'started' })] },
           { title: 'Runs ended', unit: 'runs', metrics: endedByStatus({ ...sum }), isStacked: true },
         ]
       : [],
@@ -96,15 +98,15 @@ function operation(
       {
         title: 'Age of the oldest message',
         unit: 'seconds',
-        metrics: ofQueues([...queues.all, ...(traceQueue === undefined ? [] : [traceQueue])], (queue) =>
-          queue.metricApproximateAgeOfOldestMessage({ ...most, label: queue.node.id }),
+        metrics: perQueue([...queues.all, ...(traceQueue === undefined ? [] : [traceQueue])], (queue) =>
+          queue.metricApproximateAgeOfOldestMessage({ ...maximum, label: queue.node.id }),
         ),
       },
       {
         title: 'Dead letters',
         unit: 'messages',
-        metrics: ofQueues(queues.deadLetters, (queue) =>
-          queue.metricApproximateNumberOfMessagesVisible({ ...most, label: queue.node.id }),
+        metrics: perQueue(queues.deadLetters, (queue) =>
+          queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: queue.node.id }),
         ),
       },
     ],
@@ -112,12 +114,12 @@ function operation(
       {
         title: 'Errors by function',
         unit: 'invocations',
-        metrics: working.map(([name, { lambda }]) => lambda.metricErrors({ ...sum, label: name })),
+        metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricErrors({ ...sum, label: name })),
       },
       {
         title: 'Throttles by function',
         unit: 'invocations',
-        metrics: working.map(([name, { lambda }]) => lambda.metricThrottles({ ...sum, label: name })),
+        metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricThrottles({ ...sum, label: name })),
       },
     ],
     [
@@ -164,11 +166,15 @@ function operation(
 
   function endedByStatus(options: cloudwatch.MetricOptions): readonly cloudwatch.Metric[] {
     return runsEnded.statuses.map((status) =>
-      ofInstallation(runsEnded.metric, { [runsEnded.dimension]: status }, { ...options, label: status }),
+      metricOfInstallation(runsEnded.metric, { [runsEnded.dimension]: status }, { ...options, label: status }),
     );
   }
 
-  function ofInstallation(metricName: string, dimensions: Readonly<Record<string, string>>, options: cloudwatch.MetricOptions) {
-    return countedOf(storage.runsTable.tableName, metricName, dimensions, options);
+  function metricOfInstallation(
+    metricName: string,
+    dimensions: Readonly<Record<string, string>>,
+    options: cloudwatch.MetricOptions,
+  ) {
+    return installationMetric(storage.runsTable.tableName, metricName, dimensions, options);
   }
 }

@@ -12,13 +12,13 @@ export const deletionPermissions = {
   'delete runs': {
     environment: ['runsTable', 'bucket'],
     records: { runs: { run: 'd', code: 'd', due: 'd' } },
-    statements: (places) => [
-      allow(['s3:DeleteObject'], [`${places.bucketArn}/${payloadPrefix}*`]),
-      allow(['s3:ListBucket'], [places.bucketArn]),
+    statements: (resources) => [
+      allow(['s3:DeleteObject'], [`${resources.bucketArn}/${payloadPrefix}*`]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
   /** The key of a test that was stopped is free again. */
-  'release keys of tests': { environment: ['controlTable'], records: { control: { idempotency: 'd' } } },
+  'release idempotency keys of tests': { environment: ['controlTable'], records: { control: { idempotency: 'd' } } },
   /**
    * Workflows that are being deleted: the list of the project's runs, how far it has come, the runs that it has found, their versions,
    * their names, and the entry of the audit trail.

@@ -7,13 +7,13 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
 import { environmentNames } from '../contract/environment.ts';
 
-const mostBytes = 4_096;
+const maxBytes = 4_096;
 
 /**
  * What a token is counted with, in bytes: names, URLs and ARNs are known only at the deployment. The longest that the product uses
  * is the URL of a queue, which has at most 80 characters of name and 57 of host and account.
  */
-const bytesOfToken = 140;
+const tokenBytes = 140;
 
 const environmentShape = z.object({ variables: z.record(z.string(), z.unknown()) });
 
@@ -22,18 +22,18 @@ export function checkEnvironmentSize(fn: lambda.Function, name: string): void {
   fn.node.addValidation({
     validate: () => {
       const resource = fn.node.defaultChild;
-      const given = resource instanceof lambda.CfnFunction ? Stack.of(fn).resolve(resource.environment) : undefined;
-      if (given === undefined) return [];
-      const sizes = Object.entries(environmentShape.parse(given).variables).map(([key, value]) => ({
+      const resolvedEnvironment = resource instanceof lambda.CfnFunction ? Stack.of(fn).resolve(resource.environment) : undefined;
+      if (resolvedEnvironment === undefined) return [];
+      const sizes = Object.entries(environmentShape.parse(resolvedEnvironment).variables).map(([key, value]) => ({
         key,
         bytes: entryBytes(key, value),
       }));
       // Two braces, and a comma between two entries.
       const bytes = sizes.reduce((sum, entry) => sum + entry.bytes, 1 + Math.max(1, sizes.length));
       const largest = sizes.toSorted((one, other) => other.bytes - one.bytes)[0];
-      if (bytes <= mostBytes || largest === undefined) return [];
+      if (bytes <= maxBytes || largest === undefined) return [];
       return [
-        `the environment variables of the function ${name} take ${bytes} bytes as JSON, and Lambda takes ${mostBytes}. ` +
+        `the environment variables of the function ${name} take ${bytes} bytes as JSON, and Lambda takes ${maxBytes}. ` +
           `The largest is ${largest.key} with ${largest.bytes}: shorten ${settingOf(largest.key)}`,
       ];
     },
@@ -47,13 +47,13 @@ const entryBytes = (key: string, value: unknown): number => Buffer.byteLength(JS
 function valueBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value));
   const { data: join } = joinShape.safeParse(value);
-  if (join === undefined) return bytesOfToken + 2;
+  if (join === undefined) return tokenBytes + 2;
   return join['Fn::Join'][1].reduce<number>((sum, part) => sum + valueBytes(part) - 2, 2);
 }
 
 const joinShape = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) });
 
 const settingOf = (variable: string): string => {
-  const name = Object.entries(environmentNames).find(([, told]) => told === variable)?.[0];
+  const name = Object.entries(environmentNames).find(([, variableName]) => variableName === variable)?.[0];
   return name === undefined ? 'it, or take it out of addEnvironment' : `the setting ${name}`;
 };

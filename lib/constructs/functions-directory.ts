@@ -3,10 +3,12 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** In a checkout `npm run build:functions` writes them; in the package `npm run build` put them there. */
-const places = ['../functions', '../../dist/functions'];
+const candidates = ['../functions', '../../dist/functions'];
 
 export function functionsDirectory(): string {
-  const found = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
+  const found = candidates
+    .map((candidate) => fileURLToPath(new URL(candidate, import.meta.url)))
+    .find((candidate) => existsSync(candidate));
   if (found === undefined) throw new Error('there are no bundles of functions: run `npm run build:functions`');
   return found;
 }

@@ -3,19 +3,19 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
-import { leastConcurrency } from '../contract/concurrency.ts';
+import { minConcurrency } from '../contract/concurrency.ts';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { CodeRole } from './code-role.ts';
 import { functionShapes } from './function-shapes.ts';
-import type { Places } from './permissions.ts';
+import type { ProductResources } from './permissions.ts';
 import { type Network, ProductFunction } from './product-function.ts';
 import type { StoredSetting } from './stored-settings.ts';
 
 export interface FunctionsProps {
   readonly directory: string;
-  readonly places: Places;
+  readonly resources: ProductResources;
   readonly idempotencyHours: number;
   readonly requireHttps: boolean;
   readonly metrics: boolean;
@@ -25,7 +25,7 @@ export interface FunctionsProps {
   /** where traces are sent, as JSON; undefined: nowhere, and the function that sends them is not there */
   readonly traces: string | undefined;
   /** what is too large for environment variables: the functions are told which version they are to read */
-  readonly stored: readonly StoredSetting[];
+  readonly storedSettings: readonly StoredSetting[];
   /** undefined: the code of deployments has no role */
   readonly codePermissions: readonly iam.PolicyStatement[] | undefined;
   readonly encryptionKey: kms.IKey | undefined;
@@ -66,7 +66,7 @@ export class Functions extends Construct {
         .filter((name) => name !== 'traces' || props.traces !== undefined)
         .map((name) => {
           const shape = functionShapes[name];
-          const fn = new ProductFunction(this, pascal(name), {
+          const fn = new ProductFunction(this, pascalCase(name), {
             ...props,
             name,
             values,
@@ -82,7 +82,7 @@ export class Functions extends Construct {
           return [name, fn];
         }),
     );
-    this.codeRole = this.giveCodeRole(props);
+    this.codeRole = this.createCodeRole(props);
     this.connectQueues(props);
   }
 
@@ -91,23 +91,26 @@ export class Functions extends Construct {
   }
 
   /** Functions that read large settings are made and changed after the resource that writes these. */
-  startAfter(writer: IDependable): void {
+  deployAfter(writer: IDependable): void {
     const versions: readonly string[] = storedSettingNames.map((name) => environmentNames[name]);
     for (const { lambda, environment } of this.byName.values()) {
       if (Object.keys(environment).some((name) => versions.includes(name))) lambda.node.addDependency(writer);
     }
   }
 
-  private giveCodeRole({ codePermissions: permissions, processesRunCode: isForProcesses }: FunctionsProps): iam.Role | undefined {
+  private createCodeRole({
+    codePermissions: permissions,
+    processesRunCode: canProcessesAssume,
+  }: FunctionsProps): iam.Role | undefined {
     const code = this.get('code');
     if (code === undefined || permissions === undefined) return undefined;
-    const { role } = new CodeRole(this, 'Authors', { lender: code.role, permissions, isForProcesses });
-    code.tell('codeRoleArn', role.roleArn);
+    const { role } = new CodeRole(this, 'Authors', { executionRole: code.role, permissions, canProcessesAssume });
+    code.setVariable('codeRoleArn', role.roleArn);
     return role;
   }
 
   private connectQueues({
-    places: { queues },
+    resources: { queues },
     nodeConcurrency,
     resultConcurrency,
     codeConcurrency,
@@ -120,15 +123,15 @@ export class Functions extends Construct {
     worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
     this.get('collect')?.consume('ResultsQueue', queues.results, { batchSize: 10, maxConcurrency: resultConcurrency });
     if (codeTakesMessages) this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
-    this.get('speaker')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
+    this.get('broadcaster')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
     for (const queue of queues.deadLetters) {
-      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: leastConcurrency });
+      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: minConcurrency });
     }
   }
 }
 
 function environmentValues({
-  places,
+  resources,
   idempotencyHours,
   requireHttps,
   metrics,
@@ -136,12 +139,12 @@ function environmentValues({
   watchers,
   corsOrigins,
   traces,
-  stored,
+  storedSettings,
   nodeConcurrency,
   maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
-  const { storage, queues, timers, eventBus, sockets } = places;
-  const versionOf = (name: StoredSettingName): string => stored.find((setting) => setting.name === name)?.version ?? '';
+  const { storage, queues, timers, eventBus, sockets } = resources;
+  const versionOf = (name: StoredSettingName): string => storedSettings.find((setting) => setting.name === name)?.version ?? '';
   return {
     runsTable: storage.runsTable.tableName,
     controlTable: storage.controlTable.tableName,
@@ -178,7 +181,7 @@ function environmentValues({
 }
 
 /** `dead-letter` → `DeadLetter`: ids of constructs are written so. */
-const pascal = (name: string) =>
+const pascalCase = (name: string) =>
   name
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))

@@ -1,8 +1,9 @@
 /** What the gateway itself answers, in the words of the product: `{ code, message, correlationId }`. */
+import { defined } from '../engine/defined.ts';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import type { ErrorCode } from '../api/errors.ts';
 
-interface GatewayAnswer {
+interface GatewayResponse {
   readonly type: apigateway.ResponseType;
   readonly code: ErrorCode;
   /** absent: the gateway's own, where it differs from case to case */
@@ -13,7 +14,7 @@ interface GatewayAnswer {
 
 const { ResponseType } = apigateway;
 
-const gatewayAnswers: readonly GatewayAnswer[] = [
+const gatewayResponses: readonly GatewayResponse[] = [
   { type: ResponseType.DEFAULT_4XX, code: 'invalid_request', message: 'The request could not be accepted.' },
   {
     type: ResponseType.DEFAULT_5XX,
@@ -60,10 +61,10 @@ const gatewayAnswers: readonly GatewayAnswer[] = [
  * So one origin is named, and of several any page may read these answers. They are the same for everybody, and say nothing of any data.
  */
 const corsHeaders = (origins: readonly string[]): Readonly<Record<string, string>> => {
-  const [only, ...more] = origins;
-  if (only === undefined) return {};
+  const [firstOrigin, ...otherOrigins] = origins;
+  if (firstOrigin === undefined) return {};
   return {
-    'Access-Control-Allow-Origin': more.length === 0 ? `'${only}'` : "'*'",
+    'Access-Control-Allow-Origin': otherOrigins.length === 0 ? `'${firstOrigin}'` : "'*'",
     'Access-Control-Expose-Headers': "'retry-after,x-amzn-requestid,x-workflow-correlation-id'",
     Vary: "'Origin'",
   };
@@ -71,12 +72,15 @@ const corsHeaders = (origins: readonly string[]): Readonly<Record<string, string
 
 /** @param origins of pages that may read them */
 export function addGatewayResponses(api: apigateway.RestApi, origins: readonly string[]): void {
-  for (const { type, code, status, message, headers } of gatewayAnswers) {
-    api.addGatewayResponse(type.responseType, {
-      type,
-      ...(status === undefined ? {} : { statusCode: String(status) }),
-      responseHeaders: { 'x-workflow-correlation-id': 'context.requestId', ...headers, ...corsHeaders(origins) },
-      templates: { 'application/json': JSON.stringify({ code, message, correlationId: '$context.requestId' }) },
-    });
+  for (const { type, code, status, message, headers } of gatewayResponses) {
+    api.addGatewayResponse(
+      type.responseType,
+      defined({
+        type,
+        statusCode: status === undefined ? undefined : String(status),
+        responseHeaders: { 'x-workflow-correlation-id': 'context.requestId', ...headers, ...corsHeaders(origins) },
+        templates: { 'application/json': JSON.stringify({ code, message, correlationId: '$context.requestId' }) },
+      }),
+    );
   }
 }

@@ -27,7 +27,7 @@ export interface HttpApiProps {
   /** Streams the events of a run; undefined: not built yet, the route answers like any other that does not exist. */
   readonly events: lambda.IFunction | undefined;
   /** Answers a part of the API; undefined: not built, its routes answer like any that do not exist. */
-  readonly partOf: (name: FunctionName) => lambda.IFunction | undefined;
+  readonly functionFor: (name: FunctionName) => lambda.IFunction | undefined;
   /** origins of pages that may call the API from a browser */
   readonly corsOrigins: readonly string[];
   readonly requestsPerSecond: number;
@@ -40,7 +40,7 @@ export interface HttpApiProps {
 }
 
 /** The parts of the API with a function of their own, by their paths under `/v1`. */
-const parts = {
+const functionsByPath = {
   deployments: 'deployments',
   webhooks: 'webhooks',
   lenses: 'library',
@@ -52,7 +52,7 @@ const parts = {
 } as const satisfies Record<string, FunctionName>;
 
 /** The longest that API Gateway keeps a streamed answer open. */
-const longestStream = Duration.minutes(15);
+const maxStreamDuration = Duration.minutes(15);
 
 export class HttpApi extends Construct {
   readonly restApi: apigateway.RestApi;
@@ -97,26 +97,26 @@ export class HttpApi extends Construct {
     this.acknowledge(props);
   }
 
-  private addRoutes({ api, events, partOf }: HttpApiProps): void {
-    const answered = new apigateway.LambdaIntegration(api, { scopePermissionToMethod: false });
+  private addRoutes({ api, events, functionFor }: HttpApiProps): void {
+    const apiIntegration = new apigateway.LambdaIntegration(api, { scopePermissionToMethod: false });
     // A resource hides a greedy one above it from the paths it matches: each of these answers every method by itself.
     const v1 = this.restApi.root.addResource('v1');
     const runs = v1.addResource('runs');
     const run = runs.addResource('{runId}');
     const runEvents = run.addResource('events');
     for (const resource of [v1, v1.addProxy({ anyMethod: false }), runs, run, run.addProxy({ anyMethod: false }), runEvents]) {
-      resource.addMethod('ANY', answered);
+      resource.addMethod('ANY', apiIntegration);
     }
-    for (const [path, name] of Object.entries(parts)) {
-      const fn = partOf(name);
+    for (const [path, name] of Object.entries(functionsByPath)) {
+      const fn = functionFor(name);
       if (fn === undefined) continue;
       const integration = new apigateway.LambdaIntegration(fn, { scopePermissionToMethod: false });
-      const all = v1.addResource(path);
-      for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
+      const collection = v1.addResource(path);
+      for (const resource of [collection, collection.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
     }
-    const stopping = partOf('test-runs');
-    if (stopping !== undefined) {
-      const stop = new apigateway.LambdaIntegration(stopping, { scopePermissionToMethod: false });
+    const stopFunction = functionFor('test-runs');
+    if (stopFunction !== undefined) {
+      const stop = new apigateway.LambdaIntegration(stopFunction, { scopePermissionToMethod: false });
       run.addResource('stop').addMethod('ANY', stop);
     }
     if (events === undefined) return;
@@ -125,7 +125,7 @@ export class HttpApi extends Construct {
       new apigateway.LambdaIntegration(events, {
         scopePermissionToMethod: false,
         responseTransferMode: apigateway.ResponseTransferMode.STREAM,
-        timeout: longestStream,
+        timeout: maxStreamDuration,
       }),
     );
   }
@@ -143,15 +143,15 @@ export class HttpApi extends Construct {
   }
 
   private acknowledge({ webAclArn, setsAccountLogRole }: HttpApiProps): void {
-    const keysAreChecked =
+    const authenticationReason =
       'Every route checks a key of the product itself, with scopes, expiry and revocation; there are no users to log in.';
     Validations.of(this.restApi).acknowledge(
       {
         id: 'AwsSolutions-APIG2',
         reason: 'Bodies are parsed by the schemas of the routes in the function, which also name what is wrong.',
       },
-      { id: 'AwsSolutions-APIG4', reason: keysAreChecked },
-      { id: 'AwsSolutions-COG4', reason: keysAreChecked },
+      { id: 'AwsSolutions-APIG4', reason: authenticationReason },
+      { id: 'AwsSolutions-COG4', reason: authenticationReason },
     );
     if (webAclArn === undefined) {
       Validations.of(this.restApi).acknowledge({

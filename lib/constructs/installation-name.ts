@@ -12,7 +12,7 @@ const uuidLength = 36;
  * A name for what a deletion keeps in use for a while, such as a group of schedules that is DELETING: it is that of this stack and
  * of no stack before it.
  */
-export function onceOnlyName(construct: Construct, maxLength: number): string {
+export function uniquePerStackName(construct: Construct, maxLength: number): string {
   const uuid = Fn.select(2, Fn.split('/', Stack.of(construct).stackId));
   return `${installationName(construct, maxLength - uuidLength - 1)}-${uuid}`;
 }

@@ -13,7 +13,7 @@ import { socketPermissions } from './socket-permissions.ts';
 import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
 import type { Timers } from './timers.ts';
 
-export interface Places {
+export interface ProductResources {
   readonly storage: Storage;
   readonly queues: Queues;
   readonly timers: Timers;
@@ -41,28 +41,31 @@ export interface Places {
 export interface Permission {
   readonly environment: readonly EnvironmentName[];
   readonly records?: RecordGrants;
-  readonly statements?: (places: Places) => readonly iam.PolicyStatement[];
+  readonly statements?: (resources: ProductResources) => readonly iam.PolicyStatement[];
 }
 
 /** All that these permissions allow. */
-export const statementsOf = (may: readonly PermissionName[], places: Places): readonly iam.PolicyStatement[] => {
-  const granted: readonly Permission[] = may.map((permission) => permissions[permission]);
-  const others = granted.flatMap(({ statements }) => statements?.(places) ?? []);
+export const statementsOf = (
+  permissionNames: readonly PermissionName[],
+  resources: ProductResources,
+): readonly iam.PolicyStatement[] => {
+  const granted: readonly Permission[] = permissionNames.map((permission) => permissions[permission]);
+  const otherStatements = granted.flatMap(({ statements }) => statements?.(resources) ?? []);
   return [
     ...recordStatements(
       granted.map(({ records }) => records),
-      places.storage,
+      resources.storage,
     ),
-    ...others,
+    ...otherStatements,
   ];
 };
 
-export const payloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*`;
+export const payloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*`;
 
 /** No project and no environment has a `~` in its name. */
-export const codePayloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*/~code/*`;
+export const codePayloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*/~code/*`;
 
-export const artifactsArn = (places: Places): string => `${places.bucketArn}/${artifactPrefix}*`;
+export const artifactsArn = (resources: ProductResources): string => `${resources.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
 
@@ -72,12 +75,12 @@ export const permissions = {
   /** No delete: what a run wrote goes by expiry, with a test that is stopped, or with its workflow. */
   'write runs': {
     environment: ['runsTable'],
-    records: { runs: { run: 'pu', code: 'pu', due: 'p', deaths: 'pq' } },
+    records: { runs: { run: 'pu', code: 'pu', due: 'p', crashes: 'pq' } },
   },
   /** All that the function may do that runs the code of deployments: no head, and nothing of a graph, is among it. */
   'write runs of code': {
     environment: ['runsTable'],
-    records: { runs: { code: 'gqpu', 'due-code': 'p', 'deaths-code': 'pq' } },
+    records: { runs: { code: 'gqpu', 'due-code': 'p', 'crashes-code': 'pq' } },
   },
   'list runs': {
     environment: ['runsTable'],
@@ -92,38 +95,38 @@ export const permissions = {
   /** Which run is due is noted by whoever moves it; the sweep finds it. */
   'find due runs': { environment: ['runsTable'], records: { runs: { due: 'q', 'due-code': 'q' } } },
   /** A key is read and its use noted, requests are counted, and what was asked goes into the trail. */
-  'let keys in': {
+  'authenticate keys': {
     environment: ['controlTable'],
     records: { control: { key: 'gn', rate: 'u', audit: 'p' } },
   },
   /** What a run was made from, and what a call is to be made from. */
-  'read what runs are made from': {
+  'read run definitions': {
     environment: ['controlTable'],
     records: { control: { workflows: 'g', workflow: 'g', deployments: 'g' } },
   },
   /** A start remembers its key, and gives it back when nothing was begun under it. */
-  'remember starts': { environment: ['controlTable'], records: { control: { idempotency: 'gpd' } } },
+  'record idempotency keys': { environment: ['controlTable'], records: { control: { idempotency: 'gpd' } } },
   'publish workflows': {
     environment: ['controlTable'],
     records: { control: { workflows: 'gqu', workflow: 'gqp' } },
   },
   /** What is deleted is named by a record; who starts runs of it is looked for. */
-  'ask for deletions': {
+  'request deletions': {
     environment: ['controlTable'],
     records: { control: { deletions: 'gpud', schedules: 'q' } },
   },
-  'give tickets': { environment: ['controlTable'], records: { control: { ticket: 'p' } } },
-  'take tickets': { environment: ['controlTable'], records: { control: { ticket: 'gu' } } },
+  'issue tickets': { environment: ['controlTable'], records: { control: { ticket: 'p' } } },
+  'redeem tickets': { environment: ['controlTable'], records: { control: { ticket: 'gu' } } },
   /** Which stream of a reader goes on, and which streams of events are open: leases. */
-  'keep seats': {
+  'manage reader leases': {
     environment: ['controlTable', 'watchers'],
-    records: { control: { seat: 'gp', streams: 'qpd' } },
+    records: { control: { 'reader-lease': 'gp', streams: 'qpd' } },
   },
-  'keep deployments': {
+  'manage deployments': {
     environment: ['controlTable'],
-    records: { control: { deployments: 'gqpud', hold: 'qd', workflows: 'g' } },
+    records: { control: { deployments: 'gqpud', pin: 'qd', workflows: 'g' } },
   },
-  'keep lenses and queries': {
+  'manage lenses and queries': {
     environment: ['controlTable'],
     records: { control: { lenses: 'gqu', lens: 'gqp', queries: 'gqu', query: 'gqp' } },
   },
@@ -131,57 +134,60 @@ export const permissions = {
     environment: ['controlTable'],
     records: { control: { lenses: 'g', lens: 'g', queries: 'g', query: 'g' } },
   },
-  'keep records of schedules': {
+  'manage schedule records': {
     environment: ['controlTable'],
-    records: { control: { schedules: 'gqpud', alarms: 'pd' } },
+    records: { control: { schedules: 'gqpud', 'schedule-sync': 'pd' } },
   },
   /** Keys, and the lists of them. */
-  'keep keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
+  'manage keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
   'read the audit trail': { environment: ['controlTable'], records: { control: { audit: 'q' } } },
   /** How far the sweep has come. */
-  'note the sweep': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },
+  'record sweep progress': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },
   /** Where signals and waits meet: whoever moves a run comes by. */
   'match signals': { environment: ['controlTable'], records: { control: { signal: 'gqpud' } } },
   /** Who of a workflow's runs is at work, and who waits. */
-  'keep places': { environment: ['controlTable'], records: { control: { places: 'qpd' } } },
+  'manage concurrency slots': { environment: ['controlTable'], records: { control: { slots: 'qpd' } } },
   'read payloads': {
     environment: ['bucket'],
-    statements: (places) => [
-      allow(['s3:GetObject'], [payloadsArn(places)]),
+    statements: (resources) => [
+      allow(['s3:GetObject'], [payloadsArn(resources)]),
       // Without it S3 answers "forbidden" for an object that does not exist, and nobody can tell the two apart.
-      allow(['s3:ListBucket'], [places.bucketArn]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
   'write payloads': {
     environment: ['bucket'],
     // The tag says when the bucket is to delete it.
-    statements: (places) => [allow(['s3:PutObject', 's3:PutObjectTagging'], [payloadsArn(places)])],
+    statements: (resources) => [allow(['s3:PutObject', 's3:PutObjectTagging'], [payloadsArn(resources)])],
   },
-  /** Of runs of code, and of no others: `blobsOf` in `lib/service/payloads.ts` says where they lie. */
-  'keep payloads of code': {
+  /** Of runs of code, and of no others: `blobPrefixOf` in `lib/service/run-log/payloads.ts` says where they lie. */
+  'store payloads of code': {
     environment: ['bucket'],
-    statements: (places) => [
-      allow(['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging'], [codePayloadsArn(places)]),
-      allow(['s3:ListBucket'], [places.bucketArn]),
+    statements: (resources) => [
+      allow(['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging'], [codePayloadsArn(resources)]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
   /** Signing an upload hands on this permission, for one object and one digest and a quarter of an hour. */
-  'keep artifacts': {
+  'store artifacts': {
     environment: ['bucket'],
-    statements: (places) => [
-      allow(['s3:PutObject', 's3:GetObject', 's3:DeleteObject'], [artifactsArn(places)]),
-      allow(['s3:ListBucket'], [places.bucketArn]),
+    statements: (resources) => [
+      allow(['s3:PutObject', 's3:GetObject', 's3:DeleteObject'], [artifactsArn(resources)]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
   /** What a deployment is, and nothing else of the control table. */
   'read deployments': { environment: ['controlTable'], records: { control: { deployments: 'g' } } },
   /** A run that ends lets go of its deployment. */
-  'end holds on deployments': { environment: ['controlTable'], records: { control: { hold: 'd' } } },
+  'unpin deployments': { environment: ['controlTable'], records: { control: { pin: 'd' } } },
   /** A run of a deployment's code holds on to it before it begins. */
-  'hold deployments': { environment: ['controlTable'], records: { control: { hold: 'p' } } },
+  'pin deployments': { environment: ['controlTable'], records: { control: { pin: 'p' } } },
   'read artifacts': {
     environment: ['bucket'],
-    statements: (places) => [allow(['s3:GetObject'], [artifactsArn(places)]), allow(['s3:ListBucket'], [places.bucketArn])],
+    statements: (resources) => [
+      allow(['s3:GetObject'], [artifactsArn(resources)]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
+    ],
   },
   'send node jobs': {
     environment: ['nodeQueueUrl', 'nodeConcurrency', 'maxProjectShare'],
@@ -221,7 +227,7 @@ export const permissions = {
     ],
   },
   /** Schedules of workflows: made, and taken away again when nobody wants them. */
-  'keep schedules': {
+  'manage schedules': {
     environment: timerEnvironment,
     statements: ({ timers }) => [
       allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], [timers.schedulesArn]),
@@ -229,12 +235,12 @@ export const permissions = {
     ],
   },
   /** What the sweep looks at to set schedules right. */
-  'settle schedules': { environment: ['controlTable'], records: { control: { schedules: 'g', alarms: 'qpd' } } },
+  'sync schedules': { environment: ['controlTable'], records: { control: { schedules: 'g', 'schedule-sync': 'qpd' } } },
   /** A fire is noted on the record of its schedule. */
-  'note fires': { environment: ['controlTable'], records: { control: { schedules: 'gu' } } },
+  'record schedule fires': { environment: ['controlTable'], records: { control: { schedules: 'gu' } } },
   /** The mark that an alarm is nobody's any more. */
-  'mark alarms': { environment: ['controlTable'], records: { control: { alarms: 'p' } } },
-  'keep the first key': {
+  'mark schedules for sync': { environment: ['controlTable'], records: { control: { 'schedule-sync': 'p' } } },
+  'store the first key': {
     environment: [],
     statements: ({ firstKeySecretArn }) => [
       allow(['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'], [firstKeySecretArn]),
@@ -242,8 +248,8 @@ export const permissions = {
   },
   'read secrets of seed keys': { environment: [], statements: ({ seedSecretArns }) => readSecrets(seedSecretArns) },
   /** Who was refused, and what was started. */
-  'record failures': { environment: ['controlTable'], records: { control: { audit: 'p' } } },
-  'tell the bus': {
+  'record audit entries': { environment: ['controlTable'], records: { control: { audit: 'p' } } },
+  'publish events': {
     environment: ['eventBusName', 'startedEvents'],
     statements: ({ eventBus }) => [allow(['events:PutEvents'], [eventBus.eventBusArn])],
   },

@@ -1,4 +1,5 @@
 /** One Lambda function with its own role and its own log group. */
+import { defined } from '../engine/defined.ts';
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';
@@ -10,10 +11,10 @@ import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { checkEnvironmentSize } from './environment-size.ts';
-import { type FunctionShape, toldToAll } from './function-shapes.ts';
+import { type FunctionShape, commonEnvironment } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
-import { acknowledgeOwnPlaces } from './own-places.ts';
-import { type Places, permissions, statementsOf } from './permissions.ts';
+import { acknowledgeDynamicResources } from './dynamic-resources.ts';
+import { type ProductResources, permissions, statementsOf } from './permissions.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
@@ -29,7 +30,7 @@ export interface ProductFunctionProps {
   readonly shape: FunctionShape;
   /** Folder with `<name>/index.mjs`. */
   readonly directory: string;
-  readonly places: Places;
+  readonly resources: ProductResources;
   /** Every name that a function may be told, with its value. */
   readonly values: Readonly<Record<EnvironmentName, string>>;
   readonly encryptionKey: kms.IKey | undefined;
@@ -43,69 +44,77 @@ export class ProductFunction extends Construct {
   readonly role: iam.Role;
   readonly consumesQueues: boolean;
   readonly memoryMb: number;
-  readonly #told: Record<string, string>;
+  readonly #environment: Record<string, string>;
 
   /** what it is told, by the names of its environment */
   get environment(): Readonly<Record<string, string>> {
-    return this.#told;
+    return this.#environment;
   }
 
   constructor(scope: Construct, id: string, props: ProductFunctionProps) {
     super(scope, id);
-    const { name, shape, places, encryptionKey, network } = props;
+    const { name, shape, resources, encryptionKey, network } = props;
     this.consumesQueues = shape.consumesQueues === true;
     this.memoryMb = shape.memoryMb;
     this.role = new iam.Role(this, 'Role', {
       description: `Stepwell: ${shape.description.toLowerCase()}`,
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
     });
-    const logGroup = new logs.LogGroup(this, 'Logs', {
-      retention: props.logRetention,
-      removalPolicy: RemovalPolicy.DESTROY,
-      ...(encryptionKey === undefined ? {} : { encryptionKey }),
-    });
+    const logGroup = new logs.LogGroup(
+      this,
+      'Logs',
+      defined({
+        retention: props.logRetention,
+        removalPolicy: RemovalPolicy.DESTROY,
+        encryptionKey,
+      }),
+    );
     logGroup.grantWrite(this.role);
 
-    const granted = shape.may.map((permission) => permissions[permission]);
-    for (const statement of statementsOf(shape.may, places)) this.role.addToPolicy(statement);
-    const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
+    const granted = shape.permissions.map((permission) => permissions[permission]);
+    for (const statement of statementsOf(shape.permissions, resources)) this.role.addToPolicy(statement);
+    const secrets = shape.permissions.includes('store the first key') ? (['secretsmanager'] as const) : [];
     if (encryptionKey !== undefined)
       this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
-    const told = new Set<EnvironmentName>([
+    const variableNames = new Set<EnvironmentName>([
       ...granted.flatMap((permission) => permission.environment),
-      ...(shape.told ?? []),
-      ...toldToAll,
+      ...(shape.extraEnvironment ?? []),
+      ...commonEnvironment,
     ]);
 
-    this.#told = Object.fromEntries([...told].map((key) => [environmentNames[key], props.values[key]]));
+    this.#environment = Object.fromEntries([...variableNames].map((key) => [environmentNames[key], props.values[key]]));
 
-    this.lambda = new lambda.Function(this, 'Function', {
-      description: shape.description,
-      // The maps beside the bundle are for people: they would only make a cold start longer.
-      code: lambda.Code.fromAsset(join(props.directory, name), { exclude: ['*.map'] }),
-      handler: 'index.handler',
-      runtime: lambda.Runtime.NODEJS_24_X,
-      architecture: lambda.Architecture.ARM_64,
-      memorySize: shape.memoryMb,
-      timeout: Duration.seconds(shape.timeoutSeconds),
-      ...(shape.diskMb === undefined ? {} : { ephemeralStorageSize: Size.mebibytes(shape.diskMb) }),
-      role: this.role,
-      logGroup,
-      loggingFormat: lambda.LoggingFormat.JSON,
-      environment: { ...this.#told },
-      // A function that no queue starts keeps the default, which is to end loops.
-      ...(this.consumesQueues ? { recursiveLoop: lambda.RecursiveLoop.ALLOW } : {}),
-      ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      ...(network === undefined ? {} : networkProps(network)),
-    });
+    this.lambda = new lambda.Function(
+      this,
+      'Function',
+      defined({
+        description: shape.description,
+        // The maps beside the bundle are for people: they would only make a cold start longer.
+        code: lambda.Code.fromAsset(join(props.directory, name), { exclude: ['*.map'] }),
+        handler: 'index.handler',
+        runtime: lambda.Runtime.NODEJS_24_X,
+        architecture: lambda.Architecture.ARM_64,
+        memorySize: shape.memoryMb,
+        timeout: Duration.seconds(shape.timeoutSeconds),
+        ephemeralStorageSize: shape.diskMb === undefined ? undefined : Size.mebibytes(shape.diskMb),
+        role: this.role,
+        logGroup,
+        loggingFormat: lambda.LoggingFormat.JSON,
+        environment: { ...this.#environment },
+        // A function that no queue starts keeps the default, which is to end loops.
+        recursiveLoop: this.consumesQueues ? lambda.RecursiveLoop.ALLOW : undefined,
+        reservedConcurrentExecutions: props.reservedConcurrency,
+        ...(network === undefined ? {} : networkProps(network)),
+      }),
+    );
     checkEnvironmentSize(this.lambda, name);
     if (network !== undefined) this.allowNetworkInterfaces();
-    acknowledgeOwnPlaces(this.role, shape.may, places);
+    acknowledgeDynamicResources(this.role, shape.permissions, resources);
   }
 
   /** Of what is there only when it is. */
-  tell(name: EnvironmentName, value: string): void {
-    this.#told[environmentNames[name]] = value;
+  setVariable(name: EnvironmentName, value: string): void {
+    this.#environment[environmentNames[name]] = value;
     this.lambda.addEnvironment(environmentNames[name], value);
   }
 
@@ -113,7 +122,7 @@ export class ProductFunction extends Construct {
   consume(id: string, queue: sqs.IQueue, limits: { readonly batchSize: number; readonly maxConcurrency: number }): void {
     if (!this.consumesQueues) {
       throw new Error(
-        `${this.node.path} consumes the queue ${queue.node.id}, and its shape does not say so: set consumesQueues in lib/constructs/function-shapes.ts. Without it Lambda ends chains of messages after 16 invocations.`,
+        `${this.node.path} consumes the queue ${queue.node.id}, and its shape does not say so: set consumesQueues in lib/constructs/function-shapes.ts. Without it Lambda drops recursive invocations after 16 invocations.`,
       );
     }
     // Not the library's own event source: it would grant more, and the use of the key without going through SQS.
@@ -152,8 +161,9 @@ export class ProductFunction extends Construct {
   }
 }
 
-const networkProps = ({ vpc, subnets, securityGroups }: Network) => ({
-  vpc,
-  ...(subnets === undefined ? {} : { vpcSubnets: subnets }),
-  ...(securityGroups === undefined ? {} : { securityGroups: [...securityGroups] }),
-});
+const networkProps = ({ vpc, subnets, securityGroups }: Network) =>
+  defined({
+    vpc,
+    vpcSubnets: subnets,
+    securityGroups: securityGroups === undefined ? undefined : [...securityGroups],
+  });

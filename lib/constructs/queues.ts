@@ -3,7 +3,7 @@ import { Duration } from 'aws-cdk-lib';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { speakerTimeoutSeconds } from './function-shapes.ts';
+import { broadcasterTimeoutSeconds } from './function-shapes.ts';
 
 export type NodeQueueKind = 'fifo' | 'standard';
 
@@ -28,10 +28,10 @@ const deadLetterVisibilitySeconds = 90;
  * A message is given for an hour at least, and five times, before it is a dead letter. Lambda counts a delivery that it throttled too, and
  * a minute's burst at the account's concurrency must not use up all of them. (docs/decisions/throttled-messages.md)
  */
-const leastTrialSeconds = 3_600;
-const leastReceives = 5;
+const minRetrySeconds = 3_600;
+const minReceives = 5;
 const maxReceiveCountOf = (visibilitySeconds: number): number =>
-  Math.max(leastReceives, Math.ceil(leastTrialSeconds / visibilitySeconds));
+  Math.max(minReceives, Math.ceil(minRetrySeconds / visibilitySeconds));
 
 interface QueueShape {
   readonly fifo: boolean;
@@ -55,33 +55,33 @@ export class Queues extends Construct {
 
   constructor(scope: Construct, id: string, props: QueuesProps) {
     super(scope, id);
-    this.node.addValidation({ validate: () => (isShareInVain(props) ? [shareInVain] : []) });
+    this.node.addValidation({ validate: () => (isShareUnsupported(props) ? [shareUnsupportedMessage] : []) });
     // SQS takes only a dead-letter queue of the same kind. A letter says by DeadLetterQueueSourceArn where it comes from.
-    const letters: DeadLetterQueues = {
+    const deadLetterQueues: DeadLetterQueues = {
       standard: deadLetterQueue(this, 'StandardDeadLetters', false, props),
       fifo: deadLetterQueue(this, 'FifoDeadLetters', true, props),
     };
-    this.deadLetters = [letters.standard, letters.fifo];
-    const worked = {
+    this.deadLetters = [deadLetterQueues.standard, deadLetterQueues.fifo];
+    const workerQueueShape = {
       visibilitySeconds: props.workerTimeoutSeconds + visibilityMarginSeconds,
       encryptionKey: props.encryptionKey,
     };
-    this.nodeJobs = workingQueue(this, 'NodeQueue', letters, { ...worked, fifo: props.nodeQueue === 'fifo' });
+    this.nodeJobs = workingQueue(this, 'NodeQueue', deadLetterQueues, { ...workerQueueShape, fifo: props.nodeQueue === 'fifo' });
     // Standard: a FIFO queue refuses a delay per message, and a schedule's message brings no deduplication id.
-    this.delayed = workingQueue(this, 'DelayQueue', letters, { ...worked, fifo: false });
-    this.results = workingQueue(this, 'ResultsQueue', letters, {
-      ...worked,
+    this.delayed = workingQueue(this, 'DelayQueue', deadLetterQueues, { ...workerQueueShape, fifo: false });
+    this.results = workingQueue(this, 'ResultsQueue', deadLetterQueues, {
+      ...workerQueueShape,
       visibilitySeconds: resultsVisibilitySeconds,
       fifo: true,
     });
-    this.code = workingQueue(this, 'CodeQueue', letters, {
-      ...worked,
+    this.code = workingQueue(this, 'CodeQueue', deadLetterQueues, {
+      ...workerQueueShape,
       visibilitySeconds: props.codeTimeoutSeconds + visibilityMarginSeconds,
       fifo: true,
     });
-    this.watches = workingQueue(this, 'WatchQueue', letters, {
-      ...worked,
-      visibilitySeconds: speakerTimeoutSeconds + visibilityMarginSeconds,
+    this.watches = workingQueue(this, 'WatchQueue', deadLetterQueues, {
+      ...workerQueueShape,
+      visibilitySeconds: broadcasterTimeoutSeconds + visibilityMarginSeconds,
       fifo: true,
     });
   }
@@ -91,8 +91,9 @@ export class Queues extends Construct {
   }
 }
 
-const isShareInVain = ({ nodeQueue, maxProjectShare }: QueuesProps): boolean => nodeQueue === 'standard' && maxProjectShare < 100;
-const shareInVain =
+const isShareUnsupported = ({ nodeQueue, maxProjectShare }: QueuesProps): boolean =>
+  nodeQueue === 'standard' && maxProjectShare < 100;
+const shareUnsupportedMessage =
   'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by';
 
 interface DeadLetterQueues {
@@ -107,12 +108,12 @@ const deadLetterQueue = (scope: Construct, id: string, fifo: boolean, { encrypti
     retentionPeriod: Duration.days(14),
   });
 
-const workingQueue = (scope: Construct, id: string, letters: DeadLetterQueues, shape: QueueShape): sqs.Queue =>
+const workingQueue = (scope: Construct, id: string, deadLetterQueues: DeadLetterQueues, shape: QueueShape): sqs.Queue =>
   new sqs.Queue(scope, id, {
     ...queueProps(shape),
     retentionPeriod: Duration.days(4),
     deadLetterQueue: {
-      queue: shape.fifo ? letters.fifo : letters.standard,
+      queue: shape.fifo ? deadLetterQueues.fifo : deadLetterQueues.standard,
       maxReceiveCount: maxReceiveCountOf(shape.visibilitySeconds),
     },
   });

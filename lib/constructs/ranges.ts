@@ -21,13 +21,13 @@ function finding({ name, value, from, to }: Range): readonly string[] {
 export interface Length {
   readonly name: string;
   readonly text: string;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /** The same for a text that is too long for where it goes. */
-export function checkLength(construct: Construct, { name, text, mostBytes }: Length): void {
+export function checkLength(construct: Construct, { name, text, maxBytes }: Length): void {
   const bytes = Buffer.byteLength(text);
   construct.node.addValidation({
-    validate: () => (bytes > mostBytes ? [`${name} must be at most ${mostBytes} bytes of JSON, and have ${bytes}`] : []),
+    validate: () => (bytes > maxBytes ? [`${name} must be at most ${maxBytes} bytes of JSON, and have ${bytes}`] : []),
   });
 }

@@ -4,8 +4,8 @@
  * together. (IAM User Guide, "IAM and AWS STS quotas")
  */
 import type * as iam from 'aws-cdk-lib/aws-iam';
-import { type ControlKind, type RunsKind, type TableName, partitionsLike, recordKinds } from '../contract/record-kinds.ts';
-import { allow, ofPartitions } from './allow.ts';
+import { type ControlKind, type RunsKind, type TableName, partitionPattern, recordKinds } from '../contract/record-kinds.ts';
+import { allow, partitionCondition } from './allow.ts';
 import type { Storage } from './storage.ts';
 
 const actions = {
@@ -16,8 +16,8 @@ const actions = {
   u: 'dynamodb:UpdateItem',
   d: 'dynamodb:DeleteItem',
 } as const;
-type Letter = keyof typeof actions;
-const letters = Object.keys(actions).filter((letter): letter is Letter => letter in actions);
+type ActionLetter = keyof typeof actions;
+const actionLetters = Object.keys(actions).filter((letter): letter is ActionLetter => letter in actions);
 
 /** Letters: get, batch get, query, put, update, delete; `n` of keys: note when one was last used. */
 export interface RecordGrants {
@@ -32,16 +32,21 @@ export function recordStatements(
   const tables = { runs: storage.runsTable.tableArn, control: storage.controlTable.tableArn };
   return (['runs', 'control'] as const).flatMap((table) => {
     const granted = grantedKinds(table, grants);
-    const together = Map.groupBy(granted.keys(), (kind) => letters.filter((letter) => granted.get(kind)?.has(letter)).join(''));
-    const statements = [...together].map(([each, kinds]) =>
+    const kindsByLetters = Map.groupBy(granted.keys(), (kind) =>
+      actionLetters.filter((letter) => granted.get(kind)?.has(letter)).join(''),
+    );
+    const statements = [...kindsByLetters].map(([letterSet, kinds]) =>
       allow(
-        letters.filter((letter) => each.includes(letter)).map((letter) => actions[letter]),
+        actionLetters.filter((letter) => letterSet.includes(letter)).map((letter) => actions[letter]),
         [tables[table]],
-        ofPartitions(...kinds.map(partitionsLike)),
+        partitionCondition(...kinds.map(partitionPattern)),
       ),
     );
-    const isUseNoted = [...granted.values()].some((each) => each.has('n'));
-    return [...statements.filter(({ actions: { length } }) => length > 0), ...(isUseNoted ? [noteUse(tables.control)] : [])];
+    const includesKeyUse = [...granted.values()].some((letterSet) => letterSet.has('n'));
+    return [
+      ...statements.filter(({ actions: { length } }) => length > 0),
+      ...(includesKeyUse ? [keyUseStatement(tables.control)] : []),
+    ];
   });
 }
 
@@ -50,10 +55,10 @@ function grantedKinds(
   grants: readonly (RecordGrants | undefined)[],
 ): ReadonlyMap<RunsKind | ControlKind, ReadonlySet<string>> {
   const granted = new Map<RunsKind | ControlKind, Set<string>>();
-  const of = (kind: string): kind is RunsKind | ControlKind => kind in recordKinds[table];
+  const isRecordKind = (kind: string): kind is RunsKind | ControlKind => kind in recordKinds[table];
   for (const grant of grants) {
-    for (const [kind, given] of Object.entries(grant?.[table] ?? {})) {
-      if (of(kind)) granted.set(kind, new Set([...(granted.get(kind) ?? []), ...given.split('')]));
+    for (const [kind, grantedLetters] of Object.entries(grant?.[table] ?? {})) {
+      if (isRecordKind(kind)) granted.set(kind, new Set([...(granted.get(kind) ?? []), ...grantedLetters.split('')]));
     }
   }
   return granted;
@@ -63,10 +68,10 @@ function grantedKinds(
  * Whoever lets a key in notes its use, and changes nothing else of it. The answer of the update must not tell more than was changed.
  * (DynamoDB Developer Guide, "Using IAM policy conditions for fine-grained access control")
  */
-const noteUse = (tableArn: string) => {
-  const { Null, ...like } = ofPartitions(partitionsLike('key'));
+const keyUseStatement = (tableArn: string) => {
+  const { Null, ...conditions } = partitionCondition(partitionPattern('key'));
   return allow([actions.u], [tableArn], {
-    ...like,
+    ...conditions,
     'ForAllValues:StringEquals': { 'dynamodb:Attributes': ['pk', 'sk', 'lastUsedAt'] },
     StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE', 'UPDATED_OLD', 'UPDATED_NEW'] },
     Null: { ...Null, 'dynamodb:Attributes': 'false' },

@@ -1,61 +1,61 @@
 /** Who reads and writes the large settings of the installation, and what these name: secrets, models and databases. */
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { StoredSettingName } from '../contract/stored-settings.ts';
-import { allow, ofPartitions } from './allow.ts';
-import type { Permission, Places } from './permissions.ts';
+import { allow, partitionCondition } from './allow.ts';
+import type { Permission, ProductResources } from './permissions.ts';
 
 /**
  * How many ARNs one statement names: a role's inline policies have 10,240 characters and a managed policy has 6,144, and the CDK moves
  * whole statements from the one to the others.
  */
-const mostArnsOfStatement = 12;
+const maxArnsPerStatement = 12;
 
 /** A statement without resources is none. */
-const allowEach = (actions: readonly string[], arns: readonly string[]) => {
+const allowInChunks = (actions: readonly string[], arns: readonly string[]) => {
   const distinct = [...new Set(arns)];
-  return Array.from({ length: Math.ceil(distinct.length / mostArnsOfStatement) }, (_, part) =>
-    allow(actions, distinct.slice(part * mostArnsOfStatement, (part + 1) * mostArnsOfStatement)),
+  return Array.from({ length: Math.ceil(distinct.length / maxArnsPerStatement) }, (_, part) =>
+    allow(actions, distinct.slice(part * maxArnsPerStatement, (part + 1) * maxArnsPerStatement)),
   );
 };
 
-export const readSecrets = (arns: readonly string[]) => allowEach(['secretsmanager:GetSecretValue'], arns);
+export const readSecrets = (arns: readonly string[]) => allowInChunks(['secretsmanager:GetSecretValue'], arns);
 
-const readSettings = ({ storage }: Pick<Places, 'storage'>, ...names: readonly StoredSettingName[]) =>
+const readSettings = ({ storage }: Pick<ProductResources, 'storage'>, ...names: readonly StoredSettingName[]) =>
   allow(
     ['dynamodb:GetItem'],
     [storage.controlTable.tableArn],
-    ofPartitions(...names.map((name) => partitionOf('setting', name))),
+    partitionCondition(...names.map((name) => partitionOf('setting', name))),
   );
 
 export const settingPermissions = {
-  'keep settings': { environment: ['controlTable'], records: { control: { setting: 'qpu' } } },
+  'store settings': { environment: ['controlTable'], records: { control: { setting: 'qpu' } } },
   'read code variables': {
     environment: ['controlTable', 'codeVariables'],
-    statements: (places) => [readSettings(places, 'codeVariables')],
+    statements: (resources) => [readSettings(resources, 'codeVariables')],
   },
   'read secrets of webhooks': {
     environment: ['controlTable', 'webhooks'],
-    statements: (places) => [readSettings(places, 'webhooks'), ...readSecrets(places.webhookSecretArns)],
+    statements: (resources) => [readSettings(resources, 'webhooks'), ...readSecrets(resources.webhookSecretArns)],
   },
   'read secrets of nodes': {
     environment: ['controlTable', 'secrets'],
-    statements: (places) => [readSettings(places, 'secrets'), ...readSecrets(places.nodeSecretArns)],
+    statements: (resources) => [readSettings(resources, 'secrets'), ...readSecrets(resources.nodeSecretArns)],
   },
-  'ask models': {
+  'call models': {
     environment: ['controlTable', 'models', 'moderation'],
-    statements: ({ modelSecretArns, modelArns, guardrailArn, ...places }) => [
-      readSettings(places, 'models', 'moderation'),
+    statements: ({ modelSecretArns, modelArns, guardrailArn, ...resources }) => [
+      readSettings(resources, 'models', 'moderation'),
       ...readSecrets(modelSecretArns),
-      ...allowEach(['bedrock:InvokeModelWithResponseStream'], modelArns),
+      ...allowInChunks(['bedrock:InvokeModelWithResponseStream'], modelArns),
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
     ],
   },
   /** The Data API reads the secret of a database in the name of whoever asks. */
-  'ask databases': {
+  'query databases': {
     environment: ['controlTable', 'databases'],
-    statements: ({ clusterArns, databaseSecretArns, ...places }) => [
-      readSettings(places, 'databases'),
-      ...allowEach(
+    statements: ({ clusterArns, databaseSecretArns, ...resources }) => [
+      readSettings(resources, 'databases'),
+      ...allowInChunks(
         ['rds-data:ExecuteStatement', 'rds-data:BeginTransaction', 'rds-data:CommitTransaction', 'rds-data:RollbackTransaction'],
         clusterArns,
       ),

@@ -1,4 +1,5 @@
 /** The WebSocket API: its address is known before the functions are, and its routes are laid to one of them afterwards. */
+import { defined } from '../engine/defined.ts';
 import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as apigatewayv2 from 'aws-cdk-lib/aws-apigatewayv2';
@@ -10,13 +11,13 @@ import { Construct, type IDependable } from 'constructs';
 import { installationName } from './installation-name.ts';
 
 export interface SocketStageProps {
-  readonly answeredBy: lambda.IFunction;
+  readonly socketFunction: lambda.IFunction;
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: logs.RetentionDays;
   readonly encryptionKey: kms.IKey | undefined;
   /** what sets the role with which the account's gateways write logs: without one no stage may have an access log */
-  readonly after: IDependable | undefined;
+  readonly dependsOn: IDependable | undefined;
 }
 
 /** The name of the stage is a part of every address. */
@@ -48,17 +49,21 @@ export class SocketApi extends Construct {
     );
   }
 
-  open(props: SocketStageProps): void {
-    const integration = new WebSocketLambdaIntegration('Sockets', props.answeredBy);
+  addStage(props: SocketStageProps): void {
+    const integration = new WebSocketLambdaIntegration('Sockets', props.socketFunction);
     this.api.addRoute('$connect', { integration });
     this.api.addRoute('$disconnect', { integration });
     // Every message: the function reads it, and says what is wrong with one that names no action.
     this.api.addRoute('$default', { integration, returnResponse: true });
-    const accessLogs = new logs.LogGroup(this, 'AccessLogs', {
-      retention: props.logRetention,
-      removalPolicy: RemovalPolicy.DESTROY,
-      ...(props.encryptionKey === undefined ? {} : { encryptionKey: props.encryptionKey }),
-    });
+    const accessLogs = new logs.LogGroup(
+      this,
+      'AccessLogs',
+      defined({
+        retention: props.logRetention,
+        removalPolicy: RemovalPolicy.DESTROY,
+        encryptionKey: props.encryptionKey,
+      }),
+    );
     const stage = new apigatewayv2.WebSocketStage(this, 'Stage', {
       webSocketApi: this.api,
       stageName,
@@ -66,7 +71,7 @@ export class SocketApi extends Construct {
       throttle: { rateLimit: props.requestsPerSecond, burstLimit: props.requestBurst },
       accessLogSettings: { destination: new apigatewayv2.LogGroupLogDestination(accessLogs), format: logFormat() },
     });
-    if (props.after !== undefined) stage.node.addDependency(props.after);
+    if (props.dependsOn !== undefined) stage.node.addDependency(props.dependsOn);
     Validations.of(this.api).acknowledge({
       id: 'AwsSolutions-APIG4',
       reason:

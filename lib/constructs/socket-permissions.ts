@@ -8,9 +8,9 @@ export const socketPermissions = {
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.watches.queueArn])],
   },
   /** Open sockets and who watches what. */
-  'keep sockets': { environment: ['controlTable'], records: { control: { socket: 'qpud', watch: 'qpud' } } },
+  'manage sockets': { environment: ['controlTable'], records: { control: { socket: 'qpud', watch: 'qpud' } } },
   /** A message about a watched run that nobody could work on: another speaker is asked for while somebody watches. */
-  'replace speakers': { environment: ['controlTable'], records: { control: { watch: 'qd' } } },
+  'replace broadcasters': { environment: ['controlTable'], records: { control: { watch: 'qd' } } },
   /** Whether a key is still good. */
   'recheck keys': { environment: ['controlTable'], records: { control: { key: 'g' } } },
   /** Posting to the connections of this stage, and closing them. */

@@ -9,9 +9,9 @@ import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
-import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
+import { type secretSetting, secretArnsIn, parseSecretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
-import { usualConcurrency } from '../contract/concurrency.ts';
+import { defaultConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
 import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
@@ -25,7 +25,7 @@ import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { functionsDirectory } from './functions-directory.ts';
 import { Functions } from './functions.ts';
 import { type Domain, HttpApi } from './http-api.ts';
-import type { Places } from './permissions.ts';
+import type { ProductResources } from './permissions.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
 import { checkRanges } from './ranges.ts';
@@ -36,7 +36,7 @@ import { storedSettingsOf } from './stored-settings.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
 import { Traces } from './traces.ts';
-import { asSeenBy } from './wildcards.ts';
+import { crossStackValue } from './wildcards.ts';
 
 export interface StepwellProps {
   /**
@@ -137,7 +137,7 @@ export interface StepwellProps {
 
 type CodeRunsIn = 'lambda' | 'worker' | 'both';
 
-interface Shared {
+interface SharedProps {
   readonly encryptionKey: kms.IKey | undefined;
   readonly logRetention: logs.RetentionDays;
 }
@@ -159,7 +159,7 @@ export class Stepwell extends Construct {
   readonly socketApi: SocketApi | undefined;
   /** undefined where the setting turns them off */
   readonly dashboards: Dashboards | undefined;
-  private readonly places: Places;
+  private readonly resources: ProductResources;
   private readonly encryptionKey: kms.IKey | undefined;
 
   constructor(scope: Construct, id: string, props: StepwellProps = {}) {
@@ -172,16 +172,16 @@ export class Stepwell extends Construct {
     const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
     const maxProjectShare = props.maxProjectShare ?? 100;
 
-    const seeds = seedKeys.parse(props.seedKeys ?? []);
+    const parsedSeedKeys = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
-    const secrets = secretsTold(props.secrets ?? {});
+    const secrets = parseSecretSetting(props.secrets ?? {});
     const models = modelSetting.parse(props.models ?? {});
     const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
     const databases = databaseSetting.parse(props.databases ?? {});
     const variables = codeVariables.parse(props.codeVariables ?? {});
-    const stored = storedSettingsOf(this, { webhooks, secrets, models, moderation, databases, codeVariables: variables });
+    const storedSettings = storedSettingsOf(this, { webhooks, secrets, models, moderation, databases, codeVariables: variables });
     const traces = props.traces === undefined ? undefined : traceSetting.parse(props.traces);
-    const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
+    const firstKeySecretArn = (this.firstKeySecretArn = crossStackValue(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
       nodeQueue: props.nodeQueue ?? 'fifo',
@@ -193,17 +193,17 @@ export class Stepwell extends Construct {
     this.timers = new Timers(this, 'Timers', { delayQueue: this.queues.delayed, encryptionKey });
     this.eventBus = new events.EventBus(this, 'EventBus', { description: 'Status changes of the runs of Stepwell' });
     const directory = props.functionsDirectory ?? functionsDirectory();
-    const answersSockets = bundledFunctions(directory).includes('sockets');
-    this.socketApi = answersSockets ? new SocketApi(this, 'SocketApi') : undefined;
-    this.places = {
+    const hasSocketFunction = bundledFunctions(directory).includes('sockets');
+    this.socketApi = hasSocketFunction ? new SocketApi(this, 'SocketApi') : undefined;
+    this.resources = {
       storage: this.storage,
       queues: this.queues,
       timers: this.timers,
       eventBus: this.eventBus,
       sockets: this.socketApi,
-      bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
+      bucketArn: crossStackValue(this, this.storage, this.storage.bucket.bucketArn),
       firstKeySecretArn,
-      seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
+      seedSecretArns: parsedSeedKeys.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
       webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
       nodeSecretArns: secretArnsIn(secrets),
       modelSecretArns: secretsNamed(models, moderation),
@@ -214,14 +214,14 @@ export class Stepwell extends Construct {
     };
     this.functions = new Functions(this, 'Functions', {
       directory,
-      places: this.places,
+      resources: this.resources,
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
       startedEvents: props.startedEvents ?? false,
       corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
       traces: traces === undefined ? undefined : JSON.stringify(traces),
-      stored,
+      storedSettings,
       codePermissions: props.codePermissions,
       encryptionKey,
       network: props.network,
@@ -229,14 +229,14 @@ export class Stepwell extends Construct {
       memoryMb: props.memoryMb ?? {},
       workerTimeoutSeconds,
       codeTimeoutSeconds,
-      codeConcurrency: props.codeConcurrency ?? usualConcurrency.codeConcurrency,
+      codeConcurrency: props.codeConcurrency ?? defaultConcurrency.codeConcurrency,
       codeTakesMessages: props.codeRunsIn !== 'worker',
       processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
-      watchedRuns: props.watchedRuns ?? usualConcurrency.watchedRuns,
-      nodeConcurrency: props.nodeConcurrency ?? usualConcurrency.nodeConcurrency,
+      watchedRuns: props.watchedRuns ?? defaultConcurrency.watchedRuns,
+      nodeConcurrency: props.nodeConcurrency ?? defaultConcurrency.nodeConcurrency,
       maxProjectShare,
-      resultConcurrency: props.resultConcurrency ?? usualConcurrency.resultConcurrency,
-      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? usualConcurrency.watchers),
+      resultConcurrency: props.resultConcurrency ?? defaultConcurrency.resultConcurrency,
+      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? defaultConcurrency.watchers),
       reservesWatchers: props.reservesWatchers ?? false,
     });
 
@@ -244,29 +244,29 @@ export class Stepwell extends Construct {
 
     const sweep = this.functions.get('sweep');
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: this.timers.group });
-    const keeper = this.functions.get('first-key');
-    if (keeper !== undefined) {
+    const provisioner = this.functions.get('first-key');
+    if (provisioner !== undefined) {
       const { resource } = new FirstKey(this, 'FirstKey', {
-        keeper: keeper.lambda,
+        provisioner: provisioner.lambda,
         secretArn: firstKeySecretArn,
         firstKey: firstKeySetting.parse(props.firstKey ?? {}),
-        seedKeys: seeds,
-        stored,
+        seedKeys: parsedSeedKeys,
+        storedSettings,
       });
-      this.functions.startAfter(resource);
+      this.functions.deployAfter(resource);
     }
-    this.httpApi = this.openApi(props, { encryptionKey, logRetention });
-    this.openSockets(props, { encryptionKey, logRetention });
+    this.httpApi = this.createHttpApi(props, { encryptionKey, logRetention });
+    this.addSocketStage(props, { encryptionKey, logRetention });
     const sender = this.functions.get('traces');
     const traceQueue =
       sender === undefined || traces === undefined
         ? undefined
         : new Traces(this, 'Traces', { sender, eventBus: this.eventBus, setting: traces }).queue;
     const { queues, storage, timers } = this;
-    const watched = { traceQueue, queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
-    new Alarms(this, 'Alarms', { watched, topic: props.alarmTopic });
+    const monitored = { traceQueue, queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
+    new Alarms(this, 'Alarms', { monitored, topic: props.alarmTopic });
     if (props.dashboard !== false)
-      this.dashboards = new Dashboards(this, 'Dashboards', { watched, metrics: props.metrics ?? false });
+      this.dashboards = new Dashboards(this, 'Dashboards', { monitored, metrics: props.metrics ?? false });
   }
 
   /**
@@ -274,7 +274,7 @@ export class Stepwell extends Construct {
    * queue. Give the process `workerEnvironment`.
    */
   grantWorker(grantee: iam.IGrantable): void {
-    grantCodeWorker(this, grantee, this.places, { key: this.encryptionKey, codeRole: this.codeRole });
+    grantCodeWorker(this, grantee, this.resources, { key: this.encryptionKey, codeRole: this.codeRole });
   }
 
   /** What such a process is told, as environment variables. It holds no secret. Empty where `functions/code` is not bundled. */
@@ -282,16 +282,16 @@ export class Stepwell extends Construct {
     return this.functions.get('code')?.environment ?? {};
   }
 
-  private openApi(props: StepwellProps, shared: Shared) {
+  private createHttpApi(props: StepwellProps, sharedProps: SharedProps) {
     const api = this.functions.get('api');
     if (api === undefined) return undefined;
     return new HttpApi(this, 'HttpApi', {
-      ...shared,
+      ...sharedProps,
       api: api.lambda,
       events: this.functions.get('events')?.lambda,
-      partOf: (name) => this.functions.get(name)?.lambda,
-      requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
-      requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
+      functionFor: (name) => this.functions.get(name)?.lambda,
+      requestsPerSecond: props.requestsPerSecond ?? defaultConcurrency.requestsPerSecond,
+      requestBurst: props.requestBurst ?? defaultConcurrency.requestBurst,
       corsOrigins: props.corsOrigins ?? [],
       domain: props.domain,
       webAclArn: props.webAclArn,
@@ -299,15 +299,15 @@ export class Stepwell extends Construct {
     });
   }
 
-  private openSockets(props: StepwellProps, shared: Shared): void {
+  private addSocketStage(props: StepwellProps, sharedProps: SharedProps): void {
     const sockets = this.functions.get('sockets');
     if (sockets === undefined) return;
-    this.socketApi?.open({
-      ...shared,
-      answeredBy: sockets.lambda,
-      requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
-      requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
-      after: this.httpApi?.restApi,
+    this.socketApi?.addStage({
+      ...sharedProps,
+      socketFunction: sockets.lambda,
+      requestsPerSecond: props.requestsPerSecond ?? defaultConcurrency.requestsPerSecond,
+      requestBurst: props.requestBurst ?? defaultConcurrency.requestBurst,
+      dependsOn: this.httpApi?.restApi,
     });
   }
 }

@@ -28,7 +28,7 @@ export interface StorageProps {
   readonly warmThroughput?: dynamodb.WarmThroughput;
 }
 
-const text = (name: string): dynamodb.Attribute => ({ name, type: dynamodb.AttributeType.STRING });
+const stringAttribute = (name: string): dynamodb.Attribute => ({ name, type: dynamodb.AttributeType.STRING });
 
 export class Storage extends Construct {
   readonly runsTable: dynamodb.Table;
@@ -45,14 +45,14 @@ export class Storage extends Construct {
     this.retentionDays = props.retentionDays ?? 30;
     checkRanges(this, [{ name: 'retentionDays', value: this.retentionDays, from: 1, to: 3650 }]);
 
-    const keeps = props.keepsDataOnDelete ?? true;
-    const removalPolicy = keeps ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const retainsData = props.keepsDataOnDelete ?? true;
+    const removalPolicy = retainsData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     // AWS::DynamoDB::Table and not GlobalTable: a commit is a conditional write, and an eventual replica in another region
     // would accept the same commit twice. This resource type cannot grow one.
     const tableProps = {
       billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: keeps,
+      deletionProtection: retainsData,
       removalPolicy,
       ...(props.encryptionKey === undefined
         ? {}
@@ -60,23 +60,23 @@ export class Storage extends Construct {
     };
     this.runsTable = new dynamodb.Table(this, 'RunsTable', {
       ...tableProps,
-      partitionKey: text(runsTableKeys.partition),
-      sortKey: text(runsTableKeys.sort),
+      partitionKey: stringAttribute(runsTableKeys.partition),
+      sortKey: stringAttribute(runsTableKeys.sort),
       timeToLiveAttribute: runsTableKeys.expiry,
       ...(props.warmThroughput === undefined ? {} : { warmThroughput: props.warmThroughput }),
     });
     for (const index of [runsTableKeys.byProject, runsTableKeys.byState]) {
       this.runsTable.addGlobalSecondaryIndex({
         indexName: index.name,
-        partitionKey: text(index.partition),
-        sortKey: text(index.sort),
+        partitionKey: stringAttribute(index.partition),
+        sortKey: stringAttribute(index.sort),
         projectionType: dynamodb.ProjectionType.KEYS_ONLY,
       });
     }
     this.controlTable = new dynamodb.Table(this, 'ControlTable', {
       ...tableProps,
-      partitionKey: text(controlTableKeys.partition),
-      sortKey: text(controlTableKeys.sort),
+      partitionKey: stringAttribute(controlTableKeys.partition),
+      sortKey: stringAttribute(controlTableKeys.sort),
       timeToLiveAttribute: controlTableKeys.expiry,
     });
 

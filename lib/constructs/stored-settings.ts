@@ -23,7 +23,7 @@ export function storedSettingsOf(
 ): readonly StoredSetting[] {
   return storedSettingNames.map((name) => {
     const text = JSON.stringify(settings[name]);
-    const known = JSON.stringify(Stack.of(scope).resolve(text));
-    return { name, text, version: createHash('sha256').update(known).digest('hex').slice(0, versionLength) };
+    const resolvedText = JSON.stringify(Stack.of(scope).resolve(text));
+    return { name, text, version: createHash('sha256').update(resolvedText).digest('hex').slice(0, versionLength) };
   });
 }

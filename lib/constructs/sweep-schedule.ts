@@ -3,7 +3,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
-import { schedulerOf } from './timers.ts';
+import { schedulerPrincipal } from './timers.ts';
 
 export interface SweepScheduleProps {
   readonly sweep: lambda.IFunction;
@@ -11,7 +11,7 @@ export interface SweepScheduleProps {
 }
 
 /** The least that Lambda takes, and the time until the next start. */
-const longestInQueue = Duration.seconds(60);
+const maxEventAge = Duration.seconds(60);
 
 /**
  * Starts the sweep every minute. A start that fails is not retried: the next one finds what it would have found. EventBridge
@@ -23,10 +23,10 @@ export class SweepSchedule extends Construct {
     super(scope, id);
     const role = new iam.Role(this, 'Role', {
       description: 'Lets the schedule of Stepwell start its sweep',
-      assumedBy: schedulerOf(group),
+      assumedBy: schedulerPrincipal(group),
     });
     role.addToPolicy(new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweep.functionArn] }));
-    sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: longestInQueue });
+    sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: maxEventAge });
     new scheduler.Schedule(this, 'EveryMinute', {
       description: 'Finds the runs that nothing moves',
       schedule: scheduler.ScheduleExpression.rate(Duration.minutes(1)),

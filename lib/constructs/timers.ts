@@ -5,11 +5,11 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { onceOnlyName } from './installation-name.ts';
+import { uniquePerStackName } from './installation-name.ts';
 import { keyStatement } from './key-statement.ts';
 
 /** Of the name of a group of schedules. */
-const longestName = 64;
+const maxNameLength = 64;
 
 export interface TimersProps {
   readonly delayQueue: sqs.IQueue;
@@ -25,12 +25,12 @@ export class Timers extends Construct {
     super(scope, id);
     // Replaceable: the sweep knows every wake from the runs themselves.
     this.group = new scheduler.ScheduleGroup(this, 'Group', {
-      scheduleGroupName: onceOnlyName(this, longestName),
+      scheduleGroupName: uniquePerStackName(this, maxNameLength),
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.role = new iam.Role(this, 'Role', {
       description: 'Lets the one-time schedules of Stepwell send to its delay queue',
-      assumedBy: schedulerOf(this.group),
+      assumedBy: schedulerPrincipal(this.group),
     });
     this.role.addToPolicy(new iam.PolicyStatement({ actions: ['sqs:SendMessage'], resources: [props.delayQueue.queueArn] }));
     if (props.encryptionKey !== undefined) this.role.addToPolicy(keyStatement(this, props.encryptionKey, ['sqs']));
@@ -47,7 +47,7 @@ export class Timers extends Construct {
 }
 
 /** The Scheduler, on behalf of this group in this account only: no schedule of another's may borrow the role. */
-export function schedulerOf(group: scheduler.IScheduleGroup): iam.ServicePrincipal {
+export function schedulerPrincipal(group: scheduler.IScheduleGroup): iam.ServicePrincipal {
   return new iam.ServicePrincipal('scheduler.amazonaws.com', {
     conditions: {
       StringEquals: { 'aws:SourceAccount': Stack.of(group).account, 'aws:SourceArn': group.scheduleGroupArn },

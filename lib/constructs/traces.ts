@@ -21,8 +21,8 @@ export interface TracesProps {
 }
 
 /** Functions at once. With ten runs each, that is some hundred runs a second. */
-const mostSenders = 5;
-const runsOfBatch = 10;
+const maxSenders = 5;
+const batchSize = 10;
 
 export class Traces extends Construct {
   /** ends of runs whose traces are to be sent */
@@ -54,7 +54,7 @@ export class Traces extends Construct {
       },
       targets: [new targets.SqsQueue(this.queue)],
     });
-    sender.consume('Ended', this.queue, { batchSize: runsOfBatch, maxConcurrency: mostSenders });
+    sender.consume('Ended', this.queue, { batchSize: batchSize, maxConcurrency: maxSenders });
     if (setting.header !== undefined)
       sender.role.addToPolicy(allow(['secretsmanager:GetSecretValue'], [setting.header.secretArn]));
   }

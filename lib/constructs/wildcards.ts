@@ -12,7 +12,7 @@ export function acknowledgeWildcard(construct: Construct, resource: string, reas
  * A resource's attribute as a construct of another stack sees it: the name of the export. The tokens of the CDK turn into
  * it only at the end of the synthesis, and an acknowledgement must name it before.
  */
-export function asSeenBy(consumer: Construct, owner: Construct, attribute: string): string {
-  const owning = Stack.of(owner);
-  return owning === Stack.of(consumer) ? attribute : owning.exportValue(attribute);
+export function crossStackValue(consumer: Construct, owner: Construct, attribute: string): string {
+  const ownerStack = Stack.of(owner);
+  return ownerStack === Stack.of(consumer) ? attribute : ownerStack.exportValue(attribute);
 }

@@ -1,5 +1,5 @@
 /** How many things happen at once: the defaults of the settings, and those of the preset for small accounts. */
-export const usualConcurrency = {
+export const defaultConcurrency = {
   nodeConcurrency: 100,
   resultConcurrency: 10,
   codeConcurrency: 100,
@@ -10,18 +10,18 @@ export const usualConcurrency = {
 } as const;
 
 /** The least that Lambda takes for the event source of a queue. */
-export const leastConcurrency = 2;
+export const minConcurrency = 2;
 
 /**
  * For an account whose quota of concurrent executions is 10, as new ones have: every queue is worked at the least that Lambda
  * takes, and readers leave room for the rest. Work waits longer; a queue that cannot be worked at once is retried.
  */
 export const smallAccount = {
-  nodeConcurrency: leastConcurrency,
-  resultConcurrency: leastConcurrency,
-  codeConcurrency: leastConcurrency,
-  watchedRuns: leastConcurrency,
-  watchers: leastConcurrency,
+  nodeConcurrency: minConcurrency,
+  resultConcurrency: minConcurrency,
+  codeConcurrency: minConcurrency,
+  watchedRuns: minConcurrency,
+  watchers: minConcurrency,
 } as const;
 
 /** One for FIFO queues and one for standard queues; each is consumed at the least. */

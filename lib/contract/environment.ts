@@ -86,7 +86,7 @@ export const functionNames = [
   'code',
   'webhooks',
   'sockets',
-  'speaker',
+  'broadcaster',
   'traces',
   'first-key',
 ] as const;

@@ -4,15 +4,15 @@
 export const payloadLifetimeTag = 'stepwell-days';
 
 /** The bucket deletes by rules, and takes at most 1,000 of them: one for each of these lifetimes, whatever the retention is set to. */
-const longestDailyLifetime = 730;
+const maxDailyLifetime = 730;
 /** Of payloads that are needed for longer, in days. The longest: a start in 365, a deadline of 365, a day, a retention of 3,650. */
-const longerLifetimes = { every: 15, upTo: 4_400 } as const;
+const longerLifetimes = { stepDays: 15, maxDays: 4_400 } as const;
 
 /** Lifetimes that a payload may have, in days, ascending. */
 export const payloadLifetimes: readonly number[] = [
-  ...Array.from({ length: longestDailyLifetime }, (_, index) => index + 1),
+  ...Array.from({ length: maxDailyLifetime }, (_, index) => index + 1),
   ...Array.from(
-    { length: Math.ceil((longerLifetimes.upTo - longestDailyLifetime) / longerLifetimes.every) },
-    (_, index) => longestDailyLifetime + (index + 1) * longerLifetimes.every,
+    { length: Math.ceil((longerLifetimes.maxDays - maxDailyLifetime) / longerLifetimes.stepDays) },
+    (_, index) => maxDailyLifetime + (index + 1) * longerLifetimes.stepDays,
   ),
 ];

@@ -8,8 +8,8 @@ export const recordKinds = {
     code: 'what the run of code wrote: its log, its beats, its snapshot, what lists show of it',
     due: 'when the sweep is to look at a run',
     'due-code': 'the same, as the function noted it that runs the code',
-    deaths: 'workers that died in an attempt',
-    'deaths-code': 'the same, as the function noted it that runs the code',
+    crashes: 'workers that died in an attempt',
+    'crashes-code': 'the same, as the function noted it that runs the code',
     openworkflow: 'runs that workers of another library poll for',
   },
   control: {
@@ -18,7 +18,7 @@ export const recordKinds = {
     ticket: 'a ticket to watch a run',
     rate: "a key's requests in a minute",
     setting: 'versions of a large setting of the installation',
-    seat: 'which stream of a named reader of a run goes on',
+    'reader-lease': 'which stream of a named reader of a run goes on',
     streams: 'which streams of events are open, as leases',
     socket: 'an open socket, and the runs that it has joined',
     watch: 'who watches a run over sockets, and who speaks for it next',
@@ -30,15 +30,15 @@ export const recordKinds = {
     queries: "summaries of a project's queries",
     query: 'versions of a query',
     deployments: 'deployments, and the pointer to the active one',
-    hold: 'which runs hold on to a deployment',
+    pin: 'which runs hold on to a deployment',
     deletions: 'how far the deletions of workflows have come',
     deletion: 'the runs that one of them has found',
     schedules: "a project's schedules and what became of their last times",
-    alarms: 'settings of schedules to be held, and marks of what may be wrong',
+    'schedule-sync': 'settings of schedules to be held, and marks of what may be wrong',
     signal: 'signals and the waits for them',
     idempotency: "a start's reservation",
     audit: 'the audit trail of a day',
-    places: "who of a workflow's runs is at work, and who waits",
+    slots: "who of a workflow's runs is at work, and who waits",
   },
 } as const;
 
@@ -47,8 +47,8 @@ export type RunsKind = keyof (typeof recordKinds)['runs'];
 export type ControlKind = keyof (typeof recordKinds)['control'];
 
 /** The partition of a kind's records that these words name. */
-export const partitionOf = (kind: RunsKind | ControlKind, ...words: readonly (string | number)[]): string =>
-  `${kind}#${words.join('#')}`;
+export const partitionOf = (kind: RunsKind | ControlKind, ...parts: readonly (string | number)[]): string =>
+  `${kind}#${parts.join('#')}`;
 
 /** What a condition on leading keys compares: every partition of the kind, and no other. */
-export const partitionsLike = (kind: RunsKind | ControlKind): string => `${kind}#*`;
+export const partitionPattern = (kind: RunsKind | ControlKind): string => `${kind}#*`;

@@ -17,20 +17,20 @@ export const hops = (count: number): Hops => {
 export const noHops = hops(0);
 
 /** What Lambda grants a chain too. No chain of the product comes near to it without a commit. */
-export const mostHops = 16;
+export const maxHops = 16;
 /** Whatever takes at least this long from one message to the next is no runaway, however often it happens: it does not count. */
-export const unhurried: DurationMs = minutes(1);
+export const minUncountedInterval: DurationMs = minutes(1);
 /** Shorter than the five minutes that an alarm looks at, so that one chain keeps the alarm ringing. */
-export const longestBackoff: DurationMs = minutes(4);
-const firstBackoff: DurationMs = seconds(1);
+export const maxBackoff: DurationMs = minutes(4);
+const baseBackoff: DurationMs = seconds(1);
 
 /** The handling of a message, as far as it has come. */
-export interface Handled {
+export interface HandledMessage {
   /** of the message */
   readonly hops: Hops;
   /** to any run */
   readonly hasCommitted: boolean;
-  readonly took: DurationMs;
+  readonly duration: DurationMs;
 }
 
 /** How a message is sent on. */
@@ -44,14 +44,17 @@ export interface NextHop {
 
 /**
  * @param handled undefined: no message is handled here, and the chain begins
- * @param asked the delay that the sender wants
+ * @param requestedDelay the delay that the sender wants
  */
-export function nextHop(handled: Handled | undefined, asked: DurationMs): NextHop {
-  if (handled === undefined || handled.hasCommitted) return { hops: noHops, delay: asked, isSlowed: false };
-  if (handled.took + asked >= unhurried) return { hops: handled.hops, delay: asked, isSlowed: false };
+export function nextHop(handled: HandledMessage | undefined, requestedDelay: DurationMs): NextHop {
+  if (handled === undefined || handled.hasCommitted) return { hops: noHops, delay: requestedDelay, isSlowed: false };
+  if (handled.duration + requestedDelay >= minUncountedInterval)
+    return { hops: handled.hops, delay: requestedDelay, isSlowed: false };
   const next = hops(handled.hops + 1);
-  const least = backoffAt(next);
-  return least > asked ? { hops: next, delay: least, isSlowed: true } : { hops: next, delay: asked, isSlowed: false };
+  const minDelay = backoffAt(next);
+  return minDelay > requestedDelay
+    ? { hops: next, delay: minDelay, isSlowed: true }
+    : { hops: next, delay: requestedDelay, isSlowed: false };
 }
 
 /**
@@ -59,7 +62,7 @@ export function nextHop(handled: Handled | undefined, asked: DurationMs): NextHo
  * delay queue, and the worker that takes it there must get it to its own queue.
  */
 function backoffAt(count: Hops): DurationMs {
-  const beyond = count - mostHops;
+  const beyond = count - maxHops;
   if (beyond <= 0 || beyond % 2 === 0) return durationMs(0);
-  return durationMs(Math.min(longestBackoff, firstBackoff * 2 ** Math.min((beyond - 1) / 2, 20)));
+  return durationMs(Math.min(maxBackoff, baseBackoff * 2 ** Math.min((beyond - 1) / 2, 20)));
 }

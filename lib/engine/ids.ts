@@ -58,47 +58,47 @@ export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 export const correlationIdPattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 
 /** Makes the one checking constructor of a branded string. It throws: callers at a door test the pattern first. */
-const matching =
+const patternId =
   <Id extends string>(name: string, pattern: RegExp) =>
   (text: string): Id => {
     invariant(pattern.test(text), () => `${name} must match ${pattern.source}, and is ${JSON.stringify(text)}`);
     return text as Id;
   };
 
-const counting =
+const numberId =
   <Id extends number>(name: string) =>
   (value: number): Id => {
     invariant(Number.isSafeInteger(value) && value >= 1, () => `${name} must be a whole number from 1 up, and is ${value}`);
     return value as Id;
   };
 
-export const projectId = matching<ProjectId>('a project id', projectIdPattern);
-export const environment = matching<Environment>('an environment', environmentPattern);
-export const runId = matching<RunId>('a run id', runIdPattern);
-export const nodeId = matching<NodeId>('a node id', nodeIdPattern);
-export const iterationKey = matching<IterationKey>('an iteration key', /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/);
-export const workflowName = matching<WorkflowName>('a workflow name', workflowNamePattern);
-export const queryName = matching<QueryName>('a name of a query', queryNamePattern);
-export const lensName = matching<LensName>('a lens name', lensNamePattern);
-export const deploymentId = matching<DeploymentId>('a deployment id', deploymentIdPattern);
-export const keyId = matching<KeyId>('a key id', keyIdPattern);
-export const scheduleId = matching<ScheduleId>('a schedule id', scheduleIdPattern);
-export const connectionId = matching<ConnectionId>('a connection id', connectionIdPattern);
-export const signalId = matching<SignalId>('a signal id', signalIdPattern);
-export const correlationId = matching<CorrelationId>('a correlation id', correlationIdPattern);
-export const nonce = matching<Nonce>('a nonce', /^[0-9A-Za-z_-]{1,64}$/);
-export const commitNo = counting<CommitNo>('a commit number');
-export const eventId = counting<EventId>('an event id');
-export const attempt = counting<Attempt>('an attempt');
+export const projectId = patternId<ProjectId>('a project id', projectIdPattern);
+export const environment = patternId<Environment>('an environment', environmentPattern);
+export const runId = patternId<RunId>('a run id', runIdPattern);
+export const nodeId = patternId<NodeId>('a node id', nodeIdPattern);
+export const iterationKey = patternId<IterationKey>('an iteration key', /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/);
+export const workflowName = patternId<WorkflowName>('a workflow name', workflowNamePattern);
+export const queryName = patternId<QueryName>('a name of a query', queryNamePattern);
+export const lensName = patternId<LensName>('a lens name', lensNamePattern);
+export const deploymentId = patternId<DeploymentId>('a deployment id', deploymentIdPattern);
+export const keyId = patternId<KeyId>('a key id', keyIdPattern);
+export const scheduleId = patternId<ScheduleId>('a schedule id', scheduleIdPattern);
+export const connectionId = patternId<ConnectionId>('a connection id', connectionIdPattern);
+export const signalId = patternId<SignalId>('a signal id', signalIdPattern);
+export const correlationId = patternId<CorrelationId>('a correlation id', correlationIdPattern);
+export const nonce = patternId<Nonce>('a nonce', /^[0-9A-Za-z_-]{1,64}$/);
+export const commitNo = numberId<CommitNo>('a commit number');
+export const eventId = numberId<EventId>('an event id');
+export const attempt = numberId<Attempt>('an attempt');
 
 export const topLevel = iterationKey('');
 
 /** The pass of a loop that itself runs in `around`: `outer[2]/inner[0]`. */
-export const passKey = (loop: NodeRef, index: number): IterationKey =>
+export const iterationKeyOf = (loop: NodeRef, index: number): IterationKey =>
   iterationKey(`${loop.iteration === topLevel ? '' : `${loop.iteration}/`}${loop.nodeId}[${index}]`);
 
 /** The pass, the passes around it from the inside out, and the top level. */
-export function outwards(iteration: IterationKey): readonly IterationKey[] {
+export function enclosingIterations(iteration: IterationKey): readonly IterationKey[] {
   const found: IterationKey[] = [];
   for (let key: string = iteration; key !== topLevel; key = key.slice(0, Math.max(0, key.lastIndexOf('/'))))
     found.push(iterationKey(key));

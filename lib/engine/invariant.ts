@@ -7,8 +7,8 @@ export class InvariantViolation extends Error {
  * Stops when the impossible happens, and says what was impossible.
  * @param message a function where it is asked at each id and each event: to put the words together costs more than to ask
  */
-export function invariant(claim: boolean, message: string | (() => string)): asserts claim {
-  if (!claim) throw new InvariantViolation(typeof message === 'string' ? message : message());
+export function invariant(condition: boolean, message: string | (() => string)): asserts condition {
+  if (!condition) throw new InvariantViolation(typeof message === 'string' ? message : message());
 }
 
 /** Where every member of a union has been answered. A new member stops compiling here. */

@@ -10,9 +10,9 @@ export const isJsonObject = (value: JsonValue | undefined): value is JsonObject 
 export const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
 /** One step into a value: an object's own key, or an array's place by its digits. Undefined where there is nothing. */
-export function stepInto(value: JsonValue | undefined, step: string | number): JsonValue | undefined {
-  if (isJsonArray(value)) return /^\d+$/.test(String(step)) ? value[Number(step)] : undefined;
-  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+export function childAt(value: JsonValue | undefined, key: string | number): JsonValue | undefined {
+  if (isJsonArray(value)) return /^\d+$/.test(String(key)) ? value[Number(key)] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /**

@@ -16,18 +16,21 @@ export interface Trace {
 }
 
 /** Ids of zeros alone are invalid, and so is version `ff`; a later version may say more behind what this one says. */
-const grammar = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-const own = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+const headerPattern = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 export const traceparent = (text: string): Traceparent => {
-  invariant(own.test(text), `a traceparent must match ${own.source}, and is ${JSON.stringify(text)}`);
+  invariant(
+    traceparentPattern.test(text),
+    `a traceparent must match ${traceparentPattern.source}, and is ${JSON.stringify(text)}`,
+  );
   return text as Traceparent;
 };
 
 /** What a caller's header says, as this version writes it; undefined where it says nothing that can be followed. */
 export const readTraceparent = (header: string): Traceparent | undefined => {
-  const [, version, traceId, spanId, flags, more] = grammar.exec(header.trim()) ?? [];
-  return version === undefined || (version === '00' && more !== undefined)
+  const [, version, traceId, spanId, flags, suffix] = headerPattern.exec(header.trim()) ?? [];
+  return version === undefined || (version === '00' && suffix !== undefined)
     ? undefined
     : traceparent(`00-${traceId}-${spanId}-${flags}`);
 };
@@ -35,7 +38,7 @@ export const readTraceparent = (header: string): Traceparent | undefined => {
 export const traceIdOf = (parent: Traceparent): string => parent.slice(3, 35);
 
 /** What every log line and audit record says of a request. */
-export const traceFacts = (trace: Trace) => ({ correlationId: trace.correlationId, traceId: traceIdOf(trace.traceparent) });
+export const traceFields = (trace: Trace) => ({ correlationId: trace.correlationId, traceId: traceIdOf(trace.traceparent) });
 
 /** The same trace, and the same decision whether it is sampled, under another span. */
 export const withSpan = (parent: Traceparent, spanId: string): Traceparent =>

@@ -1,4 +1,5 @@
 /** Values against JSON Schema, by ajv. Nothing is coerced, no default is filled in, and nothing is fetched. */
+import { defined } from '../engine/defined.ts';
 import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
@@ -28,25 +29,25 @@ export interface ContractError {
 export type Check = (value: JsonValue) => readonly ContractError[];
 
 /** Errors told at most; and of each, characters of the place, which a model may have named, and of the words. */
-const mostErrors = 20;
-const longestField = 256;
-const longestDetails = 500;
-const longestPattern = 1_000;
+const maxErrors = 20;
+const maxFieldLength = 256;
+const maxDetailsLength = 500;
+const maxPatternLength = 1_000;
 
 /** Characters that the patterns of one check look at, more for a large pattern: a few seconds. A check is one piece of synchronous work. */
-const mostMatched = 20_000_000;
-const usualProgram = 100;
-let matched = 0;
+const maxMatchedCharacters = 20_000_000;
+const typicalProgramSize = 100;
+let matchedCharacters = 0;
 
 /** Linear in the text, whatever the pattern; look-arounds and back-references do not compile. */
-const linear = Object.assign(
+const linearRegExp = Object.assign(
   (pattern: string): { test: (text: string) => boolean; toString: () => string } => {
-    if (pattern.length > longestPattern) throw new Error(`a pattern has at most ${longestPattern} characters`);
+    if (pattern.length > maxPatternLength) throw new Error(`a pattern has at most ${maxPatternLength} characters`);
     const compiled = RE2JS.compile(pattern);
     // ajv keeps one expression for each of these names.
     const test = (text: string): boolean => {
-      matched += text.length * (1 + compiled.programSize() / usualProgram);
-      if (matched > mostMatched) throw new RangeError('too much text for the patterns of the contract');
+      matchedCharacters += text.length * (1 + compiled.programSize() / typicalProgramSize);
+      if (matchedCharacters > maxMatchedCharacters) throw new RangeError('too much text for the patterns of the contract');
       return compiled.test(text);
     };
     return { test, toString: () => `/${pattern}/` };
@@ -64,27 +65,29 @@ const settings = {
   ownProperties: true,
   addUsedSchema: false,
   logger: false,
-  code: { regExp: linear },
+  code: { regExp: linearRegExp },
 } as const;
 
 /** Whether a schema is one is said by a schema that is always the same, and that takes ten times as long to compile. */
-class OneSchema extends Ajv2020 {
-  static #ofSchemas: Ajv2020 | undefined;
+class SharedMetaSchemaAjv extends Ajv2020 {
+  static #metaSchemaAjv: Ajv2020 | undefined;
 
   override validateSchema(...[schema, throws]: Parameters<Ajv2020['validateSchema']>): ReturnType<Ajv2020['validateSchema']> {
-    return namesItsKind(schema) ? super.validateSchema(schema, throws) : OneSchema.#all().validateSchema(schema, throws);
+    return declaresDialect(schema)
+      ? super.validateSchema(schema, throws)
+      : SharedMetaSchemaAjv.#metaSchema().validateSchema(schema, throws);
   }
 
-  static #all(): Ajv2020 {
-    return (this.#ofSchemas ??= new Ajv2020(settings));
+  static #metaSchema(): Ajv2020 {
+    return (this.#metaSchemaAjv ??= new Ajv2020(settings));
   }
 }
 
-const namesItsKind = (schema: AnySchema): boolean => typeof schema === 'object' && '$schema' in schema;
+const declaresDialect = (schema: AnySchema): boolean => typeof schema === 'object' && '$schema' in schema;
 
 /** A fresh one for each schema: what an author names in one is not known in another. */
 const newAjv = (): Ajv2020 => {
-  const ajv = new OneSchema(settings);
+  const ajv = new SharedMetaSchemaAjv(settings);
   ajv.addKeyword({ keyword: 'isUrl', type: 'string', validate: (_on: boolean, text: string) => isUrl(text) });
   ajv.addKeyword({ keyword: 'isJson', validate: (_on: boolean, value: JsonValue) => isJson(value) });
   return ajv;
@@ -104,23 +107,22 @@ const isJson = (value: JsonValue): boolean => {
 };
 
 /** Or why the schema is none. */
-export function compileSchema(schema: JsonObject): { readonly check: Check } | { readonly fault: string } {
+export function compileSchema(schema: JsonObject): { readonly check: Check } | { readonly error: string } {
   try {
     const validate = newAjv().compile(schema);
     return {
       check: (value) => {
-        matched = 0;
+        matchedCharacters = 0;
         try {
-          return validate(value) ? [] : (validate.errors ?? []).slice(0, mostErrors).map(errorOf);
-        } catch (trouble) {
-          if (trouble instanceof RangeError)
-            return [{ field: '', reason: 'schema_violation', details: 'takes too much to check' }];
-          throw trouble;
+          return validate(value) ? [] : (validate.errors ?? []).slice(0, maxErrors).map(errorOf);
+        } catch (error) {
+          if (error instanceof RangeError) return [{ field: '', reason: 'schema_violation', details: 'takes too much to check' }];
+          throw error;
         }
       },
     };
-  } catch (fault) {
-    return { fault: fault instanceof Error ? fault.message : String(fault) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -151,11 +153,12 @@ function errorOf({ keyword, instancePath, params, message }: ErrorObject<string,
   const named = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty'];
   const field = [...steps, ...(typeof named === 'string' ? [named] : [])].join('.');
   const reason = Object.hasOwn(reasons, keyword) ? reasons[keyword] : undefined;
-  return {
-    field: cut(field, longestField),
+  return defined({
+    field: truncate(field, maxFieldLength),
     reason: reason ?? 'schema_violation',
-    ...(message === undefined ? {} : { details: cut(message, longestDetails) }),
-  };
+    details: message === undefined ? undefined : truncate(message, maxDetailsLength),
+  });
 }
 
-const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text);
+const truncate = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text;

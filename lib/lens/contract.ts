@@ -80,14 +80,14 @@ export function outputCheck({ kind, output }: Pick<LensVersion, 'kind' | 'output
   ];
 }
 
-const mismatch = (field: string, wanted: string, is: string): readonly ContractError[] =>
-  wanted === is ? [] : [{ field, reason: 'enum_mismatch', details: `is ${is}, and not ${wanted}` }];
+const mismatch = (field: string, expected: string, actual: string): readonly ContractError[] =>
+  expected === actual ? [] : [{ field, reason: 'enum_mismatch', details: `is ${actual}, and not ${expected}` }];
 
 const dataErrors = (check: Check, { data }: Envelope): readonly ContractError[] =>
   data === undefined ? [{ field: 'data', reason: 'type_mismatch', details: 'the answer is not JSON' }] : check(data);
 
 const compiled = (schema: JsonObject): Check => {
   const result = compileSchema(schema);
-  if ('fault' in result) throw new Error(`a contract that was judged does not compile: ${result.fault}`);
+  if ('error' in result) throw new Error(`a contract that was judged does not compile: ${result.error}`);
   return result.check;
 };

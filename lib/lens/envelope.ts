@@ -1,7 +1,8 @@
 /** What a lens node brings, whatever model made it. Media stay where they are: the log holds their address. */
+import { defined } from '../engine/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { LensKind } from '../ports/lenses.ts';
-import type { MediaType, ModelAnswer } from '../ports/models.ts';
+import type { MediaType, ModelResponse } from '../ports/models.ts';
 
 interface Media {
   readonly url: string;
@@ -36,27 +37,24 @@ const kindOf = (wanted: LensKind, media: MediaType): LensKind => {
   return media === 'json' ? 'text' : media;
 };
 
-type Answered = Extract<ModelAnswer, { kind: 'answered' }>;
+type CompletedResponse = Extract<ModelResponse, { kind: 'completed' }>;
 
 /** @param wantsData a contract looks at the answer as data, so a text is read as JSON */
 export function envelopeOf(
   kind: LensKind,
-  answer: Answered,
+  answer: CompletedResponse,
   { wantsData, metadata }: { readonly wantsData: boolean; readonly metadata: JsonObject },
 ): Envelope {
   const { mediaType, url, mimeType, bytes } = answer;
   const data = answer.data ?? (wantsData || mediaType === 'json' ? jsonIn(answer.text ?? '') : undefined);
-  return {
+  return defined({
     kind: kindOf(kind, mediaType),
     artifactKind: mediaType,
     output: answer.text ?? (data === undefined ? (url ?? '') : JSON.stringify(data)),
-    ...(data === undefined ? {} : { data }),
-    media:
-      url === undefined
-        ? null
-        : { url, ...(mimeType === undefined ? {} : { mime: mimeType }), ...(bytes === undefined ? {} : { bytes }) },
+    data,
+    media: url === undefined ? null : defined({ url, mime: mimeType, bytes }),
     metadata: { ...answer.metadata, ...metadata },
-  };
+  });
 }
 
 /** Models like to put JSON between fences; what stands between the first and the last one counts. */
@@ -70,11 +68,12 @@ function jsonIn(text: string): JsonValue | undefined {
   }
 }
 
-export const envelopeJson = ({ kind, artifactKind, output, data, media, metadata }: Envelope): JsonObject => ({
-  kind,
-  artifactKind,
-  output,
-  ...(data === undefined ? {} : { data }),
-  ...(media === null ? {} : { media: { ...media } }),
-  metadata,
-});
+export const envelopeJson = ({ kind, artifactKind, output, data, media, metadata }: Envelope): JsonObject =>
+  defined({
+    kind,
+    artifactKind,
+    output,
+    data,
+    media: media === null ? undefined : { ...media },
+    metadata,
+  });

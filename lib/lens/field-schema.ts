@@ -1,4 +1,5 @@
 /** The lens document's field schema, as JSON Schema. */
+import { defined } from '../engine/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { FieldSchema, FieldType, Fields } from '../ports/lenses.ts';
 
@@ -14,27 +15,30 @@ const schemaOfType: Readonly<Record<FieldType, JsonObject>> = {
   any: {},
 };
 
-const own = ['minLength', 'maxLength', 'pattern'] as const;
+const copiedKeywords = ['minLength', 'maxLength', 'pattern'] as const;
 
 export const schemaOfField = (field: FieldSchema): JsonObject => ({
   ...schemaOfType[field.type],
-  ...Object.fromEntries(own.flatMap((key): [string, JsonValue][] => (field[key] === undefined ? [] : [[key, field[key]]]))),
+  ...Object.fromEntries(
+    copiedKeywords.flatMap((key): [string, JsonValue][] => (field[key] === undefined ? [] : [[key, field[key]]])),
+  ),
   ...(field.min === undefined ? {} : { minimum: field.min }),
   ...(field.max === undefined ? {} : { maximum: field.max }),
   ...(field.itemType === undefined ? {} : { items: schemaOfType[field.itemType] }),
-  ...(field.enum === undefined ? {} : { enum: field.enum.flatMap(spelledBy) }),
+  ...(field.enum === undefined ? {} : { enum: field.enum.flatMap(scalarsOf) }),
 });
 
 /** Every scalar that reads as this text. */
-const spelledBy = (text: string): readonly JsonValue[] => {
+const scalarsOf = (text: string): readonly JsonValue[] => {
   if (text === 'true' || text === 'false') return [text, text === 'true'];
   const number = Number(text);
   return text !== '' && String(number) === text && Number.isFinite(number) ? [text, number] : [text];
 };
 
-export const schemaOfFields = (fields: Fields, isStrict: boolean): JsonObject => ({
-  type: 'object',
-  properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOfField(field)])),
-  required: Object.entries(fields).flatMap(([name, { required }]) => (required === true ? [name] : [])),
-  ...(isStrict ? { additionalProperties: false } : {}),
-});
+export const schemaOfFields = (fields: Fields, isStrict: boolean): JsonObject =>
+  defined({
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOfField(field)])),
+    required: Object.entries(fields).flatMap(([name, { required }]) => (required === true ? [name] : [])),
+    additionalProperties: isStrict ? false : undefined,
+  });

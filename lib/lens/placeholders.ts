@@ -3,6 +3,7 @@
  * without case and spaces. `!` behind the label makes it optional, `:type` says what the value must be. A backslash before
  * the brackets leaves them as text. Brackets around anything else, such as JSON or a link, are text too.
  */
+import { defined } from '../engine/defined.ts';
 import { type FieldType, fieldTypes } from '../ports/lenses.ts';
 
 export interface Placeholder {
@@ -21,14 +22,14 @@ export const labelKey = (label: string): string => label.toLowerCase().replaceAl
 
 /** All bounded, so that a template full of brackets takes linear time. */
 const label = String.raw`([\p{L}_](?:[\p{L}\p{N}_ .-]{0,126}[\p{L}\p{N}_])?)`;
-const traits = String.raw`(!?)(?: ?: ?([A-Za-z]{1,20}))?(!?)`;
+const modifiers = String.raw`(!?)(?: ?: ?([A-Za-z]{1,20}))?(!?)`;
 const forms = [
-  new RegExp(String.raw`\[\[ {0,8}${label} {0,8}${traits} {0,8}\]\]`, 'uy'),
-  new RegExp(String.raw`\{\{ {0,8}${label} {0,8}${traits} {0,8}\}\}`, 'uy'),
+  new RegExp(String.raw`\[\[ {0,8}${label} {0,8}${modifiers} {0,8}\]\]`, 'uy'),
+  new RegExp(String.raw`\{\{ {0,8}${label} {0,8}${modifiers} {0,8}\}\}`, 'uy'),
   // With a space on either side: what stands close between single brackets is a link or a list.
-  new RegExp(String.raw`\[ {1,8}${label}${traits} {1,8}\]`, 'uy'),
+  new RegExp(String.raw`\[ {1,8}${label}${modifiers} {1,8}\]`, 'uy'),
 ];
-const interesting = /[[{\\]/g;
+const specialCharacter = /[[{\\]/g;
 const escaped = /\\(?=\[\[|\{\{|\[ )/y;
 
 /** @returns the parts, and each type that there is not */
@@ -41,8 +42,8 @@ export function parseTemplate(template: string): {
   let text = '';
   let at = 0;
   while (at < template.length) {
-    interesting.lastIndex = at;
-    const next = interesting.exec(template)?.index ?? template.length;
+    specialCharacter.lastIndex = at;
+    const next = specialCharacter.exec(template)?.index ?? template.length;
     text += template.slice(at, next);
     at = next;
     if (at === template.length) break;
@@ -58,14 +59,14 @@ export function parseTemplate(template: string): {
       at += 1;
       continue;
     }
-    const [whole, name = '', before, type, behind] = match;
+    const [whole, name = '', leading, type, trailing] = match;
     const known = fieldTypes.find((each) => each === type?.toLowerCase());
     if (type !== undefined && known === undefined) unknownTypes.push({ label: name, type });
     if (text !== '') parts.push({ text });
     text = '';
-    const isOptional = before === '!' || behind === '!';
+    const isOptional = leading === '!' || trailing === '!';
     parts.push({
-      placeholder: { label: name, key: labelKey(name), isOptional, ...(known === undefined ? {} : { type: known }) },
+      placeholder: defined({ label: name, key: labelKey(name), isOptional, type: known }),
     });
     at += whole.length;
   }
@@ -86,12 +87,15 @@ export function placeholdersIn(parts: readonly TemplatePart[]): readonly Placeho
     const { placeholder } = part;
     const known = byKey.get(placeholder.key);
     const type = known?.type ?? placeholder.type;
-    byKey.set(placeholder.key, {
-      label: known?.label ?? placeholder.label,
-      key: placeholder.key,
-      isOptional: placeholder.isOptional && (known?.isOptional ?? true),
-      ...(type === undefined ? {} : { type }),
-    });
+    byKey.set(
+      placeholder.key,
+      defined({
+        label: known?.label ?? placeholder.label,
+        key: placeholder.key,
+        isOptional: placeholder.isOptional && (known?.isOptional ?? true),
+        type,
+      }),
+    );
   }
   return [...byKey.values()];
 }

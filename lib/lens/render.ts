@@ -11,34 +11,34 @@ export type Rendered =
   | { readonly text: string }
   | { readonly unbound: readonly string[] }
   /** it is longer than was asked for, and was not made */
-  | { readonly atLeast: number };
+  | { readonly exceededLength: number };
 
 /**
  * Texts stand as they are, everything else as JSON. Null is no value; an empty text is one.
  * @param isOptional whether the contract lets a label of that key be absent
- * @param most characters of the text: the same large value may stand in it again and again, so they are counted as it is made
+ * @param maxLength characters of the text: the same large value may stand in it again and again, so they are counted as it is made
  * @returns the labels without a value that need one, where there are any
  */
 export function render(
   parts: readonly TemplatePart[],
   values: ReadonlyMap<string, JsonValue>,
   isOptional: (key: string) => boolean,
-  most: number,
+  maxLength: number,
 ): Rendered {
   const unbound = new Set<string>();
   const texts: string[] = [];
   let length = 0;
   for (const part of parts) {
-    const text = 'text' in part ? part.text : bound(part.placeholder);
+    const text = 'text' in part ? part.text : fill(part.placeholder);
     length += text.length;
-    if (length <= most) texts.push(text);
+    if (length <= maxLength) texts.push(text);
   }
   if (unbound.size > 0) return { unbound: [...unbound] };
-  return length > most ? { atLeast: length } : { text: texts.join('') };
+  return length > maxLength ? { exceededLength: length } : { text: texts.join('') };
 
-  function bound({ key, label, isOptional: saysOptional }: Placeholder): string {
+  function fill({ key, label, isOptional: isMarkedOptional }: Placeholder): string {
     const value = values.get(key);
-    if ((value === undefined || value === null) && !saysOptional && !isOptional(key)) unbound.add(label);
-    return length > most ? '' : asText(value);
+    if ((value === undefined || value === null) && !isMarkedOptional && !isOptional(key)) unbound.add(label);
+    return length > maxLength ? '' : asText(value);
   }
 }

@@ -2,77 +2,78 @@
  * What an author's JSON Schema may not do, because checking a value by it must end, soon, and without asking anybody:
  * refer to anything outside itself, refer to itself in a circle, or grow without bounds.
  */
-import { pointer } from '../engine/graph/findings.ts';
+import { jsonPointer } from '../engine/graph/findings.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../engine/json.ts';
 
-export interface SchemaFault {
+export interface SchemaFinding {
   /** JSON pointer into the schema */
-  readonly place: string;
+  readonly pointer: string;
   readonly message: string;
 }
 
 /** Subschemas, counted as often as they are referred to: ten thousand are checked in milliseconds. */
-const mostExpanded = 10_000;
-const deepest = 64;
+const maxExpanded = 10_000;
+const maxDepth = 64;
 /** Each takes up to 10 ms to compile. */
-const mostPatterns = 100;
+const maxPatterns = 100;
 /** Comparing each item with each is quadratic. */
-const mostUniqueItems = 1_000;
-const refused = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$vocabulary', '$async'];
+const maxUniqueItems = 1_000;
+const forbiddenKeywords = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$vocabulary', '$async'];
 
-export function schemaFaults(schema: JsonObject): readonly SchemaFault[] {
-  const faults: SchemaFault[] = [];
+export function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
+  const findings: SchemaFinding[] = [];
   let patterns = 0;
-  const walk = (value: JsonValue, place: string, depth: number): void => {
-    if (depth > deepest) return void faults.push({ place, message: `a schema is at most ${deepest} levels deep` });
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, place + pointer(index), depth + 1);
+  const walk = (value: JsonValue, pointer: string, depth: number): void => {
+    if (depth > maxDepth) return void findings.push({ pointer, message: `a schema is at most ${maxDepth} levels deep` });
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, pointer + jsonPointer(index), depth + 1);
     if (!isJsonObject(value)) return;
-    for (const key of refused)
-      if (Object.hasOwn(value, key)) faults.push({ place: place + pointer(key), message: `${key} cannot be used here` });
+    for (const key of forbiddenKeywords)
+      if (Object.hasOwn(value, key))
+        findings.push({ pointer: pointer + jsonPointer(key), message: `${key} cannot be used here` });
     const { $ref: reference } = value;
     if (typeof reference === 'string' && !/^#(\/|$)/.test(reference))
-      faults.push({ place: `${place}/$ref`, message: 'refers to something outside this schema' });
-    if (value['uniqueItems'] === true && !(typeof value['maxItems'] === 'number' && value['maxItems'] <= mostUniqueItems))
-      faults.push({ place: `${place}/uniqueItems`, message: `needs maxItems of at most ${mostUniqueItems} beside it` });
+      findings.push({ pointer: `${pointer}/$ref`, message: 'refers to something outside this schema' });
+    if (value['uniqueItems'] === true && !(typeof value['maxItems'] === 'number' && value['maxItems'] <= maxUniqueItems))
+      findings.push({ pointer: `${pointer}/uniqueItems`, message: `needs maxItems of at most ${maxUniqueItems} beside it` });
     if (typeof value['pattern'] === 'string') patterns += 1;
     const { patternProperties } = value;
     if (isJsonObject(patternProperties)) patterns += Object.keys(patternProperties).length;
-    for (const [key, below] of Object.entries(value)) walk(below, place + pointer(key), depth + 1);
+    for (const [key, below] of Object.entries(value)) walk(below, pointer + jsonPointer(key), depth + 1);
   };
   walk(schema, '', 0);
-  if (patterns > mostPatterns)
-    faults.push({ place: '', message: `has ${patterns} patterns, more than the limit of ${mostPatterns}` });
-  if (faults.length > 0) return faults;
+  if (patterns > maxPatterns)
+    findings.push({ pointer: '', message: `has ${patterns} patterns, more than the limit of ${maxPatterns}` });
+  if (findings.length > 0) return findings;
   const size = expandedSize(schema);
-  if (size === 'circular') return [{ place: '', message: 'refers to itself in a circle' }];
-  return size > mostExpanded
-    ? [{ place: '', message: `has more than ${mostExpanded} parts, each counted where it is used` }]
+  if (size === 'circular') return [{ pointer: '', message: 'refers to itself in a circle' }];
+  return size > maxExpanded
+    ? [{ pointer: '', message: `has more than ${maxExpanded} parts, each counted where it is used` }]
     : [];
 }
 
 /** How many parts the schema has when every reference is replaced by what it refers to. */
 function expandedSize(root: JsonObject): number | 'circular' {
-  const known = new Map<JsonValue, number>();
-  const under = new Set<JsonValue>();
+  const sizes = new Map<JsonValue, number>();
+  const ancestors = new Set<JsonValue>();
   const sizeOf = (value: JsonValue): number => {
     if (typeof value !== 'object' || value === null) return 1;
-    const before = known.get(value);
-    if (before !== undefined) return before;
-    if (under.has(value)) return Number.POSITIVE_INFINITY;
-    under.add(value);
+    const knownSize = sizes.get(value);
+    if (knownSize !== undefined) return knownSize;
+    if (ancestors.has(value)) return Number.POSITIVE_INFINITY;
+    ancestors.add(value);
     let size = 1;
     for (const below of Object.values(value)) size += sizeOf(below);
     const reference = isJsonObject(value) ? value['$ref'] : undefined;
-    if (typeof reference === 'string') size += sizeOf(at(root, reference) ?? null);
-    under.delete(value);
-    known.set(value, size);
+    if (typeof reference === 'string') size += sizeOf(resolveReference(root, reference) ?? null);
+    ancestors.delete(value);
+    sizes.set(value, size);
     return size;
   };
   const size = sizeOf(root);
   return Number.isFinite(size) ? size : 'circular';
 }
 
-const at = (root: JsonValue, reference: string): JsonValue | undefined => {
+const resolveReference = (root: JsonValue, reference: string): JsonValue | undefined => {
   let value: JsonValue | undefined = root;
   for (const step of reference.split('/').slice(1)) {
     const key = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,4 +1,5 @@
 /** The embedded cloud: what the template describes, running on this machine until it is stopped. */
+import { defined } from '../engine/defined.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,18 +17,18 @@ import { deployCustomResources } from './deploy/custom-resources.ts';
 import { deployQueuesAndBuckets } from './deploy/queues.ts';
 import { deployTables } from './deploy/tables.ts';
 import { startEmulators, type Emulators } from './emulators/emulators.ts';
-import { askDynamodb } from './emulators/forward.ts';
-import { corsOriginsIn } from './http/cors-origins.ts';
+import { createDynamodbCaller } from './emulators/forward.ts';
+import { corsOriginsOf } from './http/cors-origins.ts';
 import { readGatewayResponses } from './http/gateway-responses.ts';
 import { openRestApi } from './http/rest-api.ts';
 import { readRoutes } from './http/routes.ts';
 import { createFunctions } from './lambda/functions.ts';
 import type { LambdaFunction } from './lambda/function.ts';
 import { openLogs } from './lambda/logs.ts';
-import { lastPart } from './place.ts';
+import { lastPart } from './aws-environment.ts';
 import { readRoles, readTrust } from './policy/roles.ts';
 import { startMappings } from './pollers/start-mappings.ts';
-import { queueCalls } from './pollers/queue-calls.ts';
+import { createQueueClient } from './pollers/queue-client.ts';
 import { createRecorder, type Recorder } from './recorder/recorder.ts';
 import { deliverEvent, readRules } from './rules/rules.ts';
 import { createRunner } from './scheduler/runner.ts';
@@ -50,7 +51,7 @@ export interface CloudSettings {
   /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
   /** How long messages of a throttled invocation stay invisible. Default: the queue's own time, as in AWS. */
-  readonly throttledMs?: number;
+  readonly throttledVisibilityMs?: number;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
@@ -58,7 +59,7 @@ export interface CloudSettings {
   /** a line for the person at the terminal */
   readonly warn: (line: string) => void;
   /** told when an emulator has died: nothing works any more */
-  readonly onDeath: (why: string) => void;
+  readonly onEmulatorExit: (reason: string) => void;
 }
 
 export interface Cloud {
@@ -86,26 +87,26 @@ const graceMs = 10_000;
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const { directory, warn } = settings;
   /** in the order of starting; stopped from the last to the first */
-  const stops: (() => Promise<void> | void)[] = [];
+  const cleanups: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
-    for (const end of stops.splice(0).toReversed()) await end();
+    for (const runCleanup of cleanups.splice(0).toReversed()) await runCleanup();
   };
   try {
-    return await start(settings, stops, stop);
+    return await start(settings, cleanups, stop);
   } catch (error) {
-    await stop().catch((worse: unknown) => warn(String(worse)));
+    await stop().catch((stopError: unknown) => warn(String(stopError)));
     throw error;
   }
 
   async function start(
-    { port, threads, accountConcurrency, origins = [], onDeath }: CloudSettings,
-    ends: typeof stops,
-    end: typeof stop,
+    { port, threads, accountConcurrency, origins = [], onEmulatorExit }: CloudSettings,
+    ends: typeof cleanups,
+    runCleanup: typeof stop,
   ): Promise<Cloud> {
-    const starting = startEmulators(directory, onDeath);
+    const emulatorsStarting = startEmulators(directory, onEmulatorExit);
     // whatever fails here meanwhile, what they have started must be stopped
     ends.push(() =>
-      starting.then(
+      emulatorsStarting.then(
         (emulators) => emulators.stop(),
         () => undefined,
       ),
@@ -125,49 +126,60 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const template = readTemplate(assembly, gateway.url, socketServer.url);
     const socketRoutes = readSocketRoutes(template);
     const routes = readRoutes(template);
-    const others = [...origins, ...corsOriginsIn(template)];
+    const configuredOrigins = [...origins, ...corsOriginsOf(template)];
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
     // what a killed cloud left there
     const ephemeral = join(directory, 'ephemeral');
     await rm(ephemeral, { recursive: true, force: true });
-    const functions = createFunctions({
-      template,
-      assembly,
-      principals,
-      recorder,
-      logs,
-      endpoint: gateway.url,
-      cache: join(directory, 'cache'),
-      ephemeral,
-      threads,
-      ...(routes === undefined ? {} : { streaming: routes.streamingFunctions }),
-      ...(accountConcurrency === undefined ? {} : { accountConcurrency }),
-      warn,
-    });
+    const functions = createFunctions(
+      defined({
+        template,
+        assembly,
+        principals,
+        recorder,
+        logs,
+        endpoint: gateway.url,
+        cache: join(directory, 'cache'),
+        ephemeral,
+        threads,
+        streaming: routes === undefined ? undefined : routes.streamingFunctions,
+        accountConcurrency,
+        warn,
+      }),
+    );
     ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
     const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
     // the first request comes at once, and a module takes longest of all to load: it does so beside the emulators
     for (const arn of routes?.bufferedFunctions ?? []) find(arn)?.warm();
 
-    const emulators = await starting;
-    await deployTables(template, askDynamodb(emulators.dynamodb.forward));
+    const emulators = await emulatorsStarting;
+    await deployTables(template, createDynamodbCaller(emulators.dynamodb.forward));
     deployQueuesAndBuckets(template, emulators.fauxqs);
-    emulators.fauxqs.releaseReceived();
+    emulators.fauxqs.releaseInFlight();
 
     const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
     const queueUrlOf = (arn: string): string | undefined =>
       template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
-    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.queues, recorder, 'schedules'), warn };
+    const targets = {
+      principals,
+      find,
+      queueUrlOf,
+      queues: createQueueClient(emulators.fauxqs.queues, recorder, 'schedules'),
+      warn,
+    };
     const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
     ends.push(() => runner.stop());
 
     const secrets = openSecretStore(directory);
     const rules = readRules(template, queueUrlOf);
-    const ruleQueues = queueCalls(emulators.fauxqs.queues, recorder, 'rules');
-    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]), (event) => {
-      deliverEvent(rules, ruleQueues, event).catch((error: unknown) => warn(`an event was not delivered: ${String(error)}`));
-    });
+    const ruleQueues = createQueueClient(emulators.fauxqs.queues, recorder, 'rules');
+    const eventBuses = eventBridge(
+      new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]),
+      (event) => {
+        deliverEvent(rules, ruleQueues, event).catch((error: unknown) => warn(`an event was not delivered: ${String(error)}`));
+      },
+    );
     gateway.mount({
       principals,
       recorder,
@@ -177,7 +189,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         sqs(emulators.fauxqs.queues, gateway.url),
         s3(emulators.fauxqs.bucket),
         scheduler(store, groups, () => runner.rearm()),
-        buses.service,
+        eventBuses.service,
         secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
         lambda(find, warn),
         sts(principals, readTrust(template)),
@@ -186,8 +198,16 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     });
 
     await deployCustomResources({ template, directory, find });
-    const { throttledMs } = settings;
-    const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn, throttledMs });
+    const { throttledVisibilityMs } = settings;
+    const pollers = startMappings({
+      template,
+      principals,
+      find,
+      fauxqs: emulators.fauxqs,
+      recorder,
+      warn,
+      throttledVisibilityMs,
+    });
     // whoever takes longer is ended with its thread, right after this
     ends.push(
       async () =>
@@ -209,16 +229,16 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
               responses: readGatewayResponses(template),
               functionOf: find,
               recorder,
-              guard: { origins: () => ({ ports: [], others }) },
+              guard: { origins: () => ({ ports: [], configuredOrigins }) },
               warn,
             },
             port,
           );
     ends.push(() => api?.close(1_000));
     // Pages are of the API's port: a socket's port serves none.
-    const pages = { ports: api === undefined ? [] : [api.port], others };
+    const pages = { ports: api === undefined ? [] : [api.port], configuredOrigins };
     if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, origins: pages, warn });
-    const { accessKeyId, secretAccessKey } = principals.enrolOwner();
+    const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
     const worker = workerVariables(template, principals, gateway.url);
     return {
       url: api?.url,
@@ -229,9 +249,9 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       recorder,
       secrets,
       tables: { url: gateway.url, accessKeyId, secretAccessKey },
-      busEvents: buses.recent,
+      busEvents: eventBuses.recent,
       worker,
-      stop: end,
+      stop: runCleanup,
     };
   }
 }

@@ -1,6 +1,6 @@
 /** A provider of webhooks for trying them out on this machine: it signs as GitHub does, and starts the workflow `on-webhook`. */
 import { randomBytes } from 'node:crypto';
-import { arns } from './place.ts';
+import { arns } from './aws-environment.ts';
 import type { SecretStore } from './secret-store.ts';
 
 const secretArn = arns.secret('stepwell-demo-webhook');
@@ -18,8 +18,8 @@ export const demoProviders = {
 
 /** The secret that the provider signs with: made at the first start, and kept. */
 export function demoSecret(secrets: SecretStore): string {
-  const standing = secrets.read(secretArn);
-  if (standing !== undefined) return standing.text;
+  const existing = secrets.read(secretArn);
+  if (existing !== undefined) return existing.text;
   const text = randomBytes(24).toString('hex');
   secrets.write(secretArn, { text, version: 'demo', createdAt: Date.now() });
   return text;

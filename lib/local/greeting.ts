@@ -25,13 +25,15 @@ const workflow = {
 };
 
 /** For a POSIX shell: nothing inside single quotes is read by it, and a quote itself is written `'\''`. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const post = (url: string, apiKey: string, body: unknown, ...headers: readonly string[]): string =>
   [
     `curl -s ${url}`,
-    ...[`authorization: Bearer ${apiKey}`, 'content-type: application/json', ...headers].map((header) => `-H ${quoted(header)}`),
-    `-d ${quoted(JSON.stringify(body))}`,
+    ...[`authorization: Bearer ${apiKey}`, 'content-type: application/json', ...headers].map(
+      (header) => `-H ${shellQuote(header)}`,
+    ),
+    `-d ${shellQuote(JSON.stringify(body))}`,
   ].join(' ');
 
 /** Two requests in one line: the first defines a workflow, the second starts it. */

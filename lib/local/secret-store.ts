@@ -4,41 +4,41 @@
  */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { readPrivate, writePrivate } from './state-files.ts';
+import { readPrivateJson, writePrivateJson } from './state-files.ts';
 
-const kept = z.object({ text: z.string(), version: z.string(), createdAt: z.number() });
-const fileShape = z.record(z.string(), kept);
-const ownShape = z.record(z.string(), z.string());
+const storedSecret = z.object({ text: z.string(), version: z.string(), createdAt: z.number() });
+const fileShape = z.record(z.string(), storedSecret);
+const ownerFileShape = z.record(z.string(), z.string());
 
-type KeptSecret = z.output<typeof kept>;
+type StoredSecret = z.output<typeof storedSecret>;
 
 export interface SecretStore {
   /** by its ARN; undefined where it has no text */
-  read(arn: string): KeptSecret | undefined;
-  write(arn: string, secret: KeptSecret): void;
+  read(arn: string): StoredSecret | undefined;
+  write(arn: string, secret: StoredSecret): void;
 }
 
 /** `arn:…:secret:<name>-<six letters>` */
 export const secretNameIn = (arn: string): string => arn.replace(/^.*:secret:/, '').replace(/-[A-Za-z0-9]{6}$/, '');
 
 /** The owner's texts, by name or ARN. */
-export const ownSecrets = (directory: string): Readonly<Record<string, string>> =>
-  ownShape.catch({}).parse(readPrivate(join(directory, 'secrets.json')));
+export const readOwnerSecrets = (directory: string): Readonly<Record<string, string>> =>
+  ownerFileShape.catch({}).parse(readPrivateJson(join(directory, 'secrets.json')));
 
 export function openSecretStore(directory: string): SecretStore {
   const file = join(directory, 'state', 'secrets.json');
-  const all = new Map(Object.entries(fileShape.catch({}).parse(readPrivate(file))));
-  const own = (arn: string): KeptSecret | undefined => {
+  const all = new Map(Object.entries(fileShape.catch({}).parse(readPrivateJson(file))));
+  const readOwnerSecret = (arn: string): StoredSecret | undefined => {
     // Read each time: whoever writes it should not have to start again.
-    const texts = ownSecrets(directory);
+    const texts = readOwnerSecrets(directory);
     const text = texts[arn] ?? texts[secretNameIn(arn)];
     return text === undefined ? undefined : { text, version: 'own', createdAt: 0 };
   };
   return {
-    read: (arn) => all.get(arn) ?? own(arn),
+    read: (arn) => all.get(arn) ?? readOwnerSecret(arn),
     write: (arn, secret) => {
       all.set(arn, secret);
-      writePrivate(file, Object.fromEntries(all));
+      writePrivateJson(file, Object.fromEntries(all));
     },
   };
 }

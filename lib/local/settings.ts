@@ -19,19 +19,19 @@ export interface Settings {
   readonly origins: readonly string[];
 }
 
-const number = (name: string, text: string | undefined, standard: number, most: number): number => {
-  if (text === undefined || text === '') return standard;
+const parseNumber = (name: string, text: string | undefined, defaultValue: number, max: number): number => {
+  if (text === undefined || text === '') return defaultValue;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > most) {
-    throw new SettingsFault(`${name} must be a whole number from 0 to ${most}, and is '${text}'`);
+  if (!Number.isInteger(value) || value < 0 || value > max) {
+    throw new SettingsError(`${name} must be a whole number from 0 to ${max}, and is '${text}'`);
   }
   return value;
 };
 
 /** Threads mostly wait for the emulators; more of them only take each other's time, and each takes 60 MB. */
-const standardThreads = (): number => Math.min(8, Math.max(4, availableParallelism()));
+const defaultThreads = (): number => Math.min(8, Math.max(4, availableParallelism()));
 
-const originsIn = (text: string | undefined): readonly string[] =>
+const parseOrigins = (text: string | undefined): readonly string[] =>
   (text ?? '')
     .split(',')
     .map((part) => part.trim())
@@ -39,28 +39,28 @@ const originsIn = (text: string | undefined): readonly string[] =>
     .map((part) => {
       const url = URL.parse(part);
       if (url !== null && /^https?:$/.test(url.protocol) && url.origin === part) return part;
-      throw new SettingsFault(
+      throw new SettingsError(
         `STEPWELL_ORIGINS must be origins such as http://localhost:5173 with commas between, and has '${part}'`,
       );
     });
 
 /** The owner's mistake, said in one line. */
-export class SettingsFault extends Error {
-  override readonly name = 'SettingsFault';
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
 }
 
 export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
   return {
     root: fileURLToPath(new URL('../..', import.meta.url)),
     directory: resolve(cwd, env['STEPWELL_DIR'] || '.stepwell'),
-    port: number('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
-    threads: Math.max(1, number('STEPWELL_THREADS', env['STEPWELL_THREADS'], standardThreads(), 256)),
-    accountConcurrency: number(
+    port: parseNumber('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
+    threads: Math.max(1, parseNumber('STEPWELL_THREADS', env['STEPWELL_THREADS'], defaultThreads(), 256)),
+    accountConcurrency: parseNumber(
       'STEPWELL_ACCOUNT_CONCURRENCY',
       env['STEPWELL_ACCOUNT_CONCURRENCY'],
       limits.accountConcurrency,
       1_000_000,
     ),
-    origins: originsIn(env['STEPWELL_ORIGINS']),
+    origins: parseOrigins(env['STEPWELL_ORIGINS']),
   };
 }

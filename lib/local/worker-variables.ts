@@ -1,7 +1,7 @@
 /** What `stepwell worker start` is told where it works for the embedded cloud. */
 import * as z from 'zod';
 import type { Principals } from './aws/principals.ts';
-import { place } from './place.ts';
+import { awsEnvironment } from './aws-environment.ts';
 import type { Template } from './template/template.ts';
 
 const environment = z.looseObject({ Variables: z.record(z.string(), z.coerce.string()) });
@@ -14,13 +14,13 @@ export function workerVariables(
 ): Readonly<Record<string, string>> | undefined {
   const [name, policyArn] = ['CodeFunctionName', 'WorkerPolicyArn'].map((output) => template.outputs.get(output));
   if (typeof name !== 'string' || typeof policyArn !== 'string') return undefined;
-  const found = template.of('AWS::Lambda::Function').find((fn) => fn.name === name);
-  if (found === undefined) return undefined;
-  const worker = principals.enrol('worker', policyArn);
+  const functionResource = template.of('AWS::Lambda::Function').find((fn) => fn.name === name);
+  if (functionResource === undefined) return undefined;
+  const worker = principals.createPrincipal('worker', policyArn);
   return {
-    ...environment.parse(found.properties['Environment']).Variables,
+    ...environment.parse(functionResource.properties['Environment']).Variables,
     AWS_ENDPOINT_URL: endpoint,
-    AWS_REGION: place.region,
+    AWS_REGION: awsEnvironment.region,
     AWS_ACCESS_KEY_ID: worker.accessKeyId,
     AWS_SECRET_ACCESS_KEY: worker.secretAccessKey,
   };

@@ -1,12 +1,12 @@
 /** Artifacts in memory. An upload's address is a name, and `receive` is who takes what is sent there. */
 import type { Instant } from '../engine/time.ts';
-import type { ArtifactName, Artifacts, Upload } from '../ports/artifacts.ts';
+import type { ArtifactName, Artifacts, PresignedUpload } from '../ports/artifacts.ts';
 import { scopeName } from './runs.ts';
 
 export class MemoryArtifacts implements Artifacts {
   readonly #archives = new Map<string, Uint8Array>();
 
-  async uploadTo(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<Upload> {
+  async presignUpload(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<PresignedUpload> {
     return { method: 'PUT', url: `memory:${nameOf(name)}`, headers: { 'content-length': String(bytes) }, expiresAt };
   }
 

@@ -2,7 +2,7 @@
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Audit, AuditEntry, AuditPage, AuditPosition } from '../ports/control.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 export class MemoryAudit implements Audit {
@@ -10,7 +10,7 @@ export class MemoryAudit implements Audit {
   readonly entries = new Map<string, AuditEntry>();
 
   async record(id: string, entry: AuditEntry): Promise<void> {
-    this.entries.set(id, kept(entry));
+    this.entries.set(id, frozenCopy(entry));
   }
 
   async listEntries(

@@ -1,14 +1,14 @@
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 export class MemoryBlobs implements Blobs {
   readonly #values = new Map<string, JsonValue>();
 
   async put(scope: Scope, key: string, value: JsonValue): Promise<void> {
-    this.#values.set(`${scopeName(scope)}#${key}`, kept(value));
+    this.#values.set(`${scopeName(scope)}#${key}`, frozenCopy(value));
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {

@@ -2,7 +2,7 @@
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { RateWindows, Reservation, Reservations } from '../ports/control.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 export class MemoryReservations implements Reservations {
@@ -16,9 +16,9 @@ export class MemoryReservations implements Reservations {
     { notBefore }: { readonly notBefore: Instant },
   ): ReturnType<Reservations['reserve']> {
     const name = reservationName(scope, endpoint, key);
-    const standing = this.#reservations.get(name);
-    if (standing !== undefined && standing.reservedAt >= notBefore) return { kind: 'taken', by: standing };
-    this.#reservations.set(name, kept(reservation));
+    const existing = this.#reservations.get(name);
+    if (existing !== undefined && existing.reservedAt >= notBefore) return { kind: 'taken', by: existing };
+    this.#reservations.set(name, frozenCopy(reservation));
     return { kind: 'reserved' };
   }
 

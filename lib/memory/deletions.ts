@@ -1,7 +1,7 @@
 /** Deletions of workflows in memory. */
 import type { RunId } from '../engine/ids.ts';
 import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 const nameOf = (key: DeletionKey): string => `${scopeName(key)}#${key.name}#${key.throughVersion}`;
@@ -12,7 +12,7 @@ export class MemoryDeletions implements Deletions {
 
   async begin(deletion: WorkflowDeletion): Promise<'stored' | 'occupied'> {
     if (this.#deletions.has(nameOf(deletion))) return 'occupied';
-    this.#deletions.set(nameOf(deletion), kept(deletion));
+    this.#deletions.set(nameOf(deletion), frozenCopy(deletion));
     return 'stored';
   }
 
@@ -26,17 +26,17 @@ export class MemoryDeletions implements Deletions {
 
   async replace(deletion: WorkflowDeletion): Promise<boolean> {
     if (this.#deletions.get(nameOf(deletion))?.revision !== deletion.revision - 1) return false;
-    this.#deletions.set(nameOf(deletion), kept(deletion));
+    this.#deletions.set(nameOf(deletion), frozenCopy(deletion));
     return true;
   }
 
   async remove(deletion: WorkflowDeletion): Promise<void> {
-    const standing = this.#deletions.get(nameOf(deletion));
-    if (standing?.revision === deletion.revision) this.#deletions.delete(nameOf(deletion));
+    const existing = this.#deletions.get(nameOf(deletion));
+    if (existing?.revision === deletion.revision) this.#deletions.delete(nameOf(deletion));
   }
 
   async addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void> {
-    for (const run of runs) this.#of(key).set(run.runId, kept(run));
+    for (const run of runs) this.#of(key).set(run.runId, frozenCopy(run));
   }
 
   async runs(

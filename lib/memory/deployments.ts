@@ -1,36 +1,43 @@
 /** Deployments and the pointer to the active one, in memory. */
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { ActivePointer, Deployment, DeploymentPage, DeploymentPosition, Deployments, Holder } from '../ports/deployments.ts';
-import { kept } from './kept.ts';
+import type {
+  ActivePointer,
+  Deployment,
+  DeploymentPage,
+  DeploymentPosition,
+  Deployments,
+  PinnedRun,
+} from '../ports/deployments.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
-interface Shelf {
+interface ScopeDeployments {
   /** null: removed, and its id is taken all the same */
   readonly deployments: Map<DeploymentId, Deployment | null>;
-  readonly holders: Map<DeploymentId, Map<RunId, Instant>>;
+  readonly pins: Map<DeploymentId, Map<RunId, Instant>>;
   pointer?: ActivePointer;
 }
 
 export class MemoryDeployments implements Deployments {
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #byScope = new Map<string, ScopeDeployments>();
 
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
-    const { deployments } = this.#shelf(scope);
+    const { deployments } = this.#ofScope(scope);
     if (deployments.has(deployment.manifest.deploymentId)) return 'occupied';
-    deployments.set(deployment.manifest.deploymentId, kept(deployment));
+    deployments.set(deployment.manifest.deploymentId, frozenCopy(deployment));
     return 'stored';
   }
 
   async deployment(scope: Scope, id: DeploymentId): Promise<Deployment | undefined> {
-    return this.#shelf(scope).deployments.get(id) ?? undefined;
+    return this.#ofScope(scope).deployments.get(id) ?? undefined;
   }
 
   async list(
     scope: Scope,
     { limit, after }: { readonly limit: number; readonly after?: DeploymentPosition },
   ): Promise<DeploymentPage> {
-    const rest = [...this.#shelf(scope).deployments.values()]
+    const rest = [...this.#ofScope(scope).deployments.values()]
       .filter((one) => one !== null)
       .filter((one) => after === undefined || isNewer(after, positionOf(one)))
       .toSorted((one, other) => (isNewer(positionOf(one), positionOf(other)) ? -1 : 1));
@@ -39,11 +46,11 @@ export class MemoryDeployments implements Deployments {
     return rest.length <= limit || last === undefined ? { deployments } : { deployments, next: positionOf(last) };
   }
 
-  async noteVerified(scope: Scope, id: DeploymentId, verifiedAt: Instant): Promise<void> {
+  async markVerified(scope: Scope, id: DeploymentId, verifiedAt: Instant): Promise<void> {
     this.#change(scope, id, (deployment) => ({ ...deployment, verifiedAt }));
   }
 
-  async noteActivated(scope: Scope, id: DeploymentId, activatedAt: Instant): Promise<void> {
+  async markActivated(scope: Scope, id: DeploymentId, activatedAt: Instant): Promise<void> {
     this.#change(scope, id, (deployment) => ({ ...deployment, activatedAt }));
   }
 
@@ -54,47 +61,47 @@ export class MemoryDeployments implements Deployments {
   }
 
   async remove(scope: Scope, id: DeploymentId, _at: Instant): Promise<void> {
-    const { deployments } = this.#shelf(scope);
+    const { deployments } = this.#ofScope(scope);
     if (deployments.has(id)) deployments.set(id, null);
   }
 
   async pointer(scope: Scope): Promise<ActivePointer | undefined> {
-    return this.#shelf(scope).pointer;
+    return this.#ofScope(scope).pointer;
   }
 
   async movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean> {
-    const shelf = this.#shelf(scope);
-    if ((shelf.pointer?.revision ?? 0) !== from) return false;
-    shelf.pointer = kept(pointer);
+    const ofScope = this.#ofScope(scope);
+    if ((ofScope.pointer?.revision ?? 0) !== from) return false;
+    ofScope.pointer = frozenCopy(pointer);
     return true;
   }
 
-  async holdOpen(scope: Scope, id: DeploymentId, runId: RunId, { since }: { readonly since: Instant }): Promise<void> {
-    const { holders } = this.#shelf(scope);
-    holders.set(id, (holders.get(id) ?? new Map<RunId, Instant>()).set(runId, since));
+  async pin(scope: Scope, id: DeploymentId, runId: RunId, { since }: { readonly since: Instant }): Promise<void> {
+    const { pins } = this.#ofScope(scope);
+    pins.set(id, (pins.get(id) ?? new Map<RunId, Instant>()).set(runId, since));
   }
 
-  async letGo(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
-    this.#shelf(scope).holders.get(id)?.delete(runId);
+  async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
+    this.#ofScope(scope).pins.get(id)?.delete(runId);
   }
 
-  async holders(scope: Scope, id: DeploymentId, limit: number): Promise<readonly Holder[]> {
-    const holders = [...(this.#shelf(scope).holders.get(id) ?? [])].map(([runId, since]) => ({ runId, since }));
-    return holders.slice(0, limit);
+  async pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]> {
+    const pins = [...(this.#ofScope(scope).pins.get(id) ?? [])].map(([runId, since]) => ({ runId, since }));
+    return pins.slice(0, limit);
   }
 
   #change(scope: Scope, id: DeploymentId, change: (deployment: Deployment) => Deployment): void {
-    const { deployments } = this.#shelf(scope);
-    const standing = deployments.get(id);
-    if (standing) deployments.set(id, kept(change(standing)));
+    const { deployments } = this.#ofScope(scope);
+    const existing = deployments.get(id);
+    if (existing) deployments.set(id, frozenCopy(change(existing)));
   }
 
-  #shelf(scope: Scope): Shelf {
-    const known = this.#shelves.get(scopeName(scope));
+  #ofScope(scope: Scope): ScopeDeployments {
+    const known = this.#byScope.get(scopeName(scope));
     if (known !== undefined) return known;
-    const fresh: Shelf = { deployments: new Map(), holders: new Map() };
-    this.#shelves.set(scopeName(scope), fresh);
-    return fresh;
+    const created: ScopeDeployments = { deployments: new Map(), pins: new Map() };
+    this.#byScope.set(scopeName(scope), created);
+    return created;
   }
 }
 

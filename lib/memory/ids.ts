@@ -7,7 +7,7 @@ import type { Ids } from '../ports/ids.ts';
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** A ULID is 48 bits of time and 80 of chance: 10 and 16 characters of 5 bits. */
 const timeLength = 10;
-const chanceLength = 16;
+const randomLength = 16;
 
 export class MemoryIds implements Ids {
   #state: number;
@@ -17,15 +17,15 @@ export class MemoryIds implements Ids {
   }
 
   runId(at: Instant): RunId {
-    return runId(`wrun_${encodeTime(at, timeLength)}${this.#letters(chanceLength)}`);
+    return runId(`wrun_${encodeTime(at, timeLength)}${this.#letters(randomLength)}`);
   }
 
   nonce(): Nonce {
-    return nonce(this.#letters(chanceLength));
+    return nonce(this.#letters(randomLength));
   }
 
   /** mulberry32: 32 bits of state, one step per call, good enough to play dice with. */
-  chance(): number {
+  random(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
@@ -35,7 +35,7 @@ export class MemoryIds implements Ids {
 
   #letters(count: number): string {
     let letters = '';
-    while (letters.length < count) letters += crockford.charAt(Math.floor(this.chance() * crockford.length));
+    while (letters.length < count) letters += crockford.charAt(Math.floor(this.random() * crockford.length));
     return letters;
   }
 }

@@ -4,16 +4,16 @@ import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
-  type DriveJob,
+  type WorkflowTaskJob,
   type Job,
   type Jobs,
   type MessageJob,
   type NodeJob,
   type ResultMessage,
   type WorkJob,
-  longestQueueDelayMs,
+  maxQueueDelayMs,
 } from '../ports/jobs.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import type { ScheduleFire } from '../ports/recurrences.ts';
 
 export interface DelayedJob {
@@ -27,7 +27,7 @@ export class MemoryJobs implements Jobs {
   /** not yet taken, in the order of sending */
   readonly sent: NodeJob[] = [];
   /** messages for the code of deployments, and drives of it, not yet taken */
-  readonly messages: (MessageJob | DriveJob)[] = [];
+  readonly messages: (MessageJob | WorkflowTaskJob)[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
   /** fires that were sent again, not yet taken */
@@ -43,30 +43,32 @@ export class MemoryJobs implements Jobs {
     return this.#hops.get(message) ?? noHops;
   }
 
-  #kept<Message extends Job | ResultMessage>(message: Message, hops: Hops): Message {
-    const own = kept({ ...message });
-    this.#hops.set(own, hops);
-    return own;
+  #copyWithHops<Message extends Job | ResultMessage>(message: Message, hops: Hops): Message {
+    const copy = frozenCopy({ ...message });
+    this.#hops.set(copy, hops);
+    return copy;
   }
 
   async send(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
-    for (const job of jobs.map((each) => this.#kept(each, hops))) {
+    for (const job of jobs.map((each) => this.#copyWithHops(each, hops))) {
       if (job.kind === 'node') this.sent.push(job);
       else this.messages.push(job);
     }
   }
 
   async sendFire(fire: ScheduleFire): Promise<void> {
-    this.fires.push(kept(fire));
+    this.fires.push(frozenCopy(fire));
   }
 
-  async sendLater(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
-    invariant(delay <= longestQueueDelayMs, `a queue delays ${longestQueueDelayMs} ms at most, and was asked for ${delay}`);
-    this.delayed.push(kept({ job: this.#kept(job, hops), dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }));
+  async sendDelayed(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
+    invariant(delay <= maxQueueDelayMs, `a queue delays ${maxQueueDelayMs} ms at most, and was asked for ${delay}`);
+    this.delayed.push(
+      frozenCopy({ job: this.#copyWithHops(job, hops), dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }),
+    );
   }
 
   async sendResult(result: ResultMessage, hops: Hops = noHops): Promise<void> {
-    this.results.push(this.#kept(result, hops));
+    this.results.push(this.#copyWithHops(result, hops));
   }
 
   /** Takes all jobs that were sent to be taken at once. */
@@ -82,7 +84,7 @@ export class MemoryJobs implements Jobs {
     return due.map(({ job }) => job);
   }
 
-  takeMessages(): readonly (MessageJob | DriveJob)[] {
+  takeMessages(): readonly (MessageJob | WorkflowTaskJob)[] {
     return this.messages.splice(0);
   }
 

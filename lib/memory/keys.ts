@@ -1,8 +1,8 @@
 /** API keys in memory. */
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { ApiKey, KeyPage, KeyPosition, KeyTerms, Keys } from '../ports/control.ts';
-import { kept } from './kept.ts';
+import type { ApiKey, KeyPage, KeyPosition, KeySettings, Keys } from '../ports/control.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 export class MemoryKeys implements Keys {
@@ -15,7 +15,7 @@ export class MemoryKeys implements Keys {
   async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
     const known = this.#keys.get(key.keyId);
     if (known !== undefined) return isSameKey(known, key) ? 'stored' : 'occupied';
-    this.#keys.set(key.keyId, kept(key));
+    this.#keys.set(key.keyId, frozenCopy(key));
     return 'stored';
   }
 
@@ -33,7 +33,7 @@ export class MemoryKeys implements Keys {
     const key = this.#of(scope, keyId);
     if (key === undefined) return undefined;
     const revokedAt = key.revokedAt ?? at;
-    this.#keys.set(keyId, kept({ ...key, revokedAt }));
+    this.#keys.set(keyId, frozenCopy({ ...key, revokedAt }));
     return revokedAt;
   }
 
@@ -45,22 +45,22 @@ export class MemoryKeys implements Keys {
     const key = this.#of(scope, keyId);
     if (key === undefined || key.revokedAt !== undefined) return false;
     if (key.replacedBy !== undefined && key.replacedBy !== replacedBy) return false;
-    this.#keys.set(keyId, kept({ ...key, replacedBy, expiresAt }));
+    this.#keys.set(keyId, frozenCopy({ ...key, replacedBy, expiresAt }));
     return true;
   }
 
-  async amendKey(scope: Scope, keyId: KeyId, terms: KeyTerms): Promise<boolean> {
+  async updateKey(scope: Scope, keyId: KeyId, settings: KeySettings): Promise<boolean> {
     const key = this.#of(scope, keyId);
     if (key === undefined || key.revokedAt !== undefined || key.replacedBy !== undefined) return false;
     const { scopes: _scopes, expiresAt: _expiresAt, rateLimitPerMinute: _rate, ...rest } = key;
-    this.#keys.set(keyId, kept({ ...rest, ...terms }));
+    this.#keys.set(keyId, frozenCopy({ ...rest, ...settings }));
     return true;
   }
 
-  async noteUse(keyId: KeyId, at: Instant): Promise<void> {
+  async recordKeyUse(keyId: KeyId, at: Instant): Promise<void> {
     const key = this.#keys.get(keyId);
     if (key === undefined || (key.lastUsedAt ?? -Infinity) >= at) return;
-    this.#keys.set(keyId, kept({ ...key, lastUsedAt: at }));
+    this.#keys.set(keyId, frozenCopy({ ...key, lastUsedAt: at }));
   }
 
   #of(scope: Scope, keyId: KeyId): ApiKey | undefined {

@@ -1,12 +1,12 @@
-import type { Measure } from '../engine/log/measures.ts';
+import type { Metric } from '../engine/log/run-metrics.ts';
 import type { Metrics } from '../ports/metrics.ts';
 
 export class MemoryMetrics implements Metrics {
   readonly isOn = true;
   /** what was counted, in order */
-  readonly measures: Measure[] = [];
+  readonly measures: Metric[] = [];
 
-  emit(measures: readonly Measure[]): void {
+  emit(measures: readonly Metric[]): void {
     this.measures.push(...measures);
   }
 }

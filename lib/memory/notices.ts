@@ -5,29 +5,29 @@ import type {
   RunStatusNotice,
   ScheduleFailureNotice,
 } from '../ports/notices.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 
 export class MemoryNotices implements Notices {
-  tellsStarts = false;
+  notifiesStarts = false;
   /** what was told, in order */
-  readonly told: RunStatusNotice[] = [];
+  readonly statusNotices: RunStatusNotice[] = [];
   readonly activations: DeploymentNotice[] = [];
   readonly deploymentChanges: DeploymentChangeNotice[] = [];
   readonly scheduleFailures: ScheduleFailureNotice[] = [];
 
   async runStatusChanged(notice: RunStatusNotice): Promise<void> {
-    this.told.push(kept(notice));
+    this.statusNotices.push(frozenCopy(notice));
   }
 
   async deploymentActivated(notice: DeploymentNotice): Promise<void> {
-    this.activations.push(kept(notice));
+    this.activations.push(frozenCopy(notice));
   }
 
   async deploymentChanged(notice: DeploymentChangeNotice): Promise<void> {
-    this.deploymentChanges.push(kept(notice));
+    this.deploymentChanges.push(frozenCopy(notice));
   }
 
   async scheduleFailed(notice: ScheduleFailureNotice): Promise<void> {
-    this.scheduleFailures.push(kept(notice));
+    this.scheduleFailures.push(frozenCopy(notice));
   }
 }

@@ -4,52 +4,56 @@ import { type Instant, instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Recurrence, Recurrences, ScheduleFire } from '../ports/recurrences.ts';
 import type { ScheduleSetting } from '../ports/schedules.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { settingName } from './schedules.ts';
 
-interface Alarm {
+interface RegisteredRecurrence {
   readonly recurrence: Recurrence;
-  readonly taken: Instant;
+  readonly lastFiredAt: Instant;
 }
 
 export class MemoryRecurrences implements Recurrences {
   readonly #clock: Clock;
-  readonly #alarms = new Map<string, Alarm>();
+  readonly #registered = new Map<string, RegisteredRecurrence>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   async set(recurrence: Recurrence): Promise<void> {
-    const name = settingName(recurrence.of);
-    if (this.#alarms.has(name)) return;
-    this.#alarms.set(name, { recurrence: kept(recurrence), taken: instant(recurrence.firstAt - 1) });
+    const name = settingName(recurrence.setting);
+    if (this.#registered.has(name)) return;
+    this.#registered.set(name, { recurrence: frozenCopy(recurrence), lastFiredAt: instant(recurrence.firstAt - 1) });
   }
 
   async remove(setting: ScheduleSetting): Promise<void> {
-    this.#alarms.delete(settingName(setting));
+    this.#registered.delete(settingName(setting));
   }
 
-  standing(): readonly Recurrence[] {
-    return [...this.#alarms.values()].map(({ recurrence }) => recurrence);
+  registrations(): readonly Recurrence[] {
+    return [...this.#registered.values()].map(({ recurrence }) => recurrence);
   }
 
   /** Loses everything, as a group of schedules does that is made anew. */
-  forget(): void {
-    this.#alarms.clear();
+  clear(): void {
+    this.#registered.clear();
   }
 
   /** Every fire whose time has come since the last time, the earliest first. */
   takeDue(): readonly ScheduleFire[] {
     const fires: ScheduleFire[] = [];
-    for (const [name, alarm] of this.#alarms) {
-      const { of, timing } = alarm.recurrence;
-      let { taken } = alarm;
-      for (let next = nextFire(timing, taken); next !== undefined && next <= this.#clock.now(); next = nextFire(timing, taken)) {
-        fires.push({ ...of, scheduledAt: next });
-        taken = next;
+    for (const [name, registered] of this.#registered) {
+      const { setting, timing } = registered.recurrence;
+      let { lastFiredAt } = registered;
+      for (
+        let next = nextFire(timing, lastFiredAt);
+        next !== undefined && next <= this.#clock.now();
+        next = nextFire(timing, lastFiredAt)
+      ) {
+        fires.push({ ...setting, scheduledAt: next });
+        lastFiredAt = next;
       }
-      this.#alarms.set(name, { ...alarm, taken });
+      this.#registered.set(name, { ...registered, lastFiredAt });
     }
     return fires.toSorted((one, other) => one.scheduledAt - other.scheduledAt);
   }

@@ -1,6 +1,6 @@
 /** Finding runs in memory. The lists are never late here; a caller may not count on that. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
-import type { WorkerDeath } from '../engine/log/deliveries.ts';
+import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type RunPage,
   listedState,
 } from '../ports/run-index.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { type MemoryRuns, runName } from './runs.ts';
 
 interface Listing {
@@ -24,7 +24,7 @@ export class MemoryRunIndex implements RunIndex {
   readonly #runs: MemoryRuns;
   readonly #due = new Map<number, Map<string, DueRun>>();
   #sweptMinute: number | undefined;
-  readonly #deaths: WorkerDeath[] = [];
+  readonly #crashes: WorkerCrash[] = [];
 
   constructor(runs: MemoryRuns) {
     this.#runs = runs;
@@ -41,17 +41,17 @@ export class MemoryRunIndex implements RunIndex {
     );
   }
 
-  async markDue({ run, minute, isNoted, isSecondLook }: DueEntry): Promise<void> {
-    if (isNoted) this.#runs.record(run).dueNotes.add(minute);
+  async markDue({ run, minute, isRecordedOnRun, isSecondCheck }: DueEntry): Promise<void> {
+    if (isRecordedOnRun) this.#runs.record(run).dueMinutes.add(minute);
     const runs = this.#due.get(minute) ?? new Map<string, DueRun>();
-    if (isSecondLook && runs.has(runName(run))) return;
-    this.#due.set(minute, runs.set(runName(run), kept(isSecondLook ? { ...run, isSecondLook } : run)));
+    if (isSecondCheck && runs.has(runName(run))) return;
+    this.#due.set(minute, runs.set(runName(run), frozenCopy(isSecondCheck ? { ...run, isSecondCheck } : run)));
   }
 
-  async forgetDue(run: RunAddress): Promise<void> {
-    const { dueNotes } = this.#runs.record(run);
-    for (const minute of dueNotes) this.#due.get(minute)?.delete(runName(run));
-    dueNotes.clear();
+  async deleteDueEntries(run: RunAddress): Promise<void> {
+    const { dueMinutes } = this.#runs.record(run);
+    for (const minute of dueMinutes) this.#due.get(minute)?.delete(runName(run));
+    dueMinutes.clear();
   }
 
   async dueIn(minute: number): Promise<readonly DueRun[]> {
@@ -62,16 +62,16 @@ export class MemoryRunIndex implements RunIndex {
     return this.#sweptMinute;
   }
 
-  async passMinute(minute: number): Promise<void> {
+  async recordSweptMinute(minute: number): Promise<void> {
     this.#sweptMinute = Math.max(minute, this.#sweptMinute ?? minute);
   }
 
-  async noteDeath({ runId }: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void> {
-    this.#deaths.push(kept({ runId, ...death }));
+  async recordCrash({ runId }: RunAddress, crash: Omit<WorkerCrash, 'runId'>): Promise<void> {
+    this.#crashes.push(frozenCopy({ runId, ...crash }));
   }
 
-  async deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]> {
-    return this.#deaths.filter(({ noticedAt }) => noticedAt >= from && noticedAt <= to);
+  async crashesBetween(from: Instant, to: Instant): Promise<readonly WorkerCrash[]> {
+    return this.#crashes.filter(({ noticedAt }) => noticedAt >= from && noticedAt <= to);
   }
 }
 
@@ -79,9 +79,9 @@ const page = (heads: readonly Head[], { limit, after }: Listing): RunPage => {
   const rest = heads
     .filter((head) => after === undefined || newestFirst(positionOf(head), after) > 0)
     .toSorted((one, other) => newestFirst(positionOf(one), positionOf(other)));
-  const given = rest.slice(0, limit);
-  const last = given.at(-1);
-  return rest.length > limit && last !== undefined ? { heads: given, next: positionOf(last) } : { heads: given };
+  const pageHeads = rest.slice(0, limit);
+  const last = pageHeads.at(-1);
+  return rest.length > limit && last !== undefined ? { heads: pageHeads, next: positionOf(last) } : { heads: pageHeads };
 };
 
 const positionOf = (head: Head): ListPosition => ({ createdAt: head.createdAt, runId: head.address.runId });

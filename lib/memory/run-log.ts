@@ -3,10 +3,10 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import { forgottenCommit, forgottenNonce } from '../engine/log/forgotten.ts';
+import { tombstoneCommit, tombstoneNonce } from '../engine/log/tombstone.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
-import type { Beat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
-import { kept } from './kept.ts';
+import type { StoredHeartbeat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import type { MemoryRuns } from './runs.ts';
 
 const isTerminal = (head: Head): boolean => terminalStatuses.some((status) => status === head.projection.status);
@@ -21,18 +21,18 @@ export class MemoryRunLog implements RunLog {
   async create(run: RunCreation): Promise<PutResult> {
     invariant(run.commit.number === firstCommit, 'a run is created by its first commit');
     const record = this.#runs.record(run.address);
-    if (record.isForgotten) return { kind: 'occupied', nonce: forgottenNonce };
+    if (record.isDeleted) return { kind: 'occupied', nonce: tombstoneNonce };
     if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };
-    record.head = kept({ ...run, projection: firstProjection });
+    record.head = frozenCopy({ ...run, projection: firstProjection });
     return { kind: 'stored' };
   }
 
   async put(run: RunAddress, commit: Commit): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
     const { commits } = this.#runs.record(run);
-    const standing = commits.get(commit.number);
-    if (standing !== undefined) return { kind: 'occupied', nonce: standing.nonce };
-    commits.set(commit.number, kept(commit));
+    const existing = commits.get(commit.number);
+    if (existing !== undefined) return { kind: 'occupied', nonce: existing.nonce };
+    commits.set(commit.number, frozenCopy(commit));
     return { kind: 'stored' };
   }
 
@@ -44,8 +44,8 @@ export class MemoryRunLog implements RunLog {
     return Promise.all(runs.map((run) => this.head(run)));
   }
 
-  async nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]> {
-    return Promise.all(tails.map(({ run, after }) => this.commitsAfter(run, after, after + most)));
+  async nextCommits(tails: readonly LogTail[], maxCommits: number): Promise<readonly (readonly Commit[])[]> {
+    return Promise.all(tails.map(({ run, after }) => this.commitsAfter(run, after, after + maxCommits)));
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through: number = Infinity): Promise<readonly Commit[]> {
@@ -57,12 +57,12 @@ export class MemoryRunLog implements RunLog {
   async project(run: RunAddress, projection: HeadProjection): Promise<void> {
     const record = this.#runs.record(run);
     if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;
-    record.head = kept({ ...record.head, projection });
+    record.head = frozenCopy({ ...record.head, projection });
   }
 
   async attach(run: RunAddress, name: string, value: JsonValue): Promise<PayloadRef> {
     const { attachments } = this.#runs.record(run);
-    if (!attachments.has(name)) attachments.set(name, kept(value));
+    if (!attachments.has(name)) attachments.set(name, frozenCopy(value));
     return `item:${name}`;
   }
 
@@ -70,31 +70,31 @@ export class MemoryRunLog implements RunLog {
     return this.#runs.record(run).attachments.get(name);
   }
 
-  async beat(run: RunAddress, beat: Beat): Promise<void> {
-    this.#runs.record(run).beats.set(beat.node, kept(beat));
+  async heartbeat(run: RunAddress, heartbeat: StoredHeartbeat): Promise<void> {
+    this.#runs.record(run).heartbeats.set(heartbeat.node, frozenCopy(heartbeat));
   }
 
-  async beats(run: RunAddress): Promise<readonly Beat[]> {
-    return [...this.#runs.record(run).beats.values()];
+  async heartbeats(run: RunAddress): Promise<readonly StoredHeartbeat[]> {
+    return [...this.#runs.record(run).heartbeats.values()];
   }
 
   async saveSnapshot(run: RunAddress, snapshot: Snapshot): Promise<void> {
     const record = this.#runs.record(run);
     if (record.snapshot !== undefined && record.snapshot.asOf >= snapshot.asOf) return;
-    record.snapshot = kept(snapshot);
+    record.snapshot = frozenCopy(snapshot);
   }
 
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
     return this.#runs.record(run).snapshot;
   }
 
-  async forget(run: RunAddress): Promise<void> {
+  async deleteRun(run: RunAddress): Promise<void> {
     const record = this.#runs.record(run);
-    for (const commit of record.commits.values()) record.commits.set(commit.number, kept(forgottenCommit(commit)));
+    for (const commit of record.commits.values()) record.commits.set(commit.number, frozenCopy(tombstoneCommit(commit)));
     record.attachments.clear();
-    record.beats.clear();
+    record.heartbeats.clear();
     delete record.snapshot;
     delete record.head;
-    record.isForgotten = true;
+    record.isDeleted = true;
   }
 }

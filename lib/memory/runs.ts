@@ -3,20 +3,20 @@ import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
-import type { Beat, Snapshot } from '../ports/run-log.ts';
+import type { StoredHeartbeat, Snapshot } from '../ports/run-log.ts';
 
 /** Everything kept under one run. Attachments may come before the head. */
 export interface RunRecord {
   head?: Head;
   /** it is to be no more, and nothing takes its place */
-  isForgotten?: true;
+  isDeleted?: true;
   snapshot?: Snapshot;
   /** commit 2 and those after it, by number */
   readonly commits: Map<number, Commit>;
   readonly attachments: Map<string, JsonValue>;
-  readonly beats: Map<NodeKey, Beat>;
+  readonly heartbeats: Map<NodeKey, StoredHeartbeat>;
   /** the minutes of due entries that the run remembers */
-  readonly dueNotes: Set<number>;
+  readonly dueMinutes: Set<number>;
 }
 
 export const scopeName = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
@@ -29,9 +29,9 @@ export class MemoryRuns {
     const name = runName(run);
     const known = this.#records.get(name);
     if (known !== undefined) return known;
-    const fresh: RunRecord = { commits: new Map(), attachments: new Map(), beats: new Map(), dueNotes: new Set() };
-    this.#records.set(name, fresh);
-    return fresh;
+    const created: RunRecord = { commits: new Map(), attachments: new Map(), heartbeats: new Map(), dueMinutes: new Set() };
+    this.#records.set(name, created);
+    return created;
   }
 
   heads(scope: Scope): readonly Head[] {

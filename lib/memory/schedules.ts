@@ -1,7 +1,7 @@
 /** Schedules in memory. */
 import type { ScheduleId, Scope } from '../engine/ids.ts';
 import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 type Listed = Awaited<ReturnType<Schedules['list']>>;
@@ -9,7 +9,7 @@ type Listed = Awaited<ReturnType<Schedules['list']>>;
 export class MemorySchedules implements Schedules {
   readonly #schedules = new Map<string, Schedule>();
   readonly #marks = new Map<string, ScheduleMark>();
-  readonly #kept = new Map<string, ScheduleSetting>();
+  readonly #registered = new Map<string, ScheduleSetting>();
 
   async schedule(scope: Scope, id: ScheduleId): Promise<Schedule | undefined> {
     return this.#schedules.get(nameOf(scope, id));
@@ -18,15 +18,15 @@ export class MemorySchedules implements Schedules {
   async create(schedule: Schedule): Promise<'stored' | 'occupied'> {
     const name = nameOf(schedule, schedule.scheduleId);
     if (this.#schedules.has(name)) return 'occupied';
-    this.#schedules.set(name, kept(schedule));
+    this.#schedules.set(name, frozenCopy(schedule));
     return 'stored';
   }
 
   async replace(schedule: Schedule): Promise<boolean> {
     const name = nameOf(schedule, schedule.scheduleId);
-    const standing = this.#schedules.get(name);
-    if (standing?.incarnation !== schedule.incarnation || standing.revision !== schedule.revision - 1) return false;
-    this.#schedules.set(name, kept(schedule));
+    const existing = this.#schedules.get(name);
+    if (existing?.incarnation !== schedule.incarnation || existing.revision !== schedule.revision - 1) return false;
+    this.#schedules.set(name, frozenCopy(schedule));
     return true;
   }
 
@@ -44,28 +44,28 @@ export class MemorySchedules implements Schedules {
     return rest.length > limit && last !== undefined ? { schedules, next: last.scheduleId } : { schedules };
   }
 
-  async mark(mark: ScheduleMark): Promise<void> {
-    this.#marks.set(settingName(mark), kept(mark));
+  async markForSync(mark: ScheduleMark): Promise<void> {
+    this.#marks.set(settingName(mark), frozenCopy(mark));
   }
 
-  async unmark(setting: ScheduleSetting): Promise<void> {
+  async clearSyncMark(setting: ScheduleSetting): Promise<void> {
     this.#marks.delete(settingName(setting));
   }
 
-  async marked(): Promise<readonly ScheduleMark[]> {
+  async syncMarks(): Promise<readonly ScheduleMark[]> {
     return [...this.#marks.values()];
   }
 
-  async keep(setting: ScheduleSetting): Promise<void> {
-    this.#kept.set(settingName(setting), kept(setting));
+  async registerSetting(setting: ScheduleSetting): Promise<void> {
+    this.#registered.set(settingName(setting), frozenCopy(setting));
   }
 
-  async drop(setting: ScheduleSetting): Promise<void> {
-    this.#kept.delete(settingName(setting));
+  async unregisterSetting(setting: ScheduleSetting): Promise<void> {
+    this.#registered.delete(settingName(setting));
   }
 
-  async kept(): Promise<readonly ScheduleSetting[]> {
-    return [...this.#kept.values()];
+  async registeredSettings(): Promise<readonly ScheduleSetting[]> {
+    return [...this.#registered.values()];
   }
 }
 

@@ -1,20 +1,21 @@
 /** Open sockets and watchers, in memory; what is posted lies in a list. */
+import { defined } from '../engine/defined.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import type { ConnectionId, RunAddress } from '../engine/ids.ts';
 import type { Posts } from '../ports/posts.ts';
-import type { Connection, Heard, Membership, NextTurn, Room, Sockets } from '../ports/sockets.ts';
+import type { Connection, WatchCursor, Membership, NextBroadcast, RunWatchers, Sockets } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Watch, Watches } from '../ports/watches.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { runName } from './runs.ts';
 
 export class MemorySockets implements Sockets {
   readonly #connections = new Map<ConnectionId, Connection>();
   readonly #members = new Map<string, Map<ConnectionId, Membership>>();
-  readonly #next = new Map<string, NextTurn>();
+  readonly #next = new Map<string, NextBroadcast>();
 
   async open(connection: Connection): Promise<void> {
-    this.#connections.set(connection.connectionId, kept(connection));
+    this.#connections.set(connection.connectionId, frozenCopy(connection));
   }
 
   async connection(id: ConnectionId): ReturnType<Sockets['connection']> {
@@ -26,7 +27,7 @@ export class MemorySockets implements Sockets {
   async join(membership: Membership): Promise<void> {
     const name = runName(membership.run);
     const members = this.#members.get(name) ?? new Map<ConnectionId, Membership>();
-    this.#members.set(name, members.set(membership.connectionId, kept(membership)));
+    this.#members.set(name, members.set(membership.connectionId, frozenCopy(membership)));
   }
 
   async leave(run: RunAddress, id: ConnectionId): Promise<void> {
@@ -38,20 +39,20 @@ export class MemorySockets implements Sockets {
     for (const { run } of this.#joinedBy(id)) await this.leave(run, id);
   }
 
-  async room(run: RunAddress): Promise<Room> {
+  async watchersOf(run: RunAddress): Promise<RunWatchers> {
     const next = this.#next.get(runName(run));
     const members = [...(this.#members.get(runName(run))?.values() ?? [])];
-    return { members, ...(next === undefined ? {} : { next }) };
+    return defined({ members, next });
   }
 
-  async keepHeard({ run, connectionId, joinId }: Parameters<Sockets['keepHeard']>[0], heard: Heard): Promise<void> {
-    const standing = this.#members.get(runName(run))?.get(connectionId);
-    if (standing?.joinId === joinId) await this.join({ ...standing, heard, isGreeted: true });
+  async saveCursor({ run, connectionId, joinId }: Parameters<Sockets['saveCursor']>[0], cursor: WatchCursor): Promise<void> {
+    const existing = this.#members.get(runName(run))?.get(connectionId);
+    if (existing?.joinId === joinId) await this.join({ ...existing, cursor, isJoinAcknowledged: true });
   }
 
-  async announce(run: RunAddress, next: NextTurn | undefined): Promise<void> {
+  async setNextBroadcast(run: RunAddress, next: NextBroadcast | undefined): Promise<void> {
     if (next === undefined) this.#next.delete(runName(run));
-    else this.#next.set(runName(run), kept(next));
+    else this.#next.set(runName(run), frozenCopy(next));
   }
 
   #joinedBy(id: ConnectionId): readonly Membership[] {
@@ -63,29 +64,29 @@ export class MemoryPosts implements Posts {
   /** what has reached whom, in order */
   readonly posted: { readonly to: ConnectionId; readonly text: string }[] = [];
   readonly closed: ConnectionId[] = [];
-  readonly #gone = new Set<ConnectionId>();
-  readonly #stuck = new Set<ConnectionId>();
+  readonly #disconnected = new Set<ConnectionId>();
+  readonly #blocked = new Set<ConnectionId>();
 
   async post(id: ConnectionId, text: string): Promise<'posted' | 'gone'> {
-    if (this.#stuck.has(id)) throw new Unavailable(`the socket ${id}`);
-    if (this.#gone.has(id)) return 'gone';
+    if (this.#blocked.has(id)) throw new Unavailable(`the socket ${id}`);
+    if (this.#disconnected.has(id)) return 'gone';
     this.posted.push({ to: id, text });
     return 'posted';
   }
 
   async close(id: ConnectionId): Promise<void> {
     this.closed.push(id);
-    this.#gone.add(id);
+    this.#disconnected.add(id);
   }
 
   /** From now on the socket is not there. */
-  vanish(id: ConnectionId): void {
-    this.#gone.add(id);
+  disconnect(id: ConnectionId): void {
+    this.#disconnected.add(id);
   }
 
   /** From now on nobody reads at its other end. */
   block(id: ConnectionId): void {
-    this.#stuck.add(id);
+    this.#blocked.add(id);
   }
 }
 
@@ -99,9 +100,9 @@ export class MemoryWatches implements Watches {
   }
 
   async send(watch: Watch, hops: Hops = noHops): Promise<void> {
-    if (this.sent.some(({ turn }) => turn === watch.turn)) return;
-    const own = kept({ ...watch });
-    this.#hops.set(own, hops);
-    this.sent.push(own);
+    if (this.sent.some(({ broadcastId }) => broadcastId === watch.broadcastId)) return;
+    const copy = frozenCopy({ ...watch });
+    this.#hops.set(copy, hops);
+    this.sent.push(copy);
   }
 }

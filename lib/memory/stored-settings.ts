@@ -1,31 +1,32 @@
 /** Versions of large settings, in memory. */
+import { defined } from '../engine/defined.ts';
 import type { Instant } from '../engine/time.ts';
-import type { SettingVersion, StandingVersion, StoredSettings } from '../ports/stored-settings.ts';
+import type { SettingVersion, StoredVersion, StoredSettings } from '../ports/stored-settings.ts';
 
-interface Kept extends SettingVersion {
+interface StoredSetting extends SettingVersion {
   readonly expiresAt?: Instant;
 }
 
 export class MemoryStoredSettings implements StoredSettings {
-  readonly #kept = new Map<string, Kept>();
+  readonly #settings = new Map<string, StoredSetting>();
 
   async text(setting: Omit<SettingVersion, 'text'>): Promise<string | undefined> {
-    return this.#kept.get(keyOf(setting))?.text;
+    return this.#settings.get(keyOf(setting))?.text;
   }
 
   async put(setting: SettingVersion): Promise<void> {
-    this.#kept.set(keyOf(setting), setting);
+    this.#settings.set(keyOf(setting), setting);
   }
 
-  async versions(name: string): Promise<readonly StandingVersion[]> {
-    return [...this.#kept.values()]
-      .filter((kept) => kept.name === name)
-      .map(({ version, expiresAt }) => ({ version, ...(expiresAt === undefined ? {} : { expiresAt }) }));
+  async versions(name: string): Promise<readonly StoredVersion[]> {
+    return [...this.#settings.values()]
+      .filter((stored) => stored.name === name)
+      .map(({ version, expiresAt }) => defined({ version, expiresAt }));
   }
 
   async expire(setting: Omit<SettingVersion, 'text'>, at: Instant): Promise<void> {
-    const kept = this.#kept.get(keyOf(setting));
-    if (kept !== undefined) this.#kept.set(keyOf(setting), { ...kept, expiresAt: at });
+    const stored = this.#settings.get(keyOf(setting));
+    if (stored !== undefined) this.#settings.set(keyOf(setting), { ...stored, expiresAt: at });
   }
 }
 

@@ -2,7 +2,7 @@
 import type { NodeKey, RunAddress } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Delta, DeltaPut, Streams } from '../ports/streams.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { runName } from './runs.ts';
 
 export class MemoryStreams implements Streams {
@@ -10,9 +10,9 @@ export class MemoryStreams implements Streams {
 
   async put(run: RunAddress, node: NodeKey, delta: Delta, _expiresAt: Instant): Promise<DeltaPut> {
     const slots = this.#slots(run, node);
-    const standing = slots.get(delta.index);
-    if (standing !== undefined) return { kind: 'occupied', owner: standing.owner };
-    slots.set(delta.index, kept(delta));
+    const existing = slots.get(delta.index);
+    if (existing !== undefined) return { kind: 'occupied', owner: existing.owner };
+    slots.set(delta.index, frozenCopy(delta));
     return { kind: 'stored' };
   }
 

@@ -2,20 +2,20 @@
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Ticket, Tickets } from '../ports/tickets.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 
 export class MemoryTickets implements Tickets {
   readonly #tickets = new Map<string, { readonly ticket: Ticket; takenBy?: Nonce }>();
 
-  async put(digest: string, ticket: Ticket, _forgetAt: Instant): Promise<void> {
-    this.#tickets.set(digest, { ticket: kept(ticket) });
+  async put(digest: string, ticket: Ticket, _retainUntil: Instant): Promise<void> {
+    this.#tickets.set(digest, { ticket: frozenCopy(ticket) });
   }
 
   async ticket(digest: string): Promise<Ticket | undefined> {
     return this.#tickets.get(digest)?.ticket;
   }
 
-  async take(digest: string, by: Nonce): Promise<boolean> {
+  async redeem(digest: string, by: Nonce): Promise<boolean> {
     const entry = this.#tickets.get(digest);
     if (entry === undefined) return false;
     return (entry.takenBy ??= by) === by;

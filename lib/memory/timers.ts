@@ -3,7 +3,7 @@ import type { Instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Job } from '../ports/jobs.ts';
 import type { Timers } from '../ports/timers.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 
 export interface Timer {
   readonly name: string;
@@ -20,7 +20,7 @@ export class MemoryTimers implements Timers {
   }
 
   async set(timer: Timer): Promise<void> {
-    if (!this.#timers.has(timer.name)) this.#timers.set(timer.name, kept(timer));
+    if (!this.#timers.has(timer.name)) this.#timers.set(timer.name, frozenCopy(timer));
   }
 
   pending(): readonly Timer[] {

@@ -1,9 +1,10 @@
 /** Published versions in memory: of workflows, of lenses, of queries. */
+import { defined } from '../engine/defined.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   Advance,
-  Advancing,
+  AdvanceOptions,
   DeletableNames,
   Lenses,
   Numbered,
@@ -14,7 +15,7 @@ import type {
   VersionStore,
   Workflows,
 } from '../ports/versions.ts';
-import { kept } from './kept.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 class MemoryVersions<Version extends Numbered, Facts extends object>
@@ -35,7 +36,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
   async putVersion(scope: Scope, version: Version, _at: Instant): Promise<'stored' | 'occupied'> {
     const key = versionKey(scope, version);
     if (this.#versions.has(key)) return 'occupied';
-    this.#versions.set(key, kept(version));
+    this.#versions.set(key, frozenCopy(version));
     return 'stored';
   }
 
@@ -43,18 +44,18 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     return this.#versions.get(versionKey(scope, { name, version }));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<boolean> {
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean> {
     const { name, version } = to;
     const known = this.#of(scope).get(name);
     if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return false;
     if (this.#freed.has(nameKey(scope, name))) return false;
     const { archivedAt, createdAt, firstVersion } = known ?? { createdAt: at };
-    const stays = {
-      ...(archivedAt === undefined || how?.unarchives === true ? {} : { archivedAt }),
-      ...(firstVersion === undefined ? {} : { firstVersion }),
-    };
-    const moved = { name, createdAt, ...stays, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
-    this.#of(scope).set(name, kept(moved));
+    const preserved = defined({
+      archivedAt: archivedAt === undefined || options?.shouldUnarchive === true ? undefined : archivedAt,
+      firstVersion,
+    });
+    const moved = { name, createdAt, ...preserved, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
+    this.#of(scope).set(name, frozenCopy(moved));
     return true;
   }
 
@@ -74,14 +75,14 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
   async archive(scope: Scope, name: Version['name'], at: Instant): Promise<boolean> {
     const known = this.#of(scope).get(name);
     if (known === undefined) return false;
-    if (known.archivedAt === undefined) this.#of(scope).set(name, kept({ ...known, archivedAt: at }));
+    if (known.archivedAt === undefined) this.#of(scope).set(name, frozenCopy({ ...known, archivedAt: at }));
     return true;
   }
 
   async close(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>, at: Instant): Promise<boolean> {
     const known = this.#of(scope).get(name);
     if (known?.latestVersion !== version) return false;
-    if (known.deletingSince === undefined) this.#of(scope).set(name, kept({ ...known, deletingSince: at }));
+    if (known.deletingSince === undefined) this.#of(scope).set(name, frozenCopy({ ...known, deletingSince: at }));
     return true;
   }
 
@@ -109,7 +110,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     if (last === undefined || last >= version) return false;
     this.#freed.delete(nameKey(scope, name));
     const opened = { name, ...this.#factsOf(to), latestVersion: version, firstVersion: version, createdAt: at, updatedAt: at };
-    this.#of(scope).set(name, kept(opened));
+    this.#of(scope).set(name, frozenCopy(opened));
     return true;
   }
 
@@ -135,7 +136,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
 const nameKey = (scope: Scope, name: string): string => `${scopeName(scope)}#${name}`;
 const versionKey = (scope: Scope, { name, version }: Numbered): string => `${nameKey(scope, name)}#${version}`;
 
-const nothingMore = (): object => ({});
-export const memoryWorkflows = (): Workflows => new MemoryVersions(nothingMore);
-export const memoryLenses = (): Lenses => new MemoryVersions(nothingMore);
+const noFacts = (): object => ({});
+export const memoryWorkflows = (): Workflows => new MemoryVersions(noFacts);
+export const memoryLenses = (): Lenses => new MemoryVersions(noFacts);
 export const memoryQueries = (): Queries => new MemoryVersions(({ kind }) => ({ kind }));

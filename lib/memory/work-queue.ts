@@ -2,24 +2,24 @@
 import { type Hops, noHops } from '../engine/hops.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { HeldMessage, Wanted, WorkQueue } from '../ports/work-queue.ts';
+import type { ReceivedMessage, ReceiveOptions, WorkQueue } from '../ports/work-queue.ts';
 
-interface Lying {
+interface QueuedMessage {
   readonly id: string;
   readonly body: string;
   readonly group: string;
   readonly hops: Hops;
-  receives: number;
-  handle: string;
+  receiveCount: number;
+  receiptHandle: string;
   /** in somebody's hands until then */
-  heldUntil: Instant | undefined;
+  invisibleUntil: Instant | undefined;
 }
 
-const ownHold = seconds(960);
+const defaultVisibilityTimeout = seconds(960);
 
 export class MemoryWorkQueue implements WorkQueue {
   readonly #clock: Clock;
-  #messages: Lying[] = [];
+  #messages: QueuedMessage[] = [];
   #arrival = new AbortController();
   #ids = 0;
 
@@ -33,52 +33,63 @@ export class MemoryWorkQueue implements WorkQueue {
   }
 
   /** what somebody could have now */
-  get free(): readonly string[] {
-    return this.#takeable().map(({ body }) => body);
+  get visibleBodies(): readonly string[] {
+    return this.#receivable().map(({ body }) => body);
   }
 
   send(group: string, body: string, hops: Hops = noHops): void {
     this.#ids += 1;
-    this.#messages.push({ id: `m${this.#ids}`, body, group, hops, receives: 0, handle: '', heldUntil: undefined });
+    this.#messages.push({
+      id: `m${this.#ids}`,
+      body,
+      group,
+      hops,
+      receiveCount: 0,
+      receiptHandle: '',
+      invisibleUntil: undefined,
+    });
     this.#wake();
   }
 
-  ownHold(): Promise<DurationMs> {
-    return Promise.resolve(ownHold);
+  defaultVisibilityTimeout(): Promise<DurationMs> {
+    return Promise.resolve(defaultVisibilityTimeout);
   }
 
-  async receive({ most, wait, hold }: Wanted): Promise<readonly HeldMessage[]> {
-    if (this.#takeable().length === 0) await this.#clock.sleep(wait, this.#arrival.signal);
-    return this.#takeable()
-      .slice(0, most)
-      .map((lying) => {
-        lying.receives += 1;
-        lying.handle = `${lying.id}-${lying.receives}`;
-        lying.heldUntil = after(this.#clock.now(), hold);
-        const { id, handle, body, group, receives, hops } = lying;
-        return { id, handle, body, group, receives, hops };
+  async receive({ maxMessages, waitTime, visibilityTimeout }: ReceiveOptions): Promise<readonly ReceivedMessage[]> {
+    if (this.#receivable().length === 0) await this.#clock.sleep(waitTime, this.#arrival.signal);
+    return this.#receivable()
+      .slice(0, maxMessages)
+      .map((message) => {
+        message.receiveCount += 1;
+        message.receiptHandle = `${message.id}-${message.receiveCount}`;
+        message.invisibleUntil = after(this.#clock.now(), visibilityTimeout);
+        const { id, receiptHandle, body, group, receiveCount, hops } = message;
+        return { id, receiptHandle, body, group, receiveCount, hops };
       });
   }
 
-  async hold({ handle }: HeldMessage, hold: DurationMs): Promise<'held' | 'gone'> {
-    const lying = this.#messages.find((each) => each.handle === handle);
-    if (lying === undefined || !this.#isHeld(lying)) return 'gone';
-    lying.heldUntil = after(this.#clock.now(), hold);
-    if (hold === 0) this.#wake();
-    return 'held';
+  async visibilityTimeout(
+    { receiptHandle }: ReceivedMessage,
+    visibilityTimeout: DurationMs,
+  ): Promise<'changed' | 'receipt_expired'> {
+    const message = this.#messages.find((each) => each.receiptHandle === receiptHandle);
+    if (message === undefined || !this.#isInFlight(message)) return 'receipt_expired';
+    message.invisibleUntil = after(this.#clock.now(), visibilityTimeout);
+    if (visibilityTimeout === 0) this.#wake();
+    return 'changed';
   }
 
-  async delete({ handle }: HeldMessage): Promise<void> {
-    this.#messages = this.#messages.filter((each) => each.handle !== handle || !this.#isHeld(each));
+  async delete({ receiptHandle }: ReceivedMessage): Promise<void> {
+    this.#messages = this.#messages.filter((each) => each.receiptHandle !== receiptHandle || !this.#isInFlight(each));
     this.#wake();
   }
 
-  #isHeld({ heldUntil }: Lying): boolean {
-    return heldUntil !== undefined && heldUntil > this.#clock.now();
+  #isInFlight({ invisibleUntil }: QueuedMessage): boolean {
+    return invisibleUntil !== undefined && invisibleUntil > this.#clock.now();
   }
 
-  #takeable(): readonly Lying[] {
-    const locked = new Set(this.#messages.filter((each) => this.#isHeld(each)).map(({ group }) => group));
+  #receivable(): readonly QueuedMessage[] {
+    const locked = new Set(this.#messages.filter((each) => this.#isInFlight(each)).map(({ group }) => group));
     return this.#messages.filter(({ group }) => !locked.has(group));
   }
 

@@ -1,10 +1,11 @@
 /** Models behind the chat completions API, as OpenAI and many others speak it, streaming. */
+import { defined } from '../engine/defined.ts';
 import type { Response } from 'undici';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
-import type { Reach } from '../nodes/http/destination.ts';
+import type { NetworkAccess } from '../nodes/http/destination.ts';
 import { retryAfter } from '../nodes/http/failure.ts';
-import type { Attachment, ModelCall, ModelProvider, ModelRequest, ProviderAnswer } from '../ports/models.ts';
+import type { Attachment, ModelCall, ModelProvider, ModelRequest, ProviderResponse } from '../ports/models.ts';
 import { type ProviderFailure, answerOf } from './chat-stream.ts';
 import { guardedPost, textWithin } from './guarded-post.ts';
 import type { ProviderKeys } from './provider-keys.ts';
@@ -17,13 +18,13 @@ export interface ChatCompletionsOptions {
   readonly secretArn?: string;
   readonly keyName?: string;
   readonly keys: ProviderKeys;
-  readonly reach: Reach;
+  readonly networkAccess: NetworkAccess;
 }
 
-const mostErrorBytes = 65_536;
+const maxErrorBytes = 65_536;
 /** What is ours to say. */
-const ownParams = ['model', 'messages', 'stream', 'stream_options', 'n'];
-const spellings: Readonly<Record<string, string>> = { maxTokens: 'max_tokens', topP: 'top_p', stopSequences: 'stop' };
+const reservedParams = ['model', 'messages', 'stream', 'stream_options', 'n'];
+const paramNames: Readonly<Record<string, string>> = { maxTokens: 'max_tokens', topP: 'top_p', stopSequences: 'stop' };
 
 export class ChatCompletions implements ModelProvider {
   readonly #options: ChatCompletionsOptions;
@@ -32,21 +33,21 @@ export class ChatCompletions implements ModelProvider {
     this.#options = options;
   }
 
-  refusal(kind: Attachment['kind']): string | undefined {
+  attachmentError(kind: Attachment['kind']): string | undefined {
     return kind === 'image' ? undefined : `a ${kind} cannot be handed to ${this.#options.model} by its address`;
   }
 
-  async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer> {
-    const { baseUrl, model, secretArn, keys, reach } = this.#options;
+  async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderResponse> {
+    const { baseUrl, model, secretArn, keys, networkAccess } = this.#options;
     const key = await this.#key(call);
     if (typeof key === 'object') return key;
-    const sent = {
+    const httpRequest = {
       url: `${baseUrl.replace(/\/+$/, '')}/chat/completions`,
-      headers: {
+      headers: defined({
         accept: 'text/event-stream',
         'idempotency-key': call.idempotencyToken,
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      },
+        authorization: key === undefined ? undefined : `Bearer ${key}`,
+      }),
       body: {
         ...paramsOf(request.params),
         model,
@@ -55,12 +56,12 @@ export class ChatCompletions implements ModelProvider {
         stream_options: { include_usage: true },
       },
     };
-    const answer = await guardedPost(sent, { reach, signal: call.signal }, async (response) =>
+    const answer = await guardedPost(httpRequest, { networkAccess, signal: call.signal }, async (response) =>
       response.status === 200 ? answerOf(response, call) : refusalOf(response),
     );
-    if ('unreached' in answer) {
-      if (answer.isForbidden) return { kind: 'failed', cause: 'invalid', code: 'address_forbidden', message: answer.unreached };
-      return { kind: 'failed', cause: 'provider_error', code: 'provider_unreachable', message: answer.unreached };
+    if ('unreachable' in answer) {
+      if (answer.isForbidden) return { kind: 'failed', cause: 'invalid', code: 'address_forbidden', message: answer.unreachable };
+      return { kind: 'failed', cause: 'provider_error', code: 'provider_unreachable', message: answer.unreachable };
     }
     const isKeyRefused = answer.kind === 'failed' && answer.code === 'provider_key_refused';
     if (isKeyRefused && secretArn !== undefined) keys.forget(secretArn);
@@ -70,13 +71,13 @@ export class ChatCompletions implements ModelProvider {
   async #key({ secrets }: ModelCall): Promise<string | undefined | ProviderFailure> {
     const { secretArn, keyName, keys } = this.#options;
     if (keyName !== undefined) {
-      const named = await secrets.one(keyName);
+      const named = await secrets.resolve(keyName);
       return 'text' in named ? named.text.trim() : keyFailure(named.failure);
     }
     if (secretArn === undefined) return undefined;
     const key = await keys.of(secretArn);
     // Some repeat it in what they say.
-    secrets.alsoHide('the key of the model', key);
+    secrets.addRedaction('the key of the model', key);
     return key;
   }
 }
@@ -84,7 +85,7 @@ export class ChatCompletions implements ModelProvider {
 const paramsOf = (params: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(params).flatMap(([name, value]): [string, JsonValue][] =>
-      ownParams.includes(name) ? [] : [[(Object.hasOwn(spellings, name) ? spellings[name] : undefined) ?? name, value]],
+      reservedParams.includes(name) ? [] : [[(Object.hasOwn(paramNames, name) ? paramNames[name] : undefined) ?? name, value]],
     ),
   );
 
@@ -100,18 +101,18 @@ const keyFailure = ({ cause, code = 'secret_unavailable', message }: Failure): P
 
 async function refusalOf(response: Response): Promise<ProviderFailure> {
   const { status } = response;
-  const words = `the provider answered with status ${status}`;
+  const description = `the provider answered with status ${status}`;
   // What it says to a wrong key may hold a part of it.
-  if (status === 401 || status === 403) return failed('provider_error', 'provider_key_refused', words);
-  const said = messageIn((await textWithin(response, mostErrorBytes)) ?? '');
-  const message = said === '' ? words : `${words}: ${said}`;
+  if (status === 401 || status === 403) return failed('provider_error', 'provider_key_refused', description);
+  const providerMessage = messageIn((await textWithin(response, maxErrorBytes)) ?? '');
+  const message = providerMessage === '' ? description : `${description}: ${providerMessage}`;
   if (status === 429) {
     const headers = Object.fromEntries(response.headers.entries());
     const retryAfterMs = retryAfter({ headers });
     return { ...failed('rate_limit', 'provider_rate_limit', message), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
-  const isTheirs = status >= 500 || status === 408 || status === 409 || status === 425;
-  return failed(isTheirs ? 'provider_error' : 'invalid', isTheirs ? 'provider_error' : 'provider_refused', message);
+  const isServerError = status >= 500 || status === 408 || status === 409 || status === 425;
+  return failed(isServerError ? 'provider_error' : 'invalid', isServerError ? 'provider_error' : 'provider_refused', message);
 }
 
 const failed = (cause: ProviderFailure['cause'], code: string, message: string): ProviderFailure => ({

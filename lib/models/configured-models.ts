@@ -1,7 +1,7 @@
 /** The models of the configuration, each by the name that lenses use. A provider is made when it is first asked for. */
 import { type DurationMs, between } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Attachment, ModelAnswer, ModelCall, ModelProvider, ModelRequest, Models } from '../ports/models.ts';
+import type { Attachment, ModelResponse, ModelCall, ModelProvider, ModelRequest, Models } from '../ports/models.ts';
 import type { ConfiguredModel, ModelSetting } from './setting.ts';
 
 export type ProviderOf = (model: ConfiguredModel) => Promise<ModelProvider>;
@@ -10,7 +10,7 @@ export class ConfiguredModels implements Models {
   readonly #setting: () => Promise<ModelSetting>;
   readonly #providerOf: ProviderOf;
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #made = new Map<string, Promise<ModelProvider>>();
+  readonly #providers = new Map<string, Promise<ModelProvider>>();
 
   constructor(setting: () => Promise<ModelSetting>, providerOf: ProviderOf, clock: Pick<Clock, 'now'>) {
     this.#setting = setting;
@@ -18,13 +18,13 @@ export class ConfiguredModels implements Models {
     this.#clock = clock;
   }
 
-  async refusal(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined> {
-    const provider = await this.#named(modelId);
-    return kinds.map((kind) => provider?.refusal(kind)).find((refusal) => refusal !== undefined);
+  async attachmentError(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined> {
+    const provider = await this.#providerFor(modelId);
+    return kinds.map((kind) => provider?.attachmentError(kind)).find((refusal) => refusal !== undefined);
   }
 
-  async execute({ modelId, ...request }: ModelRequest, call: ModelCall): Promise<ModelAnswer> {
-    const provider = await this.#named(modelId);
+  async execute({ modelId, ...request }: ModelRequest, call: ModelCall): Promise<ModelResponse> {
+    const provider = await this.#providerFor(modelId);
     if (provider === undefined) {
       const message = `no model is configured by the name ${modelId}`;
       return { kind: 'failed', cause: 'invalid', code: 'model_unknown', message };
@@ -32,15 +32,15 @@ export class ConfiguredModels implements Models {
     const startedAt = this.#clock.now();
     const answer = await provider.execute(request, call);
     const durationMs: DurationMs = between(startedAt, this.#clock.now());
-    return answer.kind === 'answered' ? { ...answer, durationMs } : answer;
+    return answer.kind === 'completed' ? { ...answer, durationMs } : answer;
   }
 
-  async #named(modelId: string): Promise<ModelProvider | undefined> {
+  async #providerFor(modelId: string): Promise<ModelProvider | undefined> {
     const setting = await this.#setting();
     const model = Object.hasOwn(setting, modelId) ? setting[modelId] : undefined;
     if (model === undefined) return undefined;
-    const made = this.#made.get(modelId) ?? this.#providerOf(model);
-    this.#made.set(modelId, made);
-    return made;
+    const provider = this.#providers.get(modelId) ?? this.#providerOf(model);
+    this.#providers.set(modelId, provider);
+    return provider;
   }
 }

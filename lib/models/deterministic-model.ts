@@ -2,10 +2,11 @@
  * A model without a model: it says its prompt again, or what `params.reply` says, word by word. For tests, examples and
  * whoever has no provider yet. `params.delayMs` is the pause behind each word, `params.media` an address to answer with.
  */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { durationMs } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ModelCall, ModelProvider, ModelRequest, ProviderAnswer } from '../ports/models.ts';
+import type { ModelCall, ModelProvider, ModelRequest, ProviderResponse } from '../ports/models.ts';
 
 const params = z.object({
   reply: z.string().optional(),
@@ -26,28 +27,28 @@ export class DeterministicModel implements ModelProvider {
     this.#clock = clock;
   }
 
-  refusal(): undefined {
+  attachmentError(): undefined {
     return undefined;
   }
 
-  async execute(request: Omit<ModelRequest, 'modelId'>, { signal, say }: ModelCall): Promise<ProviderAnswer> {
-    const asked = params.safeParse(request.params);
-    if (!asked.success) {
-      const message = `the deterministic model cannot use its params: ${z.prettifyError(asked.error)}`;
+  async execute(request: Omit<ModelRequest, 'modelId'>, { signal, onText }: ModelCall): Promise<ProviderResponse> {
+    const parsed = params.safeParse(request.params);
+    if (!parsed.success) {
+      const message = `the deterministic model cannot use its params: ${z.prettifyError(parsed.error)}`;
       return { kind: 'failed', cause: 'invalid', code: 'params_invalid', message };
     }
-    const { reply: text = request.prompt, delayMs, media } = asked.data;
+    const { reply: text = request.prompt, delayMs, media } = parsed.data;
     // Each word with the space behind it: what is said is exactly the text.
     const words = text.match(/\s*\S+\s*/g) ?? [];
     for (const word of words) {
       signal.throwIfAborted();
-      say?.(word);
+      onText?.(word);
       if (delayMs > 0) await this.#clock.sleep(durationMs(delayMs), signal);
     }
     signal.throwIfAborted();
     const tokens = { input: request.prompt.match(/\S+/g)?.length ?? 0, output: words.length };
-    if (media === undefined) return { kind: 'answered', mediaType: 'text', text, tokens };
+    if (media === undefined) return { kind: 'completed', mediaType: 'text', text, tokens };
     const { mediaType, url, mimeType } = media;
-    return { kind: 'answered', mediaType, url, tokens, ...(mimeType === undefined ? {} : { mimeType }) };
+    return defined({ kind: 'completed', mediaType, url, tokens, mimeType });
   }
 }

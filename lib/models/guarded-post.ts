@@ -1,17 +1,17 @@
 /** Sends JSON to an address of the configuration, by the rules that nodes' own requests go by: the public internet and nothing nearer. */
 import { type Response, fetch } from 'undici';
 import type { JsonObject } from '../engine/json.ts';
-import { type Reach, destinationOf, pinnedAgent } from '../nodes/http/destination.ts';
+import { type NetworkAccess, destinationOf, pinnedAgent } from '../nodes/http/destination.ts';
 
-export interface Sent {
+export interface JsonRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
 }
 
 /** No answer at all, in words for the reader of a log. */
-export interface Unreached {
-  readonly unreached: string;
+export interface Unreachable {
+  readonly unreachable: string;
   /** by our rules, not by chance */
   readonly isForbidden: boolean;
 }
@@ -21,17 +21,17 @@ export interface Unreached {
  * @throws the signal's reason where that aborts, and what `read` throws
  */
 export async function guardedPost<Value>(
-  { url, headers, body }: Sent,
-  { reach, signal }: { readonly reach: Reach; readonly signal: AbortSignal },
+  { url, headers, body }: JsonRequest,
+  { networkAccess, signal }: { readonly networkAccess: NetworkAccess; readonly signal: AbortSignal },
   read: (response: Response) => Promise<Value>,
-): Promise<Value | Unreached> {
+): Promise<Value | Unreachable> {
   signal.throwIfAborted();
   const { hostname, host } = new URL(url);
-  const destination = await destinationOf(hostname, reach);
+  const destination = await destinationOf(hostname, networkAccess);
   if ('refused' in destination) {
     const isForbidden = destination.refused === 'forbidden';
-    const why = isForbidden ? 'is not an address of the public internet' : 'has no address at the moment';
-    return { unreached: `${hostname} ${why}`, isForbidden };
+    const reason = isForbidden ? 'is not an address of the public internet' : 'has no address at the moment';
+    return { unreachable: `${hostname} ${reason}`, isForbidden };
   }
   const agent = pinnedAgent(destination.addresses);
   try {
@@ -44,24 +44,24 @@ export async function guardedPost<Value>(
       signal,
     });
     return await read(response);
-  } catch (trouble) {
+  } catch (error) {
     signal.throwIfAborted();
-    if (!(trouble instanceof Error)) throw trouble;
+    if (!(error instanceof Error)) throw error;
     // The reason lies below: fetch itself only says that it failed.
-    const reason = trouble.cause instanceof Error ? trouble.cause.message : trouble.message;
-    return { unreached: `${host} could not be asked: ${reason.slice(0, 300)}`, isForbidden: false };
+    const reason = error.cause instanceof Error ? error.cause.message : error.message;
+    return { unreachable: `${host} could not be asked: ${reason.slice(0, 300)}`, isForbidden: false };
   } finally {
     await agent.destroy();
   }
 }
 
 /** At most so many bytes of an answer, as text; undefined where there are more. */
-export async function textWithin(response: Pick<Response, 'body'>, mostBytes: number): Promise<string | undefined> {
+export async function textWithin(response: Pick<Response, 'body'>, maxBytes: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > mostBytes) return undefined;
+    if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -1,7 +1,8 @@
 /** Moderation that needs nobody, moderation by another service over HTTP, and none. */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { type JsonObject } from '../engine/json.ts';
-import type { Reach } from '../nodes/http/destination.ts';
+import type { NetworkAccess } from '../nodes/http/destination.ts';
 import { SecretMask } from '../nodes/secret-mask.ts';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
 import { guardedPost, textWithin } from './guarded-post.ts';
@@ -34,16 +35,16 @@ export interface HttpModerationOptions {
   readonly url: string;
   readonly secretArn?: string;
   readonly keys: ProviderKeys;
-  readonly reach: Reach;
+  readonly networkAccess: NetworkAccess;
 }
 
-const verdict = z.object({
+const decisionSchema = z.object({
   allowed: z.boolean(),
   policy: z.string().max(500).exactOptional(),
   reason: z.string().max(2_000).exactOptional(),
   metadata: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value)).exactOptional(),
 });
-const mostBytes = 65_536;
+const maxBytes = 65_536;
 
 /** Sends `{ phase, text }` and takes `{ allowed, policy?, reason?, metadata? }`. Anything but such an answer stops the text. */
 export class HttpModeration implements Moderation {
@@ -55,30 +56,31 @@ export class HttpModeration implements Moderation {
 
   async check(phase: ModerationPhase, text: string, signal: AbortSignal): Promise<Decision> {
     if (text === '') return { kind: 'allowed' };
-    const { url, secretArn, keys, reach } = this.#options;
+    const { url, secretArn, keys, networkAccess } = this.#options;
     const key = secretArn === undefined ? undefined : await keys.of(secretArn);
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
     const mask = new SecretMask(key === undefined ? [] : [{ name: 'the key of the moderation', text: key }]);
-    const answer = await guardedPost({ url, headers, body: { phase, text } }, { reach, signal }, async (response) => ({
+    const answer = await guardedPost({ url, headers, body: { phase, text } }, { networkAccess, signal }, async (response) => ({
       status: response.status,
-      body: response.status === 200 ? await textWithin(response, mostBytes) : undefined,
+      body: response.status === 200 ? await textWithin(response, maxBytes) : undefined,
     }));
-    if ('unreached' in answer) return unavailable(mask.text(answer.unreached));
+    if ('unreachable' in answer) return unavailable(mask.text(answer.unreachable));
     if ((answer.status === 401 || answer.status === 403) && secretArn !== undefined) keys.forget(secretArn);
     if (answer.status !== 200) return unavailable(`moderation answered with status ${answer.status}`);
-    const read = verdict.safeParse(jsonIn(answer.body ?? ''));
+    const read = decisionSchema.safeParse(jsonIn(answer.body ?? ''));
     if (!read.success) return unavailable('moderation answered with something that is no decision');
-    const { allowed, ...told } = read.data;
-    return allowed ? { kind: 'allowed' } : { kind: 'blocked', ...masked(told, mask) };
+    const { allowed, ...decision } = read.data;
+    return allowed ? { kind: 'allowed' } : { kind: 'blocked', ...masked(decision, mask) };
   }
 }
 
 /** It is told as an event, and some repeat what they were sent. */
-const masked = ({ policy, reason, metadata }: Omit<z.output<typeof verdict>, 'allowed'>, mask: SecretMask) => ({
-  ...(policy === undefined ? {} : { policy: mask.text(policy) }),
-  ...(reason === undefined ? {} : { reason: mask.text(reason) }),
-  ...(metadata === undefined ? {} : { metadata: mask.object(metadata) }),
-});
+const masked = ({ policy, reason, metadata }: Omit<z.output<typeof decisionSchema>, 'allowed'>, mask: SecretMask) =>
+  defined({
+    policy: policy === undefined ? undefined : mask.text(policy),
+    reason: reason === undefined ? undefined : mask.text(reason),
+    metadata: metadata === undefined ? undefined : mask.object(metadata),
+  });
 
 const unavailable = (message: string): Decision => ({ kind: 'unavailable', message });
 

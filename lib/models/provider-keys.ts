@@ -4,12 +4,12 @@ import type { Clock } from '../ports/clock.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-const keptForMs = minutes(5);
+const cacheMs = minutes(5);
 
 export class ProviderKeys {
   readonly #secrets: Pick<Secrets, 'value'>;
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #kept = new Map<string, { readonly key: string; readonly readAt: Instant }>();
+  readonly #cache = new Map<string, { readonly key: string; readonly readAt: Instant }>();
 
   constructor(secrets: Pick<Secrets, 'value'>, clock: Pick<Clock, 'now'>) {
     this.#secrets = secrets;
@@ -18,16 +18,16 @@ export class ProviderKeys {
 
   /** @throws Unavailable where the secret has no text: somebody may have set it when the message comes again */
   async of(arn: string): Promise<string> {
-    const kept = this.#kept.get(arn);
-    if (kept !== undefined && this.#clock.now() - kept.readAt < keptForMs) return kept.key;
+    const cached = this.#cache.get(arn);
+    if (cached !== undefined && this.#clock.now() - cached.readAt < cacheMs) return cached.key;
     const key = (await this.#secrets.value(arn))?.trim();
     if (key === undefined || key === '') throw new Unavailable(`the secret ${arn}, which has no text`);
-    this.#kept.set(arn, { key, readAt: this.#clock.now() });
+    this.#cache.set(arn, { key, readAt: this.#clock.now() });
     return key;
   }
 
   /** It was refused: the next attempt reads it anew, for it may have been changed. */
   forget(arn: string): void {
-    this.#kept.delete(arn);
+    this.#cache.delete(arn);
   }
 }

@@ -3,9 +3,9 @@
  * They name secrets and hold none. Nodes and lenses name a model by its key; `default` is the one for those that name none.
  */
 import * as z from 'zod';
-import { secretArnPattern, secretArnWords } from '../contract/secret-arn.ts';
+import { secretArnPattern, secretArnMessage } from '../contract/secret-arn.ts';
 
-const secretArn = z.string().regex(secretArnPattern, secretArnWords);
+const secretArn = z.string().regex(secretArnPattern, secretArnMessage);
 const httpsUrl = z
   .url({ protocol: /^https$/, error: 'must be a whole https address' })
   .max(500)

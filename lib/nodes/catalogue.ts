@@ -3,10 +3,10 @@
  * `runners.ts` where it needs a worker). Light: no sandbox, no HTTP client; the API function carries this file.
  */
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
-import { TooMuchWork } from '../engine/graph/work.ts';
+import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import type { Finding, NodeDefinition } from '../engine/graph/definition.ts';
-import type { NodeTerms } from '../engine/graph/compile.ts';
-import { finding, pointer } from '../engine/graph/findings.ts';
+import type { NodeExecutionTraits } from '../engine/graph/compile.ts';
+import { finding, jsonPointer } from '../engine/graph/findings.ts';
 import type { InspectNode } from '../engine/graph/inspection.ts';
 import type { EvaluatePure, NodePolicy } from '../engine/graph/plan.ts';
 import { invariant } from '../engine/invariant.ts';
@@ -54,7 +54,7 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
   const read = known.read(config, work);
   const findings = [...settings.findings, ...read.findings].map(({ code, path, message }) => ({
     code,
-    place: pointer('config', ...path),
+    pointer: jsonPointer('config', ...path),
     message,
   }));
   if (read.config === undefined) return { findings };
@@ -72,15 +72,15 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
   };
 };
 
-/** @param place JSON pointer to the node, such as `/nodes/3` */
-export const findingsOf = (node: NodeDefinition, place: string): readonly Finding[] =>
-  inspectNode(node).findings.map(({ code, place: below, message }) => finding(code, place + below, message));
+/** @param pointer JSON pointer to the node, such as `/nodes/3` */
+export const findingsOf = (node: NodeDefinition, pointer: string): readonly Finding[] =>
+  inspectNode(node).findings.map(({ code, pointer: below, message }) => finding(code, pointer + below, message));
 
 /** What a plan must know of a node of a valid definition. */
-export const termsOf = (node: NodeDefinition): NodeTerms => ({
+export const termsOf = (node: NodeDefinition): NodeExecutionTraits => ({
   policy: policyOf(node),
   isPure: readConfig(node)?.decide !== undefined,
-  announcesStart: nodeTypes.get(node.type)?.announcesStart === true,
+  recordsStart: nodeTypes.get(node.type)?.announcesStart === true,
   isLoop: nodeTypes.get(node.type)?.isLoop === true,
 });
 
@@ -89,9 +89,9 @@ export const evaluatePure: EvaluatePure = (node, input, now) => {
   invariant(decide !== undefined, `node ${node.id} of type ${node.type} cannot be decided without a worker`);
   try {
     return decide(input, now);
-  } catch (trouble) {
-    if (trouble instanceof ContextTooLarge || trouble instanceof TooMuchWork) return { kind: 'failed', failure: trouble.failure };
-    throw trouble;
+  } catch (error) {
+    if (error instanceof ContextTooLarge || error instanceof WorkLimitExceeded) return { kind: 'failed', failure: error.failure };
+    throw error;
   }
 };
 
@@ -100,6 +100,6 @@ const readConfig = ({ type, config }: Typed): ReadConfig | undefined => nodeType
 const unknownType = (type: string) =>
   ({
     code: 'node_type_unknown',
-    place: '/type',
+    pointer: '/type',
     message: `there is no node type ${type}; there are ${[...nodeTypes.keys()].join(', ')}`,
   }) as const;

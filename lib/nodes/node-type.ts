@@ -7,7 +7,7 @@ import type * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import { InspectionWork } from '../engine/graph/inspection.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
-import { faultsOf, secretsOf } from '../engine/graph/template.ts';
+import { templateErrorsOf, secretsOf } from '../engine/graph/template.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 import { type ConfigFinding, isError } from './finding.ts';
@@ -58,7 +58,7 @@ type Read = ReturnType<NodeType['read']>;
 
 export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): NodeType {
   // A config never changes, and a pure node is decided often: it is read once.
-  const remembered = new WeakMap<JsonObject, Read>();
+  const cache = new WeakMap<JsonObject, Read>();
   return {
     type: shape.type,
     defaults: shape.defaults,
@@ -66,10 +66,10 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
     isTrigger: shape.isTrigger === true,
     isLoop: shape.isLoop === true,
     read: (config, work) => {
-      const known = remembered.get(config);
+      const known = cache.get(config);
       if (known !== undefined) return known;
       const read = readConfig(shape, config, work);
-      remembered.set(config, read);
+      cache.set(config, read);
       return read;
     },
   };
@@ -113,28 +113,28 @@ const unknownKeys = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, confi
 
 const templateFaults = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   templatesIn(shape, config)
-    .flatMap(([key, value]) => faultsOf({ [key]: value }))
-    .map(({ place, message }) => ({ code: 'template_invalid', path: stepsOf(place), message }));
+    .flatMap(([key, value]) => templateErrorsOf({ [key]: value }))
+    .map(({ pointer, message }) => ({ code: 'template_invalid', path: segmentsOf(pointer), message }));
 
 const misplacedSecrets = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   templatesIn(shape, config)
     .filter(([key]) => shape.secretKeys?.includes(key) !== true)
     .flatMap(([key, value]) => secretsOf({ [key]: value }))
-    .map(({ place, name }) => ({
+    .map(({ pointer, name }) => ({
       code: 'secret_misplaced',
-      path: stepsOf(place),
-      message: `the secret ${name} cannot stand here: ${placesFor(shape)}`,
+      path: segmentsOf(pointer),
+      message: `the secret ${name} cannot stand here: ${describeSecretKeys(shape)}`,
     }));
 
-const placesFor = <Schema extends z.ZodObject>({ type, secretKeys = [] }: NodeShape<Schema>): string =>
+const describeSecretKeys = <Schema extends z.ZodObject>({ type, secretKeys = [] }: NodeShape<Schema>): string =>
   secretKeys.length === 0 ? `a ${type} node takes no secrets` : `a ${type} node takes secrets in ${secretKeys.join(', ')}`;
 
 const templatesIn = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject) =>
   Object.entries(config).filter(([key]) => Object.hasOwn(shape.schema.shape, key) && shape.literalKeys?.includes(key) !== true);
 
 /** The steps of a JSON pointer. */
-const stepsOf = (place: string): readonly string[] =>
-  place
+const segmentsOf = (pointer: string): readonly string[] =>
+  pointer
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));

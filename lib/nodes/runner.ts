@@ -1,7 +1,7 @@
 /** How a node that needs a worker is run. */
 import type * as z from 'zod';
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
-import { TooMuchWork } from '../engine/graph/work.ts';
+import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
 import type { Attempt, Scope } from '../engine/ids.ts';
@@ -10,7 +10,7 @@ import type { Failure, Gate } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
-import type { QueryAnswer } from './data-query/query-answer.ts';
+import type { QueryLookup } from './data-query/query-lookup.ts';
 import type { SecretUse } from './secret-use.ts';
 
 export interface NodeTools {
@@ -24,7 +24,7 @@ export interface NodeTools {
   readonly scope: Scope;
   readonly number: Attempt;
   /** told parts of a text as they come; absent where nobody listens */
-  readonly say?: (text: string) => void;
+  readonly append?: (text: string) => void;
   /** for whoever is asked: the same when this attempt comes again, after a crash for instance */
   readonly token: string;
   /** of the run, with a span of this attempt; absent where the run knows none */
@@ -32,7 +32,7 @@ export interface NodeTools {
   /** those that the run's project may use, for this attempt */
   readonly secrets: SecretUse;
   /** of the run's project, at its latest version or another; rejects where it cannot be read at the moment */
-  readonly query: (name: string, version?: number) => Promise<QueryAnswer>;
+  readonly query: (name: string, version?: number) => Promise<QueryLookup>;
 }
 
 export interface RunResult {
@@ -45,7 +45,7 @@ export interface Runner {
   readonly type: string;
   /**
    * Whatever goes wrong with the node is an outcome. Rejects with the signal's reason when that aborts, and with
-   * `PayloadsNeeded` when the context must be loaded first, `SliceSpent` when its scripts have spent their first slice, or
+   * `PayloadsNeeded` when the context must be loaded first, `TimeSliceExceeded` when its scripts have spent their first slice, or
    * `Unavailable` where a record or a secret cannot be read now.
    */
   run(config: JsonObject, input: NodeInput, tools: NodeTools): Promise<RunResult>;
@@ -63,12 +63,12 @@ export const runner = <Schema extends z.ZodObject>(
     if ('config' in parsed) {
       try {
         return await run(parsed.config, input, tools);
-      } catch (trouble) {
-        if (trouble instanceof ContextTooLarge || trouble instanceof TooMuchWork) return failed(trouble.failure);
-        throw trouble;
+      } catch (error) {
+        if (error instanceof ContextTooLarge || error instanceof WorkLimitExceeded) return failed(error.failure);
+        throw error;
       }
     }
-    const message = parsed.findings.map(({ path, message: fault }) => `${path.join('.')}: ${fault}`).join('; ');
+    const message = parsed.findings.map(({ path, message: reason }) => `${path.join('.')}: ${reason}`).join('; ');
     return failed({ cause: 'invalid', code: 'config_invalid', message });
   },
 });

@@ -3,13 +3,14 @@
  * what it was sent in one of the spellings that requests and JSON use. Other changes (hashes, slices, another case) it
  * cannot know.
  */
+import { defined } from '../engine/defined.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure, Gate } from '../engine/log/events.ts';
 import type { RunResult } from './runner.ts';
 
 /** Shorter ones would be found everywhere by accident, and are guessed sooner than read. */
-const leastMaskedLength = 8;
+const minMaskedLength = 8;
 
 export interface NamedText {
   readonly name: string;
@@ -18,13 +19,13 @@ export interface NamedText {
 
 export class SecretMask {
   readonly #spellings: readonly NamedText[];
-  readonly #longest: number;
+  readonly #maxSpellingLength: number;
 
   constructor(secrets: Iterable<NamedText>) {
     const all = [...secrets].flatMap(({ name, text }) => [...spellingsOf(text)].map((spelling) => ({ name, text: spelling })));
     // The longest first: one secret may be a part of another.
     this.#spellings = all.toSorted((one, other) => other.text.length - one.text.length);
-    this.#longest = this.#spellings[0]?.text.length ?? 0;
+    this.#maxSpellingLength = this.#spellings[0]?.text.length ?? 0;
   }
 
   text(text: string): string {
@@ -49,7 +50,7 @@ export class SecretMask {
 
   failure(failure: Failure): Failure {
     const { details, message, ...rest } = failure;
-    return { ...rest, message: this.text(message), ...(details === undefined ? {} : { details: this.object(details) }) };
+    return defined({ ...rest, message: this.text(message), details: details === undefined ? undefined : this.object(details) });
   }
 
   result({ outcome, printed }: RunResult): RunResult {
@@ -60,20 +61,20 @@ export class SecretMask {
    * Where a text that goes on can be parted: what stands before this holds whole secrets only, and none that may go on behind
    * it. All of the text where nothing at its end begins one.
    */
-  borderOf(text: string): number {
-    let border = text.length - this.#begunAtTheEndOf(text);
-    if (border === text.length) return border;
+  safeSplitIndex(text: string): number {
+    let splitIndex = text.length - this.#partialSecretLength(text);
+    if (splitIndex === text.length) return splitIndex;
     // A whole one that reaches over the border stays with what comes.
     for (const { text: spelling } of this.#spellings) {
-      const start = text.indexOf(spelling, Math.max(0, border - spelling.length + 1));
-      if (start !== -1 && start < border) border = start;
+      const start = text.indexOf(spelling, Math.max(0, splitIndex - spelling.length + 1));
+      if (start !== -1 && start < splitIndex) splitIndex = start;
     }
-    return border;
+    return splitIndex;
   }
 
   /** How many letters at the end of a text may be the beginning of a secret. */
-  #begunAtTheEndOf(text: string): number {
-    for (let length = Math.min(text.length, this.#longest); length > 0; length -= 1) {
+  #partialSecretLength(text: string): number {
+    for (let length = Math.min(text.length, this.#maxSpellingLength); length > 0; length -= 1) {
       const end = text.slice(-length);
       if (this.#spellings.some(({ text: spelling }) => spelling.length > length && spelling.startsWith(end))) return length;
     }
@@ -101,15 +102,15 @@ const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArr
 /** The ways a text is written by those who hand it back. */
 function spellingsOf(secret: string): ReadonlySet<string> {
   // Headers lose the space at their ends.
-  const texts = [secret, secret.trim()].filter((text) => text.length >= leastMaskedLength);
-  const spelled = texts.flatMap((text) => [
+  const texts = [secret, secret.trim()].filter((text) => text.length >= minMaskedLength);
+  const candidates = texts.flatMap((text) => [
     text,
     JSON.stringify(text).slice(1, -1),
     encodeURIComponent(text.toWellFormed()),
     new URLSearchParams([['', text]]).toString().slice(1),
     ...base64Of(text),
   ]);
-  return new Set(spelled.filter((text) => text.length >= leastMaskedLength));
+  return new Set(candidates.filter((text) => text.length >= minMaskedLength));
 }
 
 /**
@@ -123,6 +124,6 @@ function base64Of(text: string): readonly string[] {
     const first = Math.ceil((shift * 8) / 6);
     const last = Math.floor(((shift + bytes.length) * 8) / 6);
     const core = encoded.slice(first, last);
-    return core.length < leastMaskedLength ? [] : [core, core.replaceAll('-', '+').replaceAll('_', '/')];
+    return core.length < minMaskedLength ? [] : [core, core.replaceAll('-', '+').replaceAll('_', '/')];
   });
 }

@@ -1,11 +1,11 @@
 /** The secrets of one attempt: looked up when they are used, and remembered only to be taken out of what the attempt says. */
-import { type SecretTexts, secretsOf } from '../engine/graph/template.ts';
+import { type SecretValues, secretsOf } from '../engine/graph/template.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { type NamedText, SecretMask } from './secret-mask.ts';
 
 /** What a project's list of secrets says to a name. */
-export type SecretAnswer =
+export type SecretLookup =
   | { readonly kind: 'secret'; readonly text: string }
   /** the list does not have it, for this project and environment */
   | { readonly kind: 'not_allowed' }
@@ -13,7 +13,7 @@ export type SecretAnswer =
   | { readonly kind: 'missing' };
 
 /** Rejects where the secrets cannot be reached at the moment. */
-export type ReadSecret = (name: string) => Promise<SecretAnswer>;
+export type ReadSecret = (name: string) => Promise<SecretLookup>;
 
 export class SecretUse {
   readonly #read: ReadSecret;
@@ -29,30 +29,30 @@ export class SecretUse {
   }
 
   /** More that must not be seen: a part of a secret, such as the password in a connection. */
-  alsoHide(name: string, text: string): void {
+  addRedaction(name: string, text: string): void {
     this.#used.push({ name, text });
   }
 
   /** Every secret that the value names, or why the node cannot have one of them. */
-  async namedIn(value: JsonValue): Promise<{ readonly texts: SecretTexts } | { readonly failure: Failure }> {
+  async readNamedIn(value: JsonValue): Promise<{ readonly texts: SecretValues } | { readonly failure: Failure }> {
     const texts = new Map<string, string>();
     for (const name of new Set(secretsOf(value).map((found) => found.name))) {
-      const answer = await this.one(name);
-      if ('failure' in answer) return answer;
-      texts.set(name, answer.text);
+      const lookup = await this.resolve(name);
+      if ('failure' in lookup) return lookup;
+      texts.set(name, lookup.text);
     }
     return { texts };
   }
 
-  async one(name: string): Promise<{ readonly text: string } | { readonly failure: Failure }> {
+  async resolve(name: string): Promise<{ readonly text: string } | { readonly failure: Failure }> {
     try {
-      const answer = await this.#read(name);
-      if (answer.kind !== 'secret') return { failure: refusalOf(name, answer.kind) };
-      this.alsoHide(name, answer.text);
-      return { text: answer.text };
-    } catch (trouble) {
+      const lookup = await this.#read(name);
+      if (lookup.kind !== 'secret') return { failure: refusalOf(name, lookup.kind) };
+      this.addRedaction(name, lookup.text);
+      return { text: lookup.text };
+    } catch (error) {
       // Whose trouble it is stands in its name; its words may name what only the account's owner should see.
-      const kind = trouble instanceof Error ? trouble.name : 'unknown';
+      const kind = error instanceof Error ? error.name : 'unknown';
       const message = `the secret ${name} could not be read now (${kind})`;
       return { failure: { cause: 'provider_error', code: 'secret_unavailable', message } };
     }

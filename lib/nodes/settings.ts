@@ -2,6 +2,7 @@
  * The settings that every node has, whatever its type. camelCase is canonical; the lens document's snake_case is
  * accepted. Each is read by itself: one bad setting leaves its default in force and is a finding of its own.
  */
+import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { mergeStrategies } from '../engine/graph/definition.ts';
 import type { NodePolicy } from '../engine/graph/plan.ts';
@@ -31,19 +32,19 @@ export const graphDefaults = {
 } as const satisfies NodeDefaults;
 
 /** A Lambda lives 15 minutes; one of them is kept for what stands around an attempt. */
-const longestTimeoutMs = minutes(14);
-const milliseconds = (longest: DurationMs) => z.int().min(0).max(longest).transform(durationMs);
-const seldom = minutes(24 * 60);
+const maxTimeoutMs = minutes(14);
+const milliseconds = (maxMs: DurationMs) => z.int().min(0).max(maxMs).transform(durationMs);
+const maxBackoff = minutes(24 * 60);
 
 const variable = z
   .string()
   .max(128)
   .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not beginning with a digit');
-const timeoutMs = z.int().min(1_000).max(longestTimeoutMs).transform(durationMs);
+const timeoutMs = z.int().min(1_000).max(maxTimeoutMs).transform(durationMs);
 const timeoutSeconds = z
   .number()
   .min(1)
-  .max(longestTimeoutMs / 1_000)
+  .max(maxTimeoutMs / 1_000)
   .transform((count) => seconds(count));
 /** The older names for the same two modes; the attempts come first in either case. */
 const errorHandling = z
@@ -71,13 +72,13 @@ const settings = {
 } as const;
 const retrySettings = {
   attempts: setting(z.int().min(1).max(100), 'attempts'),
-  backoffMs: setting(milliseconds(seldom), 'backoffMs', 'backoff_ms'),
-  maxBackoffMs: setting(milliseconds(seldom), 'maxBackoffMs', 'max_backoff_ms'),
+  backoffMs: setting(milliseconds(maxBackoff), 'backoffMs', 'backoff_ms'),
+  maxBackoffMs: setting(milliseconds(maxBackoff), 'maxBackoffMs', 'max_backoff_ms'),
   retryOn: setting(z.array(z.enum(retryableCauses)), 'retryOn', 'retry_on'),
 } as const;
 
-const namesOf = (those: Readonly<Record<string, Setting<unknown>>>): readonly string[] =>
-  Object.values(those).flatMap(({ names }) => names);
+const namesOf = (settingsByName: Readonly<Record<string, Setting<unknown>>>): readonly string[] =>
+  Object.values(settingsByName).flatMap(({ names }) => names);
 
 /** The keys of a config that are settings, in all their spellings. */
 export const settingKeys: ReadonlySet<string> = new Set([...namesOf(settings), 'retry']);
@@ -95,9 +96,9 @@ export function readSettings(config: JsonObject, defaults: NodeDefaults): Settin
   read(settings.description);
   const outputVariable = read(settings.outputVariable) ?? defaults.outputVariable;
   const limits = { ms: read(settings.timeoutMs), s: read(settings.timeoutSeconds) };
-  if (limits.ms !== undefined && limits.s !== undefined) findings.push(twice('timeoutSeconds', 'timeoutMs'));
-  const policy: NodePolicy = {
-    ...(outputVariable === undefined ? {} : { outputVariable }),
+  if (limits.ms !== undefined && limits.s !== undefined) findings.push(duplicateSetting('timeoutSeconds', 'timeoutMs'));
+  const policy: NodePolicy = defined({
+    outputVariable,
     joinMode: read(settings.joinMode) ?? 'all',
     errorHandling: read(settings.errorHandling) ?? 'continue',
     onParentFailure: read(settings.onParentFailure) ?? 'skip',
@@ -105,7 +106,7 @@ export function readSettings(config: JsonObject, defaults: NodeDefaults): Settin
     retry: readRetry(config['retry'], defaults.retry, findings),
     timeoutMs: limits.ms ?? limits.s ?? defaults.timeoutMs,
     isDisabled: read(settings.isDisabled) ?? false,
-  };
+  });
   return { policy, findings };
 }
 
@@ -133,7 +134,7 @@ const reader =
   <Value>({ names, schema }: Setting<Value>): Value | undefined => {
     const spelled = names.filter((name) => Object.hasOwn(config, name));
     const [name = names[0], other] = spelled;
-    if (other !== undefined) findings.push(twice(other, name, path));
+    if (other !== undefined) findings.push(duplicateSetting(other, name, path));
     if (spelled.length === 0) return undefined;
     const result = schema.safeParse(config[name]);
     if (result.success) return result.data;
@@ -142,7 +143,7 @@ const reader =
     return undefined;
   };
 
-const twice = (name: string, other: string, path: readonly string[] = []): ConfigFinding => ({
+const duplicateSetting = (name: string, other: string, path: readonly string[] = []): ConfigFinding => ({
   code: 'config_invalid',
   path: [...path, name],
   message: `says the same as ${other}: give one of them`,

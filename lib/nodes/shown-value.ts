@@ -1,10 +1,10 @@
 /** A value in a message: as much of it as tells what it is, without making all of it a text. */
 import { type JsonValue, isJsonArray } from '../engine/json.ts';
 
-const longest = 100;
+const maxLength = 100;
 
 export function shownValue(value: JsonValue): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, longest).toWellFormed()).slice(0, longest);
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, maxLength).toWellFormed()).slice(0, maxLength);
   if (isJsonArray(value)) return `an array of ${value.length}`;
   return typeof value === 'object' && value !== null ? `an object with ${Object.keys(value).length} keys` : String(value);
 }

@@ -3,7 +3,7 @@ import type { StepwellClient } from '../client/index.ts';
 import type { Stored } from '../sdk/stored.ts';
 
 /** 5 minutes */
-const usualTimeoutMs = 300_000;
+const defaultTimeoutMs = 300_000;
 
 export interface WorkflowRunResultOptions {
   /** 300,000 */
@@ -20,7 +20,7 @@ export class WorkflowRunHandle<Output> {
   }
 
   /** @throws Error where it has failed, was cancelled, or has not ended by then */
-  async result({ timeoutMs = usualTimeoutMs }: WorkflowRunResultOptions = {}): Promise<Stored<Output>> {
+  async result({ timeoutMs = defaultTimeoutMs }: WorkflowRunResultOptions = {}): Promise<Stored<Output>> {
     const { id, workflowName } = this.workflowRun;
     const run = await this.#client.result(id, { timeoutMs }).catch((error: unknown) => {
       if (!isTimeout(error)) throw error;

@@ -1,4 +1,5 @@
 /** `OpenWorkflow`: defines workflows, and starts, cancels and signals their runs over the HTTP API. */
+import { defined } from '../engine/defined.ts';
 import type { StepwellClient } from '../client/index.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationString, parseDuration } from '../sdk/duration.ts';
@@ -6,7 +7,7 @@ import { workflowMark } from '../sdk/marks.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
 import { WorkflowRunHandle } from './handle.ts';
-import { type SentSignal, everyRun, sentSignal } from './sent-signal.ts';
+import { type SentSignal, sharedCorrelation, sentSignal } from './sent-signal.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 import { type Workflow, type WorkflowFunction, defineWorkflow } from './workflow.ts';
 
@@ -87,22 +88,22 @@ export class OpenWorkflow {
     input?: RunInput,
     { availableAt, deadlineAt, idempotencyKey }: WorkflowRunOptions = {},
   ): Promise<WorkflowRunHandle<Output>> {
-    if (schema !== undefined) await expectValid(schema, input);
-    const client = await this.#connected();
+    if (schema !== undefined) await validateInput(schema, input);
+    const client = await this.#getClient();
     const started = await client.trigger(
-      {
+      defined({
         workflowName: name,
-        ...(input === undefined ? {} : { input: jsonOf(input) }),
-        ...(availableAt === undefined ? {} : { availableAt: momentOf(availableAt) }),
-        ...(deadlineAt === undefined ? {} : { deadlineAt: deadlineAt.toISOString() }),
-      },
+        input: input === undefined ? undefined : jsonOf(input),
+        availableAt: availableAt === undefined ? undefined : momentOf(availableAt),
+        deadlineAt: deadlineAt === undefined ? undefined : deadlineAt.toISOString(),
+      }),
       idempotencyKey === undefined ? {} : { idempotencyKey },
     );
     return new WorkflowRunHandle<Output>(client, { id: started.runId, workflowName: name, version: version ?? null });
   }
 
   async cancelWorkflowRun(workflowRunId: string): Promise<void> {
-    await (await this.#connected()).cancelRun(workflowRunId);
+    await (await this.#getClient()).cancelRun(workflowRunId);
   }
 
   /** To one run that waits for it; where none does, it is kept for a day. */
@@ -115,15 +116,15 @@ export class OpenWorkflow {
     readonly data?: unknown;
     readonly idempotencyKey?: string;
   }): Promise<SentSignal> {
-    const client = await this.#connected();
+    const client = await this.#getClient();
     const sent = await client.sendSignal(
-      { name: signal, correlation: everyRun, payload: jsonOf(data ?? null) },
+      { name: signal, correlation: sharedCorrelation, payload: jsonOf(data ?? null) },
       idempotencyKey === undefined ? {} : { idempotencyKey },
     );
     return sentSignal(sent.signalId);
   }
 
-  #connected(): Promise<StepwellClient> {
+  #getClient(): Promise<StepwellClient> {
     return (this.#client ??= this.#connect());
   }
 
@@ -140,7 +141,10 @@ export class OpenWorkflow {
   }
 }
 
-async function expectValid<Input, RunInput>(schema: StandardSchema<RunInput, Input>, input: RunInput | undefined): Promise<void> {
+async function validateInput<Input, RunInput>(
+  schema: StandardSchema<RunInput, Input>,
+  input: RunInput | undefined,
+): Promise<void> {
   const { issues } = await schema['~standard'].validate(input);
   if (issues !== undefined) throw new Error(issues.map(({ message }) => message).join('; ') || 'Validation failed');
 }

@@ -11,7 +11,7 @@ export interface SentSignal {
 }
 
 /** Every signal has this correlation: the library knows a signal by its name alone. */
-export const everyRun = 'openworkflow';
+export const sharedCorrelation = 'openworkflow';
 
 export const sentSignal = (signalId: string): SentSignal =>
   // Not counted among its fields: whoever stores or prints the answer has not asked for it.

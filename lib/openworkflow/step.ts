@@ -5,7 +5,7 @@ import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { Step } from '../sdk/step.ts';
 import type { Stored } from '../sdk/stored.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
-import { type SentSignal, everyRun, sentSignal } from './sent-signal.ts';
+import { type SentSignal, sharedCorrelation, sentSignal } from './sent-signal.ts';
 
 export interface StepRunOptions {
   readonly name: string;
@@ -57,12 +57,12 @@ export const stepApi = (step: Step): StepApi => ({
     input?: RunInput,
     options?: StepWorkflowOptions,
   ) {
-    const called: WorkflowSpec<unknown, Output> = { name };
-    return step.runWorkflow<unknown, Output, unknown>(called, input, options);
+    const target: WorkflowSpec<unknown, Output> = { name };
+    return step.runWorkflow<unknown, Output, unknown>(target, input, options);
   },
   async sendSignal(options) {
-    const { signalId } = await step.sendSignal({ ...options, correlation: everyRun });
+    const { signalId } = await step.sendSignal({ ...options, correlation: sharedCorrelation });
     return sentSignal(signalId);
   },
-  waitForSignal: (options) => step.waitForSignal({ ...options, correlation: everyRun }),
+  waitForSignal: (options) => step.waitForSignal({ ...options, correlation: sharedCorrelation }),
 });

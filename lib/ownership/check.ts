@@ -3,13 +3,13 @@
 export interface Check {
   /** for programs too: it keeps its meaning */
   readonly name: string;
-  readonly verdict: 'pass' | 'warn' | 'fail';
+  readonly result: 'pass' | 'warn' | 'fail';
   readonly message: string;
 }
 
-export const checked = (verdict: Check['verdict'], name: string, message: string): Check => ({ name, verdict, message });
+export const createCheck = (result: Check['result'], name: string, message: string): Check => ({ name, result, message });
 
-export const lineOf = ({ name, verdict, message }: Check): string => `[${verdict.toUpperCase()}] ${name}: ${message}`;
+export const formatCheck = ({ name, result, message }: Check): string => `[${result.toUpperCase()}] ${name}: ${message}`;
 
-export const worstOf = (checks: readonly Check[]): Check['verdict'] =>
-  (['fail', 'warn'] as const).find((verdict) => checks.some((check) => check.verdict === verdict)) ?? 'pass';
+export const worstResult = (checks: readonly Check[]): Check['result'] =>
+  (['fail', 'warn'] as const).find((result) => checks.some((check) => check.result === result)) ?? 'pass';

@@ -2,15 +2,15 @@
 import * as z from 'zod';
 
 /** Times and tries beyond these are slips of the pen. */
-const longestTimeoutMs = 600_000;
-const mostRetries = 10;
+const maxTimeoutMs = 600_000;
+const maxRetries = 10;
 
 const address = z
   .url({ protocol: /^https?$/, error: 'must be an address of http or https' })
   .refine((text) => !URL.canParse(text) || isPlain(new URL(text)), 'must be without user, query and fragment');
 const isPlain = ({ username, password, search, hash }: URL): boolean => `${username}${password}${search}${hash}` === '';
 
-const twice =
+const fallbackLocalMessage =
   'must be "error": "fallback-local" could carry out a run twice, for after a time-out nobody knows whether the service has begun';
 
 const execution = z.strictObject({
@@ -20,9 +20,9 @@ const execution = z.strictObject({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable, not a key')
     .default('WORKFLOW_COMPUTE_API_KEY'),
-  timeoutMs: z.int().min(1).max(longestTimeoutMs).default(10_000),
-  retries: z.int().min(0).max(mostRetries).default(2),
-  failPolicy: z.literal('error', twice).default('error'),
+  timeoutMs: z.int().min(1).max(maxTimeoutMs).default(10_000),
+  retries: z.int().min(0).max(maxRetries).default(2),
+  failPolicy: z.literal('error', fallbackLocalMessage).default('error'),
 });
 
 const config = z
@@ -43,27 +43,27 @@ const config = z
 
 export type Config = z.output<typeof config>;
 
-interface ConfigFault {
+interface ConfigError {
   /** a JSON pointer */
-  readonly place: string;
+  readonly pointer: string;
   readonly message: string;
 }
 
-export type ReadConfig =
+export type ReadConfigResult =
   | { readonly kind: 'valid'; readonly config: Config }
-  | { readonly kind: 'invalid'; readonly faults: readonly ConfigFault[] };
+  | { readonly kind: 'invalid'; readonly errors: readonly ConfigError[] };
 
 /** @param value as the file says it; every fault is told with its place */
-export const readConfig = (value: unknown): ReadConfig => {
+export const readConfig = (value: unknown): ReadConfigResult => {
   const read = config.safeParse(value);
   if (read.success) return { kind: 'valid', config: read.data };
-  const faults = read.error.issues.flatMap((issue): readonly ConfigFault[] => {
-    const place = issue.path.map((part) => `/${String(part)}`).join('');
+  const errors = read.error.issues.flatMap((issue): readonly ConfigError[] => {
+    const pointer = issue.path.map((part) => `/${String(part)}`).join('');
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ place: `${place}/${key}`, message: 'is not known here' }));
-    return [{ place: place === '' ? '/' : place, message: issue.message }];
+      return issue.keys.map((key) => ({ pointer: `${pointer}/${key}`, message: 'is not known here' }));
+    return [{ pointer: pointer === '' ? '/' : pointer, message: issue.message }];
   });
-  return { kind: 'invalid', faults };
+  return { kind: 'invalid', errors };
 };
 
 /** Where the service is that the application uses. */

@@ -9,7 +9,7 @@ export interface ArtifactName {
   readonly sha256: string;
 }
 
-export interface Upload {
+export interface PresignedUpload {
   readonly method: 'PUT';
   readonly url: string;
   /** to be sent exactly so; the upload is refused without them, or with other bytes than the digest says */
@@ -19,9 +19,9 @@ export interface Upload {
 
 export interface Artifacts {
   /** Where to put the archive, good until `expiresAt`. */
-  uploadTo(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<Upload>;
+  presignUpload(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<PresignedUpload>;
   put(name: ArtifactName, content: Uint8Array): Promise<void>;
-  /** The archive; undefined where none was uploaded. `limitBytes` is what the manifest promised: more is not read. */
-  read(name: ArtifactName, limitBytes: number): Promise<Uint8Array | 'too_large' | undefined>;
+  /** The archive; undefined where none was uploaded. `maxBytes` is what the manifest promised: more is not read. */
+  read(name: ArtifactName, maxBytes: number): Promise<Uint8Array | 'too_large' | undefined>;
   remove(name: ArtifactName): Promise<void>;
 }

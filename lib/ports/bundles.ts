@@ -11,9 +11,9 @@ export interface BundleRequest {
   readonly body: JsonValue;
 }
 
-export type BundleAnswer =
+export type BundleResult =
   /** `body` is undefined where it was no JSON */
-  | { readonly kind: 'answered'; readonly status: number; readonly body: JsonValue | undefined }
+  | { readonly kind: 'responded'; readonly status: number; readonly body: JsonValue | undefined }
   /** the code threw, exited or broke its thread */
   | { readonly kind: 'crashed'; readonly message: string }
   | { readonly kind: 'timed_out' }
@@ -27,7 +27,7 @@ export interface Bundles {
     manifest: Manifest,
     request: BundleRequest,
     limits: { readonly endsAt: Instant; readonly signal: AbortSignal },
-  ): Promise<BundleAnswer>;
+  ): Promise<BundleResult>;
 }
 
 /** The bundles of an artifact, by the queues whose messages they take. */

@@ -37,7 +37,7 @@ export interface ApiKey {
 }
 
 /** What a key may do, and for how long. */
-export type KeyTerms = Pick<ApiKey, 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>;
+export type KeySettings = Pick<ApiKey, 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>;
 
 /** Where a listing of keys stands. */
 export interface KeyPosition {
@@ -65,9 +65,9 @@ export interface Keys {
    */
   replaceKey(scope: Scope, keyId: KeyId, change: { readonly replacedBy: KeyId; readonly expiresAt: Instant }): Promise<boolean>;
   /** Gives a key of this scope other terms, all of them; false where there is none, or it is revoked or replaced. */
-  amendKey(scope: Scope, keyId: KeyId, terms: KeyTerms): Promise<boolean>;
+  updateKey(scope: Scope, keyId: KeyId, settings: KeySettings): Promise<boolean>;
   /** Notes that a key was in use at that time, unless a later one is known. Of a key that there is not, nothing is noted. */
-  noteUse(keyId: KeyId, at: Instant): Promise<void>;
+  recordKeyUse(keyId: KeyId, at: Instant): Promise<void>;
 }
 
 /** A start that was begun under a key. Final from the beginning: the answer follows from it. */

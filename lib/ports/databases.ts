@@ -1,14 +1,14 @@
 /** Databases that are asked over HTTP: one request for each statement, and a transaction that holds several together. */
 import type { JsonValue } from '../engine/json.ts';
 
-export interface DatabasePlace {
+export interface DatabaseTarget {
   readonly clusterArn: string;
   /** the secret with which the service logs in; nobody here reads it */
   readonly secretArn: string;
   readonly database: string;
 }
 
-export interface AskedStatement {
+export interface SqlStatement {
   /** with `:name` where an argument goes */
   readonly sql: string;
   /** travel beside the text; objects and arrays as JSON */
@@ -24,7 +24,7 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-export type DatabaseFault =
+export type DatabaseCallError =
   /** it, or what stands before it, does not take the statement */
   | { readonly kind: 'refused'; readonly message: string; readonly sqlState?: string; readonly position?: string }
   /** the statement took longer than the service waits */
@@ -32,26 +32,34 @@ export type DatabaseFault =
   /** the answer is larger than the service gives */
   | { readonly kind: 'too_large' }
   /** it had paused, and was woken by this */
-  | { readonly kind: 'waking' }
+  | { readonly kind: 'resuming' }
   | { readonly kind: 'busy' }
   /** this program may not ask; `name` is the service's for it */
   | { readonly kind: 'forbidden'; readonly name: string }
   /** there is no such cluster or database, it is closed to this way of asking, or its secret does not fit */
-  | { readonly kind: 'misplaced'; readonly name: string }
+  | { readonly kind: 'misconfigured'; readonly name: string }
   /** for now */
   | { readonly kind: 'unreachable'; readonly name: string };
 
-export type Faulty = { readonly fault: DatabaseFault };
+export type DatabaseErrorResult = { readonly error: DatabaseCallError };
 
 /** All reject with the signal's reason when that aborts, and for nothing else that the service says. */
 export interface Databases {
-  begin(place: DatabasePlace, signal: AbortSignal): Promise<{ readonly transaction: string } | Faulty>;
+  begin(target: DatabaseTarget, signal: AbortSignal): Promise<{ readonly transaction: string } | DatabaseErrorResult>;
   execute(
-    place: DatabasePlace,
+    target: DatabaseTarget,
     transaction: string,
-    statement: AskedStatement,
+    statement: SqlStatement,
     signal: AbortSignal,
-  ): Promise<{ readonly table: Table } | Faulty>;
-  commit(place: DatabasePlace, transaction: string, signal: AbortSignal): Promise<{ readonly isDone: true } | Faulty>;
-  rollback(place: DatabasePlace, transaction: string, signal: AbortSignal): Promise<{ readonly isDone: true } | Faulty>;
+  ): Promise<{ readonly table: Table } | DatabaseErrorResult>;
+  commit(
+    target: DatabaseTarget,
+    transaction: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly isDone: true } | DatabaseErrorResult>;
+  rollback(
+    target: DatabaseTarget,
+    transaction: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly isDone: true } | DatabaseErrorResult>;
 }

@@ -12,7 +12,7 @@ export interface ManifestFile {
 }
 
 /** `fetch`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
-export const runtimes = ['fetch', 'code'] as const;
+export const runtimes = ['bundle', 'code'] as const;
 
 /** What an artifact says of itself. Immutable once it is created. */
 export interface Manifest {
@@ -56,7 +56,7 @@ export interface ActivePointer {
 }
 
 /** Older changes are in the audit trail. */
-export const mostActivationsKept = 50;
+export const maxActivationHistory = 50;
 
 export interface DeploymentPosition {
   readonly createdAt: Instant;
@@ -68,7 +68,7 @@ export interface DeploymentPage {
   readonly next?: DeploymentPosition;
 }
 
-export interface Holder {
+export interface PinnedRun {
   readonly runId: RunId;
   readonly since: Instant;
 }
@@ -80,8 +80,8 @@ export interface Deployments {
   deployment(scope: Scope, id: DeploymentId): Promise<Deployment | undefined>;
   /** Newest first. */
   list(scope: Scope, options: { readonly limit: number; readonly after?: DeploymentPosition }): Promise<DeploymentPage>;
-  noteVerified(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
-  noteActivated(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
+  markVerified(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
+  markActivated(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
   /** Begins the removal (an instant), or takes it back (null). */
   setRemoving(scope: Scope, id: DeploymentId, since: Instant | null): Promise<void>;
   /** Forgets the deployment; its id stays taken for ever, so that no id ever means two artifacts. */
@@ -92,16 +92,17 @@ export interface Deployments {
   movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean>;
 
   /** Says that a run holds on to the deployment, before the run exists; expires with the run. Twice is once. */
-  holdOpen(
+  pin(
     scope: Scope,
     id: DeploymentId,
     runId: RunId,
     hold: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void>;
   /** Says that it does so no longer. */
-  letGo(scope: Scope, id: DeploymentId, runId: RunId): Promise<void>;
+  unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void>;
   /** Some of the runs that hold on to it, and since when. */
-  holders(scope: Scope, id: DeploymentId, limit: number): Promise<readonly Holder[]>;
+  pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]>;
 }
 
-export const activeIn = (pointer: ActivePointer | undefined): DeploymentId | undefined => pointer?.history[0]?.deploymentId;
+export const activeDeploymentIn = (pointer: ActivePointer | undefined): DeploymentId | undefined =>
+  pointer?.history[0]?.deploymentId;

@@ -6,5 +6,5 @@ export interface Ids {
   runId(at: Instant): RunId;
   nonce(): Nonce;
   /** a number from 0 up to, but not including, 1 */
-  chance(): number;
+  random(): number;
 }

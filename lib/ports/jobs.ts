@@ -1,7 +1,7 @@
 /** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
-import type { CodeCreation, FetchCreation } from '../engine/log/head.ts';
+import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
@@ -31,12 +31,12 @@ export interface NodeJob extends Traced {
 export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'message';
   /** what `run` is: the function that runs code reads no head, because heads lie where it may not write */
-  readonly creation: FetchCreation;
+  readonly creation: BundleCreation;
 }
 
 /** Drive the code of a code run on. */
-export interface DriveJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
-  readonly kind: 'drive';
+export interface WorkflowTaskJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
+  readonly kind: 'workflow_task';
   /** as a message has it */
   readonly creation: CodeCreation;
 }
@@ -54,8 +54,8 @@ export interface WakeJob extends Traced {
 }
 
 /** Look at the run: whatever was committed and not sent is sent, and last duties are done. */
-export interface NudgeJob extends Traced {
-  readonly kind: 'nudge';
+export interface RecheckJob extends Traced {
+  readonly kind: 'recheck';
   readonly run: RunAddress;
 }
 
@@ -70,14 +70,14 @@ export interface ChildJob extends Traced {
 }
 
 /** `run` awaits a place of its workflow, has one, or had: look at both. */
-export interface PlaceJob extends Traced {
-  readonly kind: 'place';
+export interface SlotJob extends Traced {
+  readonly kind: 'slot';
   readonly run: RunAddress;
   readonly workflowName: WorkflowName;
   /** when the run was to start: its name among those who wait, should the run be gone */
   readonly since: Instant;
   /** somebody wondered why it waits: whoever holds a place is looked at too */
-  readonly isLook?: true;
+  readonly isCheck?: true;
 }
 
 /** A step of the code run `run` sends a signal. Its code cannot write where signals are matched: the worker does. */
@@ -97,9 +97,9 @@ export interface WaitsJob extends Traced {
   readonly run: RunAddress;
 }
 
-export type Job = NodeJob | MessageJob | DriveJob | WakeJob | NudgeJob | ChildJob | PlaceJob | SignalJob | WaitsJob;
+export type Job = NodeJob | MessageJob | WorkflowTaskJob | WakeJob | RecheckJob | ChildJob | SlotJob | SignalJob | WaitsJob;
 /** Work that is sent to be taken at once. */
-export type WorkJob = NodeJob | MessageJob | DriveJob;
+export type WorkJob = NodeJob | MessageJob | WorkflowTaskJob;
 
 /** The result of an attempt that is collected with its siblings'. */
 export interface AttemptResult extends Traced {
@@ -134,11 +134,11 @@ export interface Jobs {
   /** To be taken at once. All are sent when it returns; when it throws, any number may have been. */
   send(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
   /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
-  sendLater(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
+  sendDelayed(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
   sendResult(result: ResultMessage, hops?: Hops): Promise<void>;
   /** Once more what the world's scheduler sent, to be taken at once. */
   sendFire(fire: ScheduleFire): Promise<void>;
 }
 
 /** The longest delay a queue keeps a message back, by its service's limit; a longer wait is a timer. */
-export const longestQueueDelayMs = 900_000;
+export const maxQueueDelayMs = 900_000;

@@ -24,16 +24,16 @@ export interface ModelCall {
   /** the same when the same attempt comes again: a provider that knows it answers once */
   readonly idempotencyToken: string;
   /** told each part of the text as it comes, in order; absent where nobody listens */
-  readonly say?: (text: string) => void;
+  readonly onText?: (text: string) => void;
   readonly secrets: CallSecrets;
 }
 
 /** The secrets of one call. Whoever makes the call takes them out of all that comes back. */
 export interface CallSecrets {
   /** by the name that the list of the run's project has it under */
-  one(name: string): Promise<{ readonly text: string } | { readonly failure: Failure }>;
+  resolve(name: string): Promise<{ readonly text: string } | { readonly failure: Failure }>;
   /** one more that was sent, under a name for those who read what stands in its place */
-  alsoHide(name: string, text: string): void;
+  addRedaction(name: string, text: string): void;
 }
 
 export interface Tokens {
@@ -44,9 +44,9 @@ export interface Tokens {
 export type ModelFailureCause = Extract<Failure['cause'], 'timeout' | 'rate_limit' | 'provider_error' | 'invalid' | 'forbidden'>;
 
 /** What a provider says, before anybody has looked at the time. */
-export type ProviderAnswer =
+export type ProviderResponse =
   | {
-      readonly kind: 'answered';
+      readonly kind: 'completed';
       readonly mediaType: MediaType;
       readonly text?: string;
       /** where the media are; their bytes are never handed on */
@@ -67,19 +67,19 @@ export type ProviderAnswer =
       readonly retryAfterMs?: DurationMs;
     };
 
-export type ModelAnswer =
-  | (Extract<ProviderAnswer, { kind: 'answered' }> & { readonly durationMs: DurationMs })
-  | Extract<ProviderAnswer, { kind: 'failed' }>;
+export type ModelResponse =
+  | (Extract<ProviderResponse, { kind: 'completed' }> & { readonly durationMs: DurationMs })
+  | Extract<ProviderResponse, { kind: 'failed' }>;
 
 export interface Models {
   /** Why the model takes no attachment of one of these kinds. Undefined where it does, and where there is no such model. */
-  refusal(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined>;
+  attachmentError(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined>;
   /** Whatever goes wrong with the model is an answer. Rejects with the signal's reason when that aborts. */
-  execute(request: ModelRequest, call: ModelCall): Promise<ModelAnswer>;
+  execute(request: ModelRequest, call: ModelCall): Promise<ModelResponse>;
 }
 
 /** One way to reach a model. Held to the same terms as `Models`, and never asked with an attachment that it refuses. */
 export interface ModelProvider {
-  refusal(kind: Attachment['kind']): string | undefined;
-  execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer>;
+  attachmentError(kind: Attachment['kind']): string | undefined;
+  execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderResponse>;
 }

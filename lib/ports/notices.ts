@@ -54,7 +54,7 @@ export interface ScheduleFailureNotice {
 
 export interface Notices {
   /** Whether anybody wants to hear that a run has begun: each telling has a price. */
-  readonly tellsStarts: boolean;
+  readonly notifiesStarts: boolean;
   runStatusChanged(notice: RunStatusNotice): Promise<void>;
   deploymentActivated(notice: DeploymentNotice): Promise<void>;
   deploymentChanged(notice: DeploymentChangeNotice): Promise<void>;

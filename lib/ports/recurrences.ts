@@ -10,12 +10,12 @@ export interface ScheduleFire extends ScheduleSetting {
 }
 
 export interface Recurrence {
-  readonly of: ScheduleSetting;
+  readonly setting: ScheduleSetting;
   readonly timing: Timing;
   /** the first time that it is to come */
   readonly firstAt: Instant;
   /** what could not be delivered for so long is not delivered */
-  readonly deliveredWithin: DurationMs;
+  readonly maxDeliveryAge: DurationMs;
 }
 
 export interface Recurrences {

@@ -1,6 +1,6 @@
 /** Finding runs: by scope for people, by due time for the sweep. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
-import type { WorkerDeath } from '../engine/log/deliveries.ts';
+import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head, HeadProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -31,12 +31,12 @@ export interface DueEntry {
   /** whole minutes since the epoch */
   readonly minute: number;
   /** the run remembers that it has this entry, so that it can be forgotten with it */
-  readonly isNoted?: true;
+  readonly isRecordedOnRun?: true;
   /** there was no such run when it was to be looked at first */
-  readonly isSecondLook?: true;
+  readonly isSecondCheck?: true;
 }
 
-export type DueRun = RunAddress & Pick<DueEntry, 'isSecondLook'>;
+export type DueRun = RunAddress & Pick<DueEntry, 'isSecondCheck'>;
 
 export interface RunIndex {
   /** Newest first. The index may be late: a run just created may be missing for a moment. */
@@ -54,15 +54,15 @@ export interface RunIndex {
    */
   markDue(entry: DueEntry): Promise<void>;
   /** Takes away every entry of the run that was noted. */
-  forgetDue(run: RunAddress): Promise<void>;
+  deleteDueEntries(run: RunAddress): Promise<void>;
   /** All runs due in that minute, read strongly. */
   dueIn(minute: number): Promise<readonly DueRun[]>;
   /** The last minute the sweep has passed completely; undefined before the first sweep. Never goes back. */
   sweptMinute(): Promise<number | undefined>;
-  passMinute(minute: number): Promise<void>;
+  recordSweptMinute(minute: number): Promise<void>;
 
   /** Notes that a worker died in an attempt of this run. Expires by itself, two days later. */
-  noteDeath(run: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void>;
+  recordCrash(run: RunAddress, crash: Omit<WorkerCrash, 'runId'>): Promise<void>;
   /** The deaths that were noticed in that time, in runs of all projects; both ends included, and read strongly. */
-  deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]>;
+  crashesBetween(from: Instant, to: Instant): Promise<readonly WorkerCrash[]>;
 }

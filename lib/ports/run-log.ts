@@ -6,7 +6,7 @@ import type { CommitNo, Nonce, RunAddress } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Head, HeadProjection, RunCreation } from '../engine/log/head.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
-import type { Sign } from '../engine/log/silence.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 
 /**
@@ -16,7 +16,7 @@ import type { Instant } from '../engine/time.ts';
 export type PutResult = { readonly kind: 'stored' } | { readonly kind: 'occupied'; readonly nonce: Nonce };
 
 /** The heartbeat item of a node: that its worker is at work, or that its job was sent again. */
-export type Beat = Sign;
+export type StoredHeartbeat = Heartbeat;
 
 /**
  * A fold kept so that long logs need not be read from the start. A cache: another schema version ignores it. The schema's negative says
@@ -49,7 +49,7 @@ export interface RunLog {
    */
   commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]>;
   /** Of each tail, the first `most` commits above its `after`, as `commitsAfter` gives them; of many runs in few requests. */
-  nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]>;
+  nextCommits(tails: readonly LogTail[], maxCommits: number): Promise<readonly (readonly Commit[])[]>;
   /** Updates the projection where it is not newer (`asOf <= :n`) and not terminal; otherwise changes nothing. */
   project(run: RunAddress, projection: HeadProjection): Promise<void>;
 
@@ -60,16 +60,16 @@ export interface RunLog {
   attach(run: RunAddress, name: string, value: JsonValue, of: Pick<Head, 'expiresAt' | 'kind'>): Promise<PayloadRef>;
   attached(run: RunAddress, name: string): Promise<JsonValue | undefined>;
 
-  beat(run: RunAddress, beat: Beat, expiresAt: Instant): Promise<void>;
-  beats(run: RunAddress): Promise<readonly Beat[]>;
+  heartbeat(run: RunAddress, heartbeat: StoredHeartbeat, expiresAt: Instant): Promise<void>;
+  heartbeats(run: RunAddress): Promise<readonly StoredHeartbeat[]>;
 
   saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void>;
   snapshot(run: RunAddress): Promise<Snapshot | undefined>;
 
   /**
    * Forgets an ended run: it has no head, no attachments, no beats and no snapshot any more, and each commit above the
-   * first is a `forgottenCommit`, the last one first, so that no slot ever becomes free again before `expiresAt`. Another
+   * first is a `tombstoneCommit`, the last one first, so that no slot ever becomes free again before `expiresAt`. Another
    * run cannot be created in its place. Doing it again finishes what was left half done.
    */
-  forget(run: RunAddress, expiresAt: Instant): Promise<void>;
+  deleteRun(run: RunAddress, expiresAt: Instant): Promise<void>;
 }

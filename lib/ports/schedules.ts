@@ -8,7 +8,7 @@ import type { OverlapPolicy } from '../engine/schedule/overlap.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 
-export interface ScheduleTerms {
+export interface ScheduleDefinition {
   readonly workflowName: WorkflowName;
   /** pins runs to this version of a graph; absent: the latest at each fire */
   readonly version?: number;
@@ -16,12 +16,12 @@ export interface ScheduleTerms {
    * The latest version of the graph when the schedule was given its name; absent for deployed code. A graph whose first version is
    * above this number was published after the deletion of the one that the schedule was made for.
    */
-  readonly atVersion?: number;
+  readonly latestVersionWhenSet?: number;
   readonly input?: JsonValue;
   readonly timing: Timing;
   readonly overlap: OverlapPolicy;
   /** a fire that comes later than this after its time starts nothing */
-  readonly catchUpMs: DurationMs;
+  readonly catchUpWindowMs: DurationMs;
   readonly isPaused: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface Schedule extends Scope {
   readonly incarnation: Nonce;
   /** SHA-256, in hex, of what made it: the same once more is the same creation */
   readonly bodyHash: string;
-  readonly terms: ScheduleTerms;
+  readonly definition: ScheduleDefinition;
   /** counts what the world's scheduler was told: a fire of an earlier setting changes nothing */
   readonly setting: number;
   readonly createdAt: Instant;
@@ -84,13 +84,13 @@ export interface Schedules {
   ): Promise<{ readonly schedules: readonly Schedule[]; readonly next?: ScheduleId }>;
 
   /** Notes that what the world's scheduler holds of this setting may be wrong. */
-  mark(mark: ScheduleMark): Promise<void>;
-  unmark(setting: ScheduleSetting): Promise<void>;
+  markForSync(markForSync: ScheduleMark): Promise<void>;
+  clearSyncMark(setting: ScheduleSetting): Promise<void>;
   /** Of all scopes. */
-  marked(): Promise<readonly ScheduleMark[]>;
+  syncMarks(): Promise<readonly ScheduleMark[]>;
   /** Notes which settings the world's scheduler is to hold, so that they can be set again where it has lost them. */
-  keep(setting: ScheduleSetting): Promise<void>;
-  drop(setting: ScheduleSetting): Promise<void>;
+  registerSetting(setting: ScheduleSetting): Promise<void>;
+  unregisterSetting(setting: ScheduleSetting): Promise<void>;
   /** Of all scopes. */
-  kept(): Promise<readonly ScheduleSetting[]>;
+  registeredSettings(): Promise<readonly ScheduleSetting[]>;
 }

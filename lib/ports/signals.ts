@@ -4,7 +4,7 @@
  */
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { SignalPlace } from '../engine/signal.ts';
+import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
 
 /** Which attempt of which node of which run waits: no wait comes twice. */
@@ -17,53 +17,53 @@ export interface Waiter {
 }
 
 /** `taken` stays for a while, so that a sending that is repeated finds out. */
-type Taking =
+type ClaimState =
   | { readonly state: 'free' }
   /** meant for this waiter; its log says whether it has it */
   | { readonly state: 'claimed'; readonly by: Waiter }
   | { readonly state: 'taken' };
 
-export type KeptSignal = Taking & {
+export type StoredSignal = ClaimState & {
   readonly signalId: SignalId;
   readonly receivedAt: Instant;
   /** until when it is there for a wait that has not begun */
-  readonly keptUntil: Instant;
+  readonly bufferedUntil: Instant;
 };
 
 export interface NewSignal {
   readonly signalId: SignalId;
   readonly payload: JsonValue;
   readonly receivedAt: Instant;
-  readonly keptUntil: Instant;
+  readonly bufferedUntil: Instant;
   /** when nobody can ask for it any more, at the earliest */
-  readonly forgetAt: Instant;
+  readonly retainUntil: Instant;
 }
 
-export interface Meeting {
+export interface SignalsAtKey {
   /** the one that has waited longest first */
   readonly waiters: readonly Waiter[];
   /** the one that came first first */
-  readonly signals: readonly KeptSignal[];
+  readonly signals: readonly StoredSignal[];
 }
 
 export interface Signals {
   /** Everything at the place, read strongly. What was written before this was asked is in it. */
-  at(place: SignalPlace): Promise<Meeting>;
+  read(key: SignalKey): Promise<SignalsAtKey>;
   /** Keeps a signal free, unless one of its id is there already: then nothing changes. */
-  keep(place: SignalPlace, signal: NewSignal): Promise<void>;
+  store(key: SignalKey, signal: NewSignal): Promise<void>;
   /** What the signal brings; undefined where it is gone. */
-  payload(place: SignalPlace, id: SignalId): Promise<JsonValue | undefined>;
+  payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined>;
   /** Enters a waiter; twice is once. */
-  enter(place: SignalPlace, waiter: Waiter, forgetAt: Instant): Promise<void>;
-  leave(place: SignalPlace, waiter: Waiter): Promise<void>;
+  addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void>;
+  removeWaiter(key: SignalKey, waiter: Waiter): Promise<void>;
 
   /** Means a free signal for this waiter; false where it is not free. */
-  claim(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<boolean>;
+  claim(key: SignalKey, id: SignalId, waiter: Waiter): Promise<boolean>;
   /** Makes a signal free again that is meant for this waiter, and only then. */
-  release(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<void>;
+  release(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void>;
   /** Notes that this waiter, for whom it was meant, has it. */
-  take(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<void>;
+  markTaken(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void>;
 
   /** What a sending was answered, which the first time decides. */
-  answer(place: SignalPlace, id: SignalId, isDelivered: boolean): Promise<boolean>;
+  recordDelivery(key: SignalKey, id: SignalId, isDelivered: boolean): Promise<boolean>;
 }

@@ -18,7 +18,7 @@ export interface Connection {
 }
 
 /** How far a watcher has come. */
-export interface Heard {
+export interface WatchCursor {
   /** the last event that was posted, or that had nothing to post */
   readonly after: number;
   /** of nodes at work, the index of the next delta */
@@ -32,22 +32,22 @@ export interface Membership {
   /** of this joining: the same connection may join again, from another place */
   readonly joinId: Nonce;
   /** where its watcher asked to begin, or has come to */
-  readonly heard: Heard;
+  readonly cursor: WatchCursor;
   /** that it is joined has been posted */
-  readonly isGreeted: boolean;
+  readonly isJoinAcknowledged: boolean;
   readonly expiresAt: Instant;
 }
 
 /** Who speaks for a run next: a message that was sent before this was written. */
-export interface NextTurn {
-  readonly turn: Nonce;
+export interface NextBroadcast {
+  readonly broadcastId: Nonce;
   /** where the message has not been taken by then, it is not waited for any more */
   readonly until: Instant;
 }
 
-export interface Room {
+export interface RunWatchers {
   readonly members: readonly Membership[];
-  readonly next?: NextTurn;
+  readonly next?: NextBroadcast;
 }
 
 export interface Sockets {
@@ -60,9 +60,9 @@ export interface Sockets {
   /** Takes away the connection with all its memberships. */
   close(id: ConnectionId): Promise<void>;
   /** Read strongly. */
-  room(run: RunAddress): Promise<Room>;
+  watchersOf(run: RunAddress): Promise<RunWatchers>;
   /** Notes how far a watcher has come, and that it was greeted; nothing where it has left or joined anew. */
-  keepHeard(membership: Pick<Membership, 'run' | 'connectionId' | 'joinId'>, heard: Heard): Promise<void>;
+  saveCursor(membership: Pick<Membership, 'run' | 'connectionId' | 'joinId'>, cursor: WatchCursor): Promise<void>;
   /** Says who speaks next; without one, that nobody does. */
-  announce(run: RunAddress, next: NextTurn | undefined): Promise<void>;
+  setNextBroadcast(run: RunAddress, next: NextBroadcast | undefined): Promise<void>;
 }

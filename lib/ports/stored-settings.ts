@@ -9,7 +9,7 @@ export interface SettingVersion {
   readonly text: string;
 }
 
-export interface StandingVersion {
+export interface StoredVersion {
   readonly version: string;
   /** absent: it stays */
   readonly expiresAt?: Instant;
@@ -21,7 +21,7 @@ export interface StoredSettings {
   text(setting: Omit<SettingVersion, 'text'>): Promise<string | undefined>;
   /** Writes a version that stays, also where it was about to expire. */
   put(setting: SettingVersion): Promise<void>;
-  versions(name: string): Promise<readonly StandingVersion[]>;
+  versions(name: string): Promise<readonly StoredVersion[]>;
   /** Lets a version go at that time. Does nothing where there is none. */
   expire(setting: Omit<SettingVersion, 'text'>, at: Instant): Promise<void>;
 }

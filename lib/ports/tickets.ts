@@ -1,5 +1,5 @@
 /**
- * Tickets to watch one run: for readers that cannot send a key, such as a browser's EventSource. Only the digest of a
+ * Tickets to watch one run: for readers that cannot send a key, such as a browser's RunEventReader. Only the digest of a
  * ticket's text is stored. Whether one is still good is judged by `service/open-with-ticket.ts`.
  */
 import type { KeyId, Nonce, RunAddress } from '../engine/ids.ts';
@@ -16,9 +16,9 @@ export interface Ticket {
 
 export interface Tickets {
   /** @param digest SHA-256 of the ticket's text, in hex */
-  put(digest: string, ticket: Ticket, forgetAt: Instant): Promise<void>;
+  put(digest: string, ticket: Ticket, retainUntil: Instant): Promise<void>;
   /** Undefined where there is none of that digest. One that was taken is still there. */
   ticket(digest: string): Promise<Ticket | undefined>;
   /** Takes a ticket; false where somebody else has taken it before, or there is none. Taken twice by the same one is once. */
-  take(digest: string, by: Nonce): Promise<boolean>;
+  redeem(digest: string, by: Nonce): Promise<boolean>;
 }

@@ -38,8 +38,8 @@ export interface SummaryFilter<Name extends string> {
   readonly archived: boolean;
 }
 
-export interface Advancing {
-  readonly unarchives: boolean;
+export interface AdvanceOptions {
+  readonly shouldUnarchive: boolean;
 }
 
 export interface VersionStore<Version extends Numbered, Facts extends object = object> {
@@ -51,7 +51,7 @@ export interface VersionStore<Version extends Numbered, Facts extends object = o
    * `unarchives` the name is archived no longer, in the same write; without it, an archived name stays archived. A name that is
    * being deleted, or was, is not moved. Says whether it was.
    */
-  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<boolean>;
+  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean>;
   /** Read strongly. */
   summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined>;
   /** By name, ascending; archived ones only when asked for. */

@@ -5,7 +5,7 @@ import type { Nonce, RunAddress } from '../engine/ids.ts';
 export interface Watch {
   readonly run: RunAddress;
   /** tells this message from the others of its run; sent again with the same one, it is the same message */
-  readonly turn: Nonce;
+  readonly broadcastId: Nonce;
 }
 
 export interface Watches {

@@ -5,40 +5,40 @@
 import type { Hops } from '../engine/hops.ts';
 import type { DurationMs } from '../engine/time.ts';
 
-export interface HeldMessage {
+export interface ReceivedMessage {
   /** the same for every delivery of it */
   readonly id: string;
   /** of this delivery */
-  readonly handle: string;
+  readonly receiptHandle: string;
   readonly body: string;
   readonly group: string;
   /** how often it was given to somebody, this time included */
-  readonly receives: number;
+  readonly receiveCount: number;
   /** that led to it */
   readonly hops: Hops;
 }
 
-export interface Wanted {
-  /** 1 to `mostPerReceive` */
-  readonly most: number;
-  /** how long to wait for the first one, at most `longestReceiveWaitMs` */
-  readonly wait: DurationMs;
+export interface ReceiveOptions {
+  /** 1 to `maxMessagesPerReceive` */
+  readonly maxMessages: number;
+  /** how long to wait for the first one, at most `maxReceiveWaitMs` */
+  readonly waitTime: DurationMs;
   /** for how long nobody else gets them, in whole seconds */
-  readonly hold: DurationMs;
+  readonly visibilityTimeout: DurationMs;
 }
 
 /** Each throws `Unavailable` for trouble that passes, and what the service says where the queue or the caller is wrong. */
 export interface WorkQueue {
   /** @returns how long a message stays away that nobody speaks of any more: the queue's own time */
-  ownHold(): Promise<DurationMs>;
+  defaultVisibilityTimeout(): Promise<DurationMs>;
   /** Cannot be broken off: a queue may go on and give a message to whoever has left. */
-  receive(wanted: Wanted): Promise<readonly HeldMessage[]>;
+  receive(options: ReceiveOptions): Promise<readonly ReceivedMessage[]>;
   /** For so long from now, in whole seconds, nobody gets it; 0: at once. `gone`: it is not in these hands any more. */
-  hold(message: HeldMessage, hold: DurationMs): Promise<'held' | 'gone'>;
+  visibilityTimeout(message: ReceivedMessage, visibilityTimeout: DurationMs): Promise<'changed' | 'receipt_expired'>;
   /** It is done, and never comes back. What is not there any more is done too. */
-  delete(message: HeldMessage): Promise<void>;
+  delete(message: ReceivedMessage): Promise<void>;
 }
 
 /** What SQS gives at once, and waits. */
-export const mostPerReceive = 10;
-export const longestReceiveWaitMs = 20_000;
+export const maxMessagesPerReceive = 10;
+export const maxReceiveWaitMs = 20_000;

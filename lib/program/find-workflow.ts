@@ -1,18 +1,19 @@
 /** The workflow of a run, in what an author's module exports. It is known by its marks: the module has its own copy of the SDK. */
+import { defined } from '../engine/defined.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
-import type { RunFacts } from '../engine/durable/turn.ts';
-import { messageOf } from '../engine/words-of.ts';
+import type { RunFacts } from '../engine/durable/command-batch.ts';
+import { errorMessage } from '../engine/error-text.ts';
 import { workflowMark } from '../sdk/marks.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
-import type { Chance } from './chance.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { ProgramLog } from './program-log.ts';
-import type { StepSurface } from './step-surface.ts';
+import type { StepApi } from './step-api.ts';
 import { stepRetryOf } from './step-policy.ts';
 
 /** What the function is called with, as `WorkflowArguments` of the SDK says it. */
 export interface ProgramArguments {
   readonly input: unknown;
-  readonly step: StepSurface;
+  readonly step: StepApi;
   readonly run: {
     readonly id: string;
     readonly workflowName: string;
@@ -23,11 +24,11 @@ export interface ProgramArguments {
   readonly version: string | null;
   readonly log: ProgramLog;
   readonly now: () => Date;
-  readonly random: Chance['random'];
-  readonly uuid: Chance['uuid'];
+  readonly random: SeededRandom['random'];
+  readonly uuid: SeededRandom['uuid'];
 }
 
-interface Definition {
+interface WorkflowDefinition {
   readonly spec: {
     readonly name: string;
     readonly version?: string;
@@ -35,45 +36,46 @@ interface Definition {
     readonly retryPolicy?: unknown;
     readonly maxStepAttempts?: number;
   };
-  readonly fn: (given: ProgramArguments) => unknown;
+  readonly fn: (args: ProgramArguments) => unknown;
 }
 
 export interface ProgramWorkflow {
-  readonly fn: Definition['fn'];
+  readonly fn: WorkflowDefinition['fn'];
   readonly schema?: StandardSchema;
   readonly retry: StepRetry;
   readonly maxStepAttempts: number;
 }
 
-export type Found =
+export type WorkflowLookup =
   | { readonly kind: 'found'; readonly workflow: ProgramWorkflow }
   | { readonly kind: 'unloadable' | 'unknown_workflow'; readonly message: string };
 
 const defaultStepAttempts = 1_000;
 
-export function findWorkflow(workflows: unknown, { workflowName, version }: RunFacts): Found {
+export function findWorkflow(workflows: unknown, { workflowName, version }: RunFacts): WorkflowLookup {
   if (!Array.isArray(workflows)) return { kind: 'unloadable', message: 'the module exports no list `workflows`' };
-  const stranger = workflows.findIndex((each) => !isWorkflow(each));
-  if (stranger !== -1) return { kind: 'unloadable', message: `workflows[${stranger}] is nothing that defineWorkflow has made` };
-  const found = workflows
+  const invalidIndex = workflows.findIndex((each) => !isWorkflow(each));
+  if (invalidIndex !== -1)
+    return { kind: 'unloadable', message: `workflows[${invalidIndex}] is nothing that defineWorkflow has made` };
+  const match = workflows
     .filter(isWorkflow)
     .findLast(({ spec }) => spec.name === workflowName && (spec.version ?? null) === version);
-  const named = version === null ? workflowName : `${workflowName}, version ${version}`;
-  if (found === undefined) return { kind: 'unknown_workflow', message: `there is no workflow ${named}` };
-  const { spec, fn } = found;
+  const label = version === null ? workflowName : `${workflowName}, version ${version}`;
+  if (match === undefined) return { kind: 'unknown_workflow', message: `there is no workflow ${label}` };
+  const { spec, fn } = match;
   try {
     const { maxStepAttempts = defaultStepAttempts } = spec;
     const retry = stepRetryOf(spec.retryPolicy) ?? {};
     return {
       kind: 'found',
-      workflow: { fn, retry, maxStepAttempts, ...(spec.schema === undefined ? {} : { schema: spec.schema }) },
+      workflow: defined({ fn, retry, maxStepAttempts, schema: spec.schema }),
     };
   } catch (error) {
-    return { kind: 'unloadable', message: `workflow ${named}: ${messageOf(error)}` };
+    return { kind: 'unloadable', message: `workflow ${label}: ${errorMessage(error)}` };
   }
 }
 
-const isWorkflow = (value: unknown): value is Definition =>
+const isWorkflow = (value: unknown): value is WorkflowDefinition =>
   typeof value === 'object' &&
   value !== null &&
   workflowMark in value &&

@@ -10,13 +10,13 @@ type Level = keyof ProgramLog;
 export type Print = (level: Level, line: string) => void;
 
 export function programLog(print: Print, isSilent: () => boolean): ProgramLog {
-  const at = (level: Level) => (message: unknown, data?: unknown) => {
-    if (!isSilent()) print(level, data === undefined ? String(message) : `${String(message)} ${spelled(data)}`);
+  const logAt = (level: Level) => (message: unknown, data?: unknown) => {
+    if (!isSilent()) print(level, data === undefined ? String(message) : `${String(message)} ${formatData(data)}`);
   };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 }
 
-function spelled(data: unknown): string {
+function formatData(data: unknown): string {
   try {
     if (data instanceof Error) return data.stack ?? String(data);
     return JSON.stringify(data) ?? String(data);

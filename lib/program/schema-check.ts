@@ -1,8 +1,8 @@
 /** Asks a schema (Standard Schema, version 1) about a value. */
-import { messageOf } from '../engine/words-of.ts';
+import { errorMessage } from '../engine/error-text.ts';
 import type { StandardSchema, SchemaIssue } from '../sdk/standard-schema.ts';
 
-export type Checked =
+export type SchemaResult =
   | { readonly kind: 'valid'; readonly value: unknown }
   | {
       readonly kind: 'invalid';
@@ -11,21 +11,21 @@ export type Checked =
     };
 
 /** A schema that throws has refused. */
-export async function checkWith(schema: StandardSchema, value: unknown): Promise<Checked> {
+export async function validateWith(schema: StandardSchema, value: unknown): Promise<SchemaResult> {
   try {
     const result = await schema['~standard'].validate(value);
     return result.issues === undefined ? { kind: 'valid', value: result.value } : invalid(result.issues);
   } catch (error) {
-    return invalid([{ message: messageOf(error) }]);
+    return invalid([{ message: errorMessage(error) }]);
   }
 }
 
-function invalid(found: readonly SchemaIssue[]): Checked {
-  const issues = found.map(({ message, path = [] }) => ({
+function invalid(schemaIssues: readonly SchemaIssue[]): SchemaResult {
+  const issues = schemaIssues.map(({ message, path = [] }) => ({
     message,
     path: path.map((part) => `/${String(keyOf(part))}`).join(''),
   }));
-  const message = issues.map(({ path, message: what }) => (path === '' ? what : `${path}: ${what}`)).join('; ');
+  const message = issues.map(({ path, message: detail }) => (path === '' ? detail : `${path}: ${detail}`)).join('; ');
   return { kind: 'invalid', message, issues };
 }
 

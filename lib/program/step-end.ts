@@ -1,15 +1,16 @@
 /** What a body that has ended comes to in the log: done, tried again, or failed for good. */
-import { isFinalFailure, judgeFailure, stepRetryDefaults } from '../engine/durable/step-retry.ts';
+import { defined } from '../engine/defined.ts';
+import { isFinalFailure, decideRetry, stepRetryDefaults } from '../engine/durable/step-retry.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
-import type { StepResult, TurnEntry } from '../engine/durable/turn.ts';
+import type { StepResult, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, seconds } from '../engine/time.ts';
-import type { BodyEnd } from './bodies.ts';
-import type { UnderWay } from './steps-under-way.ts';
+import type { StepFunctionEnd } from './step-functions.ts';
+import type { StepInProgress } from './steps-in-progress.ts';
 
-export type EndEntry = Extract<TurnEntry, { kind: 'completed' | 'retried' | 'failed' }>;
+export type EndEntry = Extract<CommandBatchEntry, { kind: 'completed' | 'retried' | 'failed' }>;
 
-export interface JudgedBy {
+export interface RetryInputs {
   readonly retry: StepRetry | undefined;
   readonly now: Instant;
   readonly deadlineAt: Instant;
@@ -17,20 +18,27 @@ export interface JudgedBy {
   readonly isLast: boolean;
 }
 
-export function entryOf({ key, attempt, startedAt, endedAt, printed, came }: BodyEnd, lost: number, by: JudgedBy): EndEntry {
-  const worked = { key, attempt, startedAt, endedAt, ...(printed.length === 0 ? {} : { printed }) };
-  if (came.kind === 'did') return { kind: 'completed', ...worked, output: came.output };
-  const { failure, isAnswer = false } = came;
-  const { now, deadlineAt } = by;
-  const isFinal = by.isLast || isAnswer || isFinalFailure(failure);
+export function stepEndEntry(
+  { key, attempt, startedAt, endedAt, printed, outcome }: StepFunctionEnd,
+  lost: number,
+  inputs: RetryInputs,
+): EndEntry {
+  const attemptRecord = defined({ key, attempt, startedAt, endedAt, printed: printed.length === 0 ? undefined : printed });
+  if (outcome.kind === 'completed') return { kind: 'completed', ...attemptRecord, output: outcome.output };
+  const { failure, isNonRetryable = false } = outcome;
+  const { now, deadlineAt } = inputs;
+  const isFinal = inputs.isLast || isNonRetryable || isFinalFailure(failure);
   // What was lost was nobody's failure.
-  const judged = judgeFailure({ ...stepRetryDefaults, ...by.retry }, { failed: attempt - lost, isFinal, now, deadlineAt });
-  if (judged.kind === 'over') return { kind: 'failed', ...worked, failure };
-  return { kind: 'retried', ...worked, failure, delayMs: judged.delayMs, retryAt: judged.retryAt };
+  const decision = decideRetry(
+    { ...stepRetryDefaults, ...inputs.retry },
+    { failedAttempt: attempt - lost, isFinal, now, deadlineAt },
+  );
+  if (decision.kind === 'give_up') return { kind: 'failed', ...attemptRecord, failure };
+  return { kind: 'retried', ...attemptRecord, failure, delayMs: decision.delayMs, retryAt: decision.retryAt };
 }
 
 /** Whoever was at work on it is gone: it is tried again at once. */
-export const lostEntry = ({ key, attempt }: UnderWay, now: Instant): Extract<EndEntry, { kind: 'retried' }> => ({
+export const lostEntry = ({ key, attempt }: StepInProgress, now: Instant): Extract<EndEntry, { kind: 'retried' }> => ({
   kind: 'retried',
   key,
   attempt,

@@ -9,17 +9,17 @@ const month = 2_629_800_000;
 const year = 31_557_600_000;
 
 const units: Readonly<Record<string, number>> = {
-  ...named(1, 'ms', 'msec', 'msecs', 'millisecond', 'milliseconds'),
-  ...named(second, 's', 'sec', 'secs', 'second', 'seconds'),
-  ...named(minute, 'm', 'min', 'mins', 'minute', 'minutes'),
-  ...named(hour, 'h', 'hr', 'hrs', 'hour', 'hours'),
-  ...named(day, 'd', 'day', 'days'),
-  ...named(7 * day, 'w', 'week', 'weeks'),
-  ...named(month, 'mo', 'month', 'months'),
-  ...named(year, 'y', 'yr', 'yrs', 'year', 'years'),
+  ...unitNames(1, 'ms', 'msec', 'msecs', 'millisecond', 'milliseconds'),
+  ...unitNames(second, 's', 'sec', 'secs', 'second', 'seconds'),
+  ...unitNames(minute, 'm', 'min', 'mins', 'minute', 'minutes'),
+  ...unitNames(hour, 'h', 'hr', 'hrs', 'hour', 'hours'),
+  ...unitNames(day, 'd', 'day', 'days'),
+  ...unitNames(7 * day, 'w', 'week', 'weeks'),
+  ...unitNames(month, 'mo', 'month', 'months'),
+  ...unitNames(year, 'y', 'yr', 'yrs', 'year', 'years'),
 };
 
-function named(ms: number, ...names: readonly string[]): Readonly<Record<string, number>> {
+function unitNames(ms: number, ...names: readonly string[]): Readonly<Record<string, number>> {
   return Object.fromEntries(names.map((name) => [name, ms]));
 }
 

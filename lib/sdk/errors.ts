@@ -2,7 +2,7 @@
 import { errorMark, isMarked } from './marks.ts';
 import type { Json } from './stored.ts';
 
-export interface ErrorFacts {
+export interface ErrorFields {
   /** a stable name of what went wrong, for programs */
   readonly code?: string;
   readonly details?: { readonly [key: string]: Json };
@@ -15,7 +15,7 @@ export class NonRetryableError extends Error {
   readonly code?: string;
   readonly details?: { readonly [key: string]: Json };
 
-  constructor(message: string, { code, details, ...options }: ErrorFacts & ErrorOptions = {}) {
+  constructor(message: string, { code, details, ...options }: ErrorFields & ErrorOptions = {}) {
     super(message, options);
     if (code !== undefined) this.code = code;
     if (details !== undefined) this.details = details;
@@ -37,7 +37,7 @@ export class StepError extends Error {
   readonly code?: string;
   readonly details?: { readonly [key: string]: Json };
 
-  constructor(message: string, { step, cause, code, details }: ErrorFacts & { readonly step: string; readonly cause: string }) {
+  constructor(message: string, { step, cause, code, details }: ErrorFields & { readonly step: string; readonly cause: string }) {
     super(message);
     this.step = step;
     this.cause = cause;

@@ -39,7 +39,7 @@ export interface Step {
   /** Runs the function, again where it throws (`retryPolicy`). @throws StepError when it has failed for good */
   run<Output>(
     options: StepOptions<NoInfer<Output>>,
-    body: (context: StepContext) => Output | Promise<Output>,
+    stepFunction: (context: StepContext) => Output | Promise<Output>,
   ): Promise<Stored<Output>>;
   /** Takes no machine while it lasts. */
   sleep(name: string, duration: Duration): Promise<void>;
@@ -48,11 +48,11 @@ export interface Step {
    * Starts a run of another workflow, and waits for its result. The step is named after the workflow.
    * `timeout`: a length of time or a moment, 1 year by default; the step fails then, and the other run goes on.
    */
-  runWorkflow<Input, Output, Given>(
-    workflow: { readonly spec: WorkflowSpec<Input, Output, Given> } | WorkflowSpec<Input, Output, Given>,
-    ...rest: undefined extends Given
-      ? [input?: Given, options?: RunWorkflowOptions]
-      : [input: Given, options?: RunWorkflowOptions]
+  runWorkflow<Input, Output, RawInput>(
+    workflow: { readonly spec: WorkflowSpec<Input, Output, RawInput> } | WorkflowSpec<Input, Output, RawInput>,
+    ...rest: undefined extends RawInput
+      ? [input?: RawInput, options?: RunWorkflowOptions]
+      : [input: RawInput, options?: RunWorkflowOptions]
   ): Promise<Stored<Output>>;
   /**
    * Waits for a signal of this name and correlation; one that was sent before is kept for it. Without a `correlation`: those

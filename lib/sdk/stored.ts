@@ -2,7 +2,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 type Plain = null | boolean | number | string;
-type Callable = (...given: never[]) => unknown;
+type Callable = (...args: never[]) => unknown;
 
 /** `Date` comes back as a text, `undefined` as null or not at all. What cannot be written is refused, and so never comes back. */
 export type Stored<Value> = unknown extends Value
@@ -22,11 +22,11 @@ export type Stored<Value> = unknown extends Value
               : Value;
 
 /** A field that may be undefined may be absent. */
-type StoredFields<Value> = Flat<
-  { [Key in keyof Value as undefined extends Value[Key] ? never : Named<Key>]: Stored<Value[Key]> } & {
-    [Key in keyof Value as undefined extends Value[Key] ? Named<Key> : never]?: Stored<Exclude<Value[Key], undefined>>;
+type StoredFields<Value> = Flatten<
+  { [Key in keyof Value as undefined extends Value[Key] ? never : StringKey<Key>]: Stored<Value[Key]> } & {
+    [Key in keyof Value as undefined extends Value[Key] ? StringKey<Key> : never]?: Stored<Exclude<Value[Key], undefined>>;
   }
 >;
 
-type Named<Key> = Exclude<Key, symbol>;
-type Flat<Value> = { [Key in keyof Value]: Value[Key] };
+type StringKey<Key> = Exclude<Key, symbol>;
+type Flatten<Value> = { [Key in keyof Value]: Value[Key] };

@@ -4,23 +4,23 @@ import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 import type { Step } from './step.ts';
 
-declare const carried: unique symbol;
+declare const outputType: unique symbol;
 
 /**
  * `Input` is what the function gets, `Given` what a caller gives: the schema, where there is one, makes the one of the other.
  */
-export interface WorkflowSpec<Input = unknown, Output = unknown, Given = Input> {
+export interface WorkflowSpec<Input = unknown, Output = unknown, RawInput = Input> {
   /** letters, digits, `.`, `_` and `-`, at most 128 */
   readonly name: string;
   readonly version?: string;
   /** of the input; what it makes of it is what the function gets */
-  readonly schema?: StandardSchema<Given, Input>;
+  readonly schema?: StandardSchema<RawInput, Input>;
   /** of the whole function: its completed steps are kept, its failed ones tried anew. By default it is run once. */
   readonly retryPolicy?: RetryPolicy;
   /** of all steps together, their repetitions included: 1,000, and at most 25,000 */
   readonly maxStepAttempts?: number;
   /** only for the compiler */
-  readonly [carried]?: { readonly output: Output };
+  readonly [outputType]?: { readonly output: Output };
 }
 
 export interface RunMetadata {
@@ -55,36 +55,36 @@ export interface WorkflowArguments<Input> {
   readonly uuid: () => string;
 }
 
-export type WorkflowFunction<Input, Output> = (given: WorkflowArguments<Input>) => Output | Promise<Output>;
+export type WorkflowFunction<Input, Output> = (args: WorkflowArguments<Input>) => Output | Promise<Output>;
 
-export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
-  readonly spec: WorkflowSpec<Input, Output, Given>;
+export interface Workflow<Input = unknown, Output = unknown, RawInput = Input> {
+  readonly spec: WorkflowSpec<Input, Output, RawInput>;
   readonly fn: WorkflowFunction<Input, Output>;
   readonly [workflowMark]: 1;
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-const mostStepAttempts = 25_000;
+const stepAttemptsLimit = 25_000;
 
 /** For a workflow whose code is elsewhere. @throws TypeError for a name or a limit that cannot be */
-export function defineWorkflowSpec<Input, Output = unknown, Given = Input>(
-  spec: WorkflowSpec<Input, Output, Given>,
-): WorkflowSpec<Input, Output, Given> {
-  const { name, version, maxStepAttempts = mostStepAttempts } = spec;
+export function defineWorkflowSpec<Input, Output = unknown, RawInput = Input>(
+  spec: WorkflowSpec<Input, Output, RawInput>,
+): WorkflowSpec<Input, Output, RawInput> {
+  const { name, version, maxStepAttempts = stepAttemptsLimit } = spec;
   if (typeof name !== 'string' || !namePattern.test(name))
     throw new TypeError(`the name of a workflow must match ${namePattern.source}, and is ${JSON.stringify(name)}`);
   if (version !== undefined && (typeof version !== 'string' || version.length < 1 || version.length > 128))
     throw new TypeError(`the version of workflow ${name} must be a text of 1 to 128 characters`);
-  if (!Number.isInteger(maxStepAttempts) || maxStepAttempts < 1 || maxStepAttempts > mostStepAttempts)
-    throw new TypeError(`maxStepAttempts of workflow ${name} must be a whole number from 1 to ${mostStepAttempts}`);
+  if (!Number.isInteger(maxStepAttempts) || maxStepAttempts < 1 || maxStepAttempts > stepAttemptsLimit)
+    throw new TypeError(`maxStepAttempts of workflow ${name} must be a whole number from 1 to ${stepAttemptsLimit}`);
   return spec;
 }
 
 /** @throws TypeError for a name or a limit that cannot be */
-export function defineWorkflow<Input = unknown, Output = unknown, Given = Input>(
-  spec: Omit<WorkflowSpec<Input, unknown, Given>, typeof carried>,
+export function defineWorkflow<Input = unknown, Output = unknown, RawInput = Input>(
+  spec: Omit<WorkflowSpec<Input, unknown, RawInput>, typeof outputType>,
   fn: WorkflowFunction<Input, Output>,
-): Workflow<Input, Output, Given> {
+): Workflow<Input, Output, RawInput> {
   if (typeof fn !== 'function') throw new TypeError(`workflow ${spec.name} has no function`);
-  return { spec: defineWorkflowSpec<Input, Output, Given>(spec), fn, [workflowMark]: 1 };
+  return { spec: defineWorkflowSpec<Input, Output, RawInput>(spec), fn, [workflowMark]: 1 };
 }

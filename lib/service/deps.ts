@@ -1,7 +1,7 @@
 /** All that a sentence of the service may ask of the world, and the settings it goes by. */
-import type { Shares } from '../engine/shares.ts';
+import type { FairShares } from '../engine/fair-shares.ts';
 import type { DurationMs } from '../engine/time.ts';
-import type { World } from '../ports/world.ts';
+import type { Ports } from '../ports/ports.ts';
 
 interface Settings {
   /** how long a run is kept after its latest end */
@@ -16,15 +16,15 @@ interface Settings {
    * of each project in the workers; absent: the queue of node jobs knows no groups, so nothing bounds a project and scripts run to
    * their limits at once
    */
-  readonly shares?: Shares | undefined;
+  readonly shares?: FairShares | undefined;
   /** how many streams of events may be open at once; absent: as many as come */
-  readonly mostStreams?: number | undefined;
+  readonly maxStreams?: number | undefined;
   /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
   readonly firstSnapshotAt?: number;
   /** how many bytes a turn of code may say in one commit, before it is written in several; absent: as the engine says */
-  readonly bytesInPart?: number;
+  readonly maxPartBytes?: number;
 }
 
-export interface Deps extends World {
+export interface Deps extends Ports {
   readonly settings: Settings;
 }

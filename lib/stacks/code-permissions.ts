@@ -14,7 +14,7 @@ export const statementsOf = (setting: z.output<typeof codePermissionSetting>): r
   setting.map(({ actions, resources }) => new iam.PolicyStatement({ actions, resources }));
 
 /** What the owner has written with a `*` in it is the owner's reason. */
-export function acknowledgeOwners(role: iam.Role, setting: z.output<typeof codePermissionSetting>): void {
+export function acknowledgeOwnerWildcards(role: iam.Role, setting: z.output<typeof codePermissionSetting>): void {
   for (const one of new Set(setting.flatMap(({ resources }) => resources).filter((arn) => arn.includes('*'))))
     acknowledgeWildcard(
       role,

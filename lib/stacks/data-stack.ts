@@ -1,3 +1,4 @@
+import { defined } from '../engine/defined.ts';
 import { CrossStackReferences, ReferenceStrength, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as kms from 'aws-cdk-lib/aws-kms';
@@ -16,11 +17,15 @@ export class DataStack extends Stack {
       terminationProtection: settings.keepsDataOnDelete,
     });
     const key = keyOf(this, settings);
-    this.storage = new Storage(this, 'Storage', {
-      keepsDataOnDelete: settings.keepsDataOnDelete,
-      ...(settings.retentionDays === undefined ? {} : { retentionDays: settings.retentionDays }),
-      ...(key === undefined ? {} : { encryptionKey: key }),
-    });
+    this.storage = new Storage(
+      this,
+      'Storage',
+      defined({
+        keepsDataOnDelete: settings.keepsDataOnDelete,
+        retentionDays: settings.retentionDays,
+        encryptionKey: key,
+      }),
+    );
     // Strong: CloudFormation refuses to take away what the runtime still uses.
     for (const resource of [
       this.storage.runsTable,
@@ -36,10 +41,10 @@ export class DataStack extends Stack {
 
 function keyOf(stack: Stack, { encryptionKey }: Settings): kms.IKey | undefined {
   if (encryptionKey === undefined) return undefined;
-  return encryptionKey === 'own' ? ownKey(stack) : kms.Key.fromKeyArn(stack, 'Key', encryptionKey);
+  return encryptionKey === 'own' ? createKey(stack) : kms.Key.fromKeyArn(stack, 'Key', encryptionKey);
 }
 
-function ownKey(stack: Stack): kms.Key {
+function createKey(stack: Stack): kms.Key {
   const key = new kms.Key(stack, 'Key', { description: 'Stepwell: what is stored', enableKeyRotation: true });
   key.addToResourcePolicy(
     new iam.PolicyStatement({

@@ -1,3 +1,4 @@
+import { defined } from '../engine/defined.ts';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import * as acm from 'aws-cdk-lib/aws-certificatemanager';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -7,7 +8,7 @@ import type { Construct } from 'constructs';
 import type { Domain } from '../constructs/http-api.ts';
 import { Stepwell } from '../constructs/stepwell.ts';
 import type { Storage } from '../constructs/storage.ts';
-import { acknowledgeOwners, statementsOf } from './code-permissions.ts';
+import { acknowledgeOwnerWildcards, statementsOf } from './code-permissions.ts';
 import { type Settings, environmentOf, productSettings } from './settings.ts';
 
 export interface RuntimeStackProps {
@@ -26,17 +27,21 @@ export class RuntimeStack extends Stack {
       settings.alarmTopicArn === undefined ? undefined : sns.Topic.fromTopicArn(this, 'AlarmTopic', settings.alarmTopicArn);
     const domain = domainOf(this, settings);
     const { codePermissions } = settings;
-    this.stepwell = new Stepwell(this, 'Stepwell', {
-      functionsDirectory,
-      storage,
-      ...productSettings(settings),
-      ...(codePermissions === undefined ? {} : { codePermissions: statementsOf(codePermissions) }),
-      ...(alarmTopic === undefined ? {} : { alarmTopic }),
-      ...(domain === undefined ? {} : { domain }),
-    });
+    this.stepwell = new Stepwell(
+      this,
+      'Stepwell',
+      defined({
+        functionsDirectory,
+        storage,
+        ...productSettings(settings),
+        codePermissions: codePermissions === undefined ? undefined : statementsOf(codePermissions),
+        alarmTopic,
+        domain,
+      }),
+    );
 
     const { codeRole } = this.stepwell;
-    if (codeRole !== undefined && codePermissions !== undefined) acknowledgeOwners(codeRole, codePermissions);
+    if (codeRole !== undefined && codePermissions !== undefined) acknowledgeOwnerWildcards(codeRole, codePermissions);
 
     new CfnOutput(this, 'EventBusName', {
       value: this.stepwell.eventBus.eventBusName,
@@ -53,7 +58,7 @@ export class RuntimeStack extends Stack {
         description: 'What waits, fails, is throttled or is slow',
       });
     }
-    if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.openToWorkers();
+    if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.addWorkerPolicy();
     const { httpApi, socketApi } = this.stepwell;
     if (socketApi !== undefined) {
       new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'Where sockets are opened to watch runs' });
@@ -66,7 +71,7 @@ export class RuntimeStack extends Stack {
   }
 
   /** For roles and users that are in no template: a policy to attach, and where the rest is to be read. */
-  private openToWorkers(): void {
+  private addWorkerPolicy(): void {
     const policy = new iam.ManagedPolicy(this, 'WorkerPolicy', {
       description: 'What a process may do that runs the code of deployments: stepwell worker start',
     });
@@ -87,16 +92,15 @@ export class RuntimeStack extends Stack {
 function domainOf(scope: Construct, settings: Settings): Domain | undefined {
   if (settings.domain === undefined) return undefined;
   const { name, certificateArn, hostedZone } = settings.domain;
-  return {
+  return defined({
     name,
     certificate: acm.Certificate.fromCertificateArn(scope, 'Certificate', certificateArn),
-    ...(hostedZone === undefined
-      ? {}
-      : {
-          hostedZone: route53.HostedZone.fromHostedZoneAttributes(scope, 'HostedZone', {
+    hostedZone:
+      hostedZone === undefined
+        ? undefined
+        : route53.HostedZone.fromHostedZoneAttributes(scope, 'HostedZone', {
             hostedZoneId: hostedZone.id,
             zoneName: hostedZone.name,
           }),
-        }),
-  };
+  });
 }

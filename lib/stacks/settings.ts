@@ -1,4 +1,5 @@
 /** The settings of the app, as they stand in the CDK's context: `cdk deploy -c stepwell:retentionDays=60`. */
+import { defined } from '../engine/defined.ts';
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
@@ -16,7 +17,7 @@ import { codePermissionSetting } from './code-permissions.ts';
 
 /** Settings given on the command line are strings. */
 const count = z.coerce.number().int();
-const claim = z.union([z.boolean(), z.enum(['true', 'false'])]).transform((value) => value === true || value === 'true');
+const booleanSetting = z.union([z.boolean(), z.enum(['true', 'false'])]).transform((value) => value === true || value === 'true');
 const arn = z.string().startsWith('arn:');
 
 /** What is no single value is JSON on the command line. */
@@ -40,10 +41,10 @@ const memoryMb = z.preprocess(
 /** Passed on to the construct, where each is described. */
 const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
-  requireHttps: claim.exactOptional(),
-  metrics: claim.exactOptional(),
-  startedEvents: claim.exactOptional(),
-  dashboard: claim.exactOptional(),
+  requireHttps: booleanSetting.exactOptional(),
+  metrics: booleanSetting.exactOptional(),
+  startedEvents: booleanSetting.exactOptional(),
+  dashboard: booleanSetting.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),
@@ -52,13 +53,13 @@ const productSchema = z.object({
   maxProjectShare: count.exactOptional(),
   resultConcurrency: count.exactOptional(),
   watchers: z.union([z.literal('uncapped'), count]).exactOptional(),
-  reservesWatchers: claim.exactOptional(),
+  reservesWatchers: booleanSetting.exactOptional(),
   watchedRuns: count.exactOptional(),
   nodeQueue: z.enum(['fifo', 'standard']).exactOptional(),
   logRetention: count.pipe(z.enum(RetentionDays)).exactOptional(),
   requestsPerSecond: count.exactOptional(),
   requestBurst: count.exactOptional(),
-  setsAccountLogRole: claim.exactOptional(),
+  setsAccountLogRole: booleanSetting.exactOptional(),
   webAclArn: arn.exactOptional(),
   corsOrigins: orJson(corsOrigins).exactOptional(),
   traces: orJson(traceSetting).exactOptional(),
@@ -87,9 +88,9 @@ const settingsSchema = z.strictObject({
   account: z.string().exactOptional(),
   region: z.string().exactOptional(),
   /** `false` takes the bundles of the functions as they are. */
-  buildsFunctions: claim.default(true),
+  buildsFunctions: booleanSetting.default(true),
   retentionDays: count.exactOptional(),
-  keepsDataOnDelete: claim.default(true),
+  keepsDataOnDelete: booleanSetting.default(true),
   /** `own` makes a key; an ARN takes one. */
   encryptionKey: z.union([z.literal('own'), arn]).exactOptional(),
   alarmTopicArn: arn.exactOptional(),
@@ -109,12 +110,15 @@ const prefix = 'stepwell:';
 
 /** Reads the keys `stepwell:…` of a context. Throws with every unknown or unusable setting by name. */
 export function parseSettings(context: Readonly<Record<string, unknown>>): Settings {
-  const own = Object.entries(context).filter(([key]) => key.startsWith(prefix));
-  for (const [key, value] of own) {
-    const found = secretIn(value);
-    if (found !== undefined) throw new Error(`${key} holds ${found}, which no setting may: name it by its secretArn or sha256`);
+  const stepwellEntries = Object.entries(context).filter(([key]) => key.startsWith(prefix));
+  for (const [key, value] of stepwellEntries) {
+    const secretKind = secretIn(value);
+    if (secretKind !== undefined)
+      throw new Error(`${key} holds ${secretKind}, which no setting may: name it by its secretArn or sha256`);
   }
-  const parsed = settingsSchema.safeParse(Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])));
+  const parsed = settingsSchema.safeParse(
+    Object.fromEntries(stepwellEntries.map(([key, value]) => [key.slice(prefix.length), value])),
+  );
   if (parsed.success) return parsed.data;
   throw new Error(`Stepwell's settings (context ${prefix}…) cannot be used:\n${z.prettifyError(parsed.error)}`);
 }
@@ -137,7 +141,8 @@ export const productSettings = ({ preset, ...settings }: Settings): ProductSetti
   productSchema.parse({ ...(preset === undefined ? {} : presets[preset]), ...settings });
 
 /** Where the stacks go. Without account and region they fit any, and synthesizing them asks nobody. */
-export const environmentOf = ({ account, region }: Settings): Environment => ({
-  ...(account === undefined ? {} : { account }),
-  ...(region === undefined ? {} : { region }),
-});
+export const environmentOf = ({ account, region }: Settings): Environment =>
+  defined({
+    account,
+    region,
+  });

@@ -24,8 +24,8 @@ export class RunError extends Error {
 }
 
 /** The code asks for something else than it did when the history was written: a run under way could not go on with it. */
-export class ReplayDivergence extends Error {
-  override readonly name = 'ReplayDivergence';
+export class NondeterminismError extends Error {
+  override readonly name = 'NondeterminismError';
   readonly code = 'replay_diverged';
   /** `recorded` and `asked` name both steps, `position` says which of the steps it is, from 1 */
   readonly details: JsonObject;
@@ -36,25 +36,25 @@ export class ReplayDivergence extends Error {
   }
 }
 
-export type TestFaultCode =
+export type TestErrorCode =
   /** the test was not given this workflow */
   | 'workflow_unknown'
   /** what `defineWorkflow` has not made, or with an impossible policy */
-  | 'workflow_unusable'
-  | 'input_unusable'
+  | 'workflow_invalid'
+  | 'input_invalid'
   /** the run waits for what does not come by itself: a signal that nobody has sent */
-  | 'nothing_comes'
+  | 'run_blocked'
   | 'run_ended'
-  | 'history_unreadable'
+  | 'history_invalid'
   /** the kit itself is at fault */
   | 'unexpected';
 
 /** The test, and not the workflow, is at fault. */
-export class TestFault extends Error {
-  override readonly name = 'TestFault';
-  readonly code: TestFaultCode;
+export class TestError extends Error {
+  override readonly name = 'TestError';
+  readonly code: TestErrorCode;
 
-  constructor(code: TestFaultCode, message: string, options?: ErrorOptions) {
+  constructor(code: TestErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }

@@ -1,8 +1,8 @@
 /** `stepwell/testing`: plays workflows in a test's own process, with virtual time, stubs, crashes and replays. */
-export type { CrashTime } from './crashes.ts';
-export { ReplayDivergence, RunError, TestFault, type TestFaultCode } from './errors.ts';
+export type { CrashTime } from './crash-injector.ts';
+export { NondeterminismError, RunError, TestError, type TestErrorCode } from './errors.ts';
 export type { HistoryDocument } from '../engine/durable/history-document.ts';
-export { type Replayed, replay } from './replay.ts';
+export { type ReplayResult, replay } from './replay.ts';
 export type { StepCall } from './stubs.ts';
 export type { StepRecord, TestRun } from './test-run.ts';
 export { type TestSignal, type TestStartOptions, WorkflowTest, type WorkflowTestOptions } from './workflow-test.ts';

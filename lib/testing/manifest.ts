@@ -1,16 +1,17 @@
 /** What a test gives, as the one deployment that there is. */
+import { defined } from '../engine/defined.ts';
 import { deploymentId } from '../engine/ids.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import { programPath } from '../ports/programs.ts';
-import type { AnyWorkflow } from './given-workflow.ts';
+import type { AnyWorkflow } from './workflow-fixture.ts';
 
-export const deployed = deploymentId('under-test');
+export const testDeploymentId = deploymentId('under-test');
 
 export const manifestOf = (workflows: readonly AnyWorkflow[]): Manifest => ({
-  deploymentId: deployed,
+  deploymentId: testDeploymentId,
   specVersion: 1,
   runtime: 'code',
-  workflows: workflows.map(({ spec: { name, version } }) => ({ name, ...(version === undefined ? {} : { version }) })),
+  workflows: workflows.map(({ spec: { name, version } }) => defined({ name, version })),
   steps: [],
   files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
   artifact: { sha256: '0'.repeat(64), bytes: 1 },

@@ -1,5 +1,5 @@
 /** Stands between the workflows of a test and their steps: counts the bodies, says which are at work, and puts others in their place. */
-import { type Body, type WatchedArguments, isBody, isWorkflow } from './given-workflow.ts';
+import { type StepFunction, type WorkflowArguments, isStepFunction, isWorkflow } from './workflow-fixture.ts';
 
 /** A body that was begun. After a crash the same attempt may be begun a second time. */
 export interface StepCall {
@@ -11,13 +11,13 @@ export interface StepCall {
 }
 
 export class Stubs {
-  readonly #stubs = new Map<string, Body>();
-  readonly #atWork = new Set<object>();
+  readonly #stubs = new Map<string, StepFunction>();
+  readonly #activeCalls = new Set<object>();
   readonly #calls: StepCall[] = [];
 
   /** Of a step's key, or of all steps of a name; a key goes before a name. */
-  set(step: string, body: Body): void {
-    this.#stubs.set(step, body);
+  set(step: string, stepFunction: StepFunction): void {
+    this.#stubs.set(step, stepFunction);
   }
 
   calls(step: string): readonly StepCall[] {
@@ -25,49 +25,53 @@ export class Stubs {
   }
 
   /** A body is at work that was not told to stop. */
-  get areAtWork(): boolean {
-    return this.#atWork.size > 0;
+  get hasActiveCalls(): boolean {
+    return this.#activeCalls.size > 0;
   }
 
   /** The same workflows, with an eye on their steps. What is no workflow stays what it is, and is refused by whoever runs it. */
-  watched(workflows: readonly unknown[]): readonly unknown[] {
+  instrument(workflows: readonly unknown[]): readonly unknown[] {
     return workflows.map((workflow) =>
       isWorkflow(workflow)
         ? {
             ...workflow,
-            fn: (given: WatchedArguments) => workflow.fn({ ...given, step: { ...given.step, run: this.#run(given) } }),
+            fn: (args: WorkflowArguments) => workflow.fn({ ...args, step: { ...args.step, run: this.#run(args) } }),
           }
         : workflow,
     );
   }
 
-  #run({ run, step }: WatchedArguments): WatchedArguments['step']['run'] {
-    return (options, body) => {
+  #run({ run, step }: WorkflowArguments): WorkflowArguments['step']['run'] {
+    return (options, stepFunction) => {
       if (typeof options !== 'object' || options === null || !('name' in options) || typeof options.name !== 'string')
-        return step.run(options, body);
-      const watchedBody = isBody(body) ? this.#body(run.id, options.name, body) : body;
-      const rollback = 'rollback' in options && isBody(options.rollback) ? options.rollback : undefined;
+        return step.run(options, stepFunction);
+      const wrappedFunction = isStepFunction(stepFunction)
+        ? this.#wrapStepFunction(run.id, options.name, stepFunction)
+        : stepFunction;
+      const rollback = 'rollback' in options && isStepFunction(options.rollback) ? options.rollback : undefined;
       return step.run(
-        rollback === undefined ? options : { ...options, rollback: this.#body(run.id, `rollback:${options.name}`, rollback) },
-        watchedBody,
+        rollback === undefined
+          ? options
+          : { ...options, rollback: this.#wrapStepFunction(run.id, `rollback:${options.name}`, rollback) },
+        wrappedFunction,
       );
     };
   }
 
-  #body(runId: string, name: string, body: Body): Body {
+  #wrapStepFunction(runId: string, name: string, stepFunction: StepFunction): StepFunction {
     return async (context) => {
       const { key, attempt, signal } = context;
       const call = { runId, key, name, attempt };
       this.#calls.push(call);
-      this.#atWork.add(call);
+      this.#activeCalls.add(call);
       // Who is told to stop is not waited for.
-      const left = (): void => void this.#atWork.delete(call);
-      signal.addEventListener('abort', left);
+      const onFinished = (): void => void this.#activeCalls.delete(call);
+      signal.addEventListener('abort', onFinished);
       try {
-        return await (this.#stubs.get(key) ?? this.#stubs.get(name) ?? body)(context);
+        return await (this.#stubs.get(key) ?? this.#stubs.get(name) ?? stepFunction)(context);
       } finally {
-        signal.removeEventListener('abort', left);
-        left();
+        signal.removeEventListener('abort', onFinished);
+        onFinished();
       }
     };
   }

@@ -1,23 +1,24 @@
 /** A run of a test, as the test holds it. */
+import { defined } from '../engine/defined.ts';
 import type { StepKind } from '../engine/durable/step.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { NodeState } from '../engine/log/node-state.ts';
 import { storedValue } from '../program/stored-value.ts';
 import type { Stored } from '../sdk/stored.ts';
-import { cancelRun } from '../service/cancel-run.ts';
-import { load } from '../service/payloads.ts';
-import { readRun } from '../service/read-log.ts';
-import { sendToRun } from '../service/send-signal.ts';
-import { RunError, TestFault } from './errors.ts';
+import { cancelRun } from '../service/runs/cancel-run.ts';
+import { loadPayload } from '../service/run-log/payloads.ts';
+import { readRunFold } from '../service/run-log/read-run-fold.ts';
+import { sendToRun } from '../service/runs/send-signal.ts';
+import { RunError, TestError } from './errors.ts';
 import { type HistoryDocument } from '../engine/durable/history-document.ts';
-import { historyOfRun } from './history-of-run.ts';
-import type { House } from './house.ts';
+import { readRunHistory } from './read-run-history.ts';
+import type { TestEnv } from './test-env.ts';
 
 /** What became of a step. */
 export interface StepRecord {
   readonly key: string;
-  readonly kind: Exclude<StepKind, 'drive'>;
+  readonly kind: Exclude<StepKind, 'workflow_task'>;
   readonly status: NodeState['status'];
   /** tries so far, the first included */
   readonly attempts: number;
@@ -30,25 +31,25 @@ export interface StepRecord {
 export class TestRun<Output = unknown> {
   readonly id: string;
   readonly #address: RunAddress;
-  readonly #house: House;
+  readonly #env: TestEnv;
 
-  constructor(house: House, address: RunAddress) {
+  constructor(env: TestEnv, address: RunAddress) {
     this.id = address.runId;
     this.#address = address;
-    this.#house = house;
+    this.#env = env;
   }
 
   /**
    * Plays the run to its end and gives what it returned, as it is stored. Sleeps and waits take no time of yours.
-   * @throws RunError where it has failed or was cancelled; ReplayDivergence where a replay asks for something else than before
-   * (as a run would find out after a crash); TestFault `nothing_comes` where it waits for a signal that nobody has sent
+   * @throws RunError where it has failed or was cancelled; NondeterminismError where a replay asks for something else than before
+   * (as a run would find out after a crash); TestError `run_blocked` where it waits for a signal that nobody has sent
    */
   async result(): Promise<Stored<Output>> {
-    await this.#house.untilEnded(this.id);
+    await this.#env.runUntilEnded(this.id);
     const { progress } = (await this.#fold()).state;
     if (progress.status === 'failed') throw new RunError(this.id, { error: progress.error });
     if (progress.status === 'cancelled') throw new RunError(this.id, { reason: progress.reason });
-    if (progress.status !== 'completed') throw new TestFault('unexpected', `the run has ended, and is ${progress.status}`);
+    if (progress.status !== 'completed') throw new TestError('unexpected', `the run has ended, and is ${progress.status}`);
     // What the function returns has the type that the workflow says, and was stored as JSON.
     return (await this.#valueOf(progress.output)) as Stored<Output>;
   }
@@ -56,16 +57,16 @@ export class TestRun<Output = unknown> {
   /** Sends a signal to this run: to `step.waitForSignal({ signal })` without a correlation. One that comes before its wait is kept. */
   async sendSignal(signal: string, data?: unknown): Promise<void> {
     const payload = jsonOf(data);
-    const key = `${this.id}-${this.#house.nextNumber()}`;
+    const key = `${this.id}-${this.#env.nextNumber()}`;
     const request = { name: signal, payload, bodyHash: key, idempotencyKey: key };
-    const answer = await this.#house.call((worker) => sendToRun(worker, this.#address, request));
-    if (answer.kind === 'run_terminal') throw new TestFault('run_ended', `run ${this.id} has ended: it is ${answer.status}`);
+    const response = await this.#env.call((worker) => sendToRun(worker, this.#address, request));
+    if (response.kind === 'run_terminal') throw new TestError('run_ended', `run ${this.id} has ended: it is ${response.status}`);
   }
 
   /** Cancels the run: its bodies are told by their signal, and what has a rollback is undone. `result()` rejects then. */
   async cancel(reason?: string): Promise<void> {
-    const answer = await this.#house.call((worker) => cancelRun(worker, this.#address, reason));
-    if (answer.kind === 'run_terminal') throw new TestFault('run_ended', `run ${this.id} has ended: it is ${answer.status}`);
+    const response = await this.#env.call((worker) => cancelRun(worker, this.#address, reason));
+    if (response.kind === 'run_terminal') throw new TestError('run_ended', `run ${this.id} has ended: it is ${response.status}`);
   }
 
   /** The steps that it has asked for, in their order. */
@@ -78,34 +79,34 @@ export class TestRun<Output = unknown> {
 
   /** What has happened to it, as a document to be saved and replayed: `replay(workflow, history)`. */
   async history(): Promise<HistoryDocument> {
-    return historyOfRun(this.#house.reader, this.#address);
+    return readRunHistory(this.#env.readDeps, this.#address);
   }
 
   async #recordOf(node: NodeState): Promise<StepRecord | undefined> {
     const step = 'step' in node ? node.step : undefined;
-    if (step === undefined || step.kind === 'drive' || node.status === 'skipped') return undefined;
+    if (step === undefined || step.kind === 'workflow_task' || node.status === 'skipped') return undefined;
     const { key, kind } = step;
     const record = { key, kind, status: node.status, attempts: node.attempt };
     if (node.status === 'completed') return { ...record, output: await this.#valueOf(node.output) };
     if (node.status !== 'failed' && node.status !== 'timed_out') return record;
     const { message, cause, code } = node.failure;
-    return { ...record, error: { message, cause, ...(code === undefined ? {} : { code }) } };
+    return { ...record, error: defined({ message, cause, code }) };
   }
 
   async #valueOf(payload: Payload): Promise<JsonValue> {
-    return 'value' in payload ? payload.value : load(this.#house.reader, this.#address, payload.ref);
+    return 'value' in payload ? payload.value : loadPayload(this.#env.readDeps, this.#address, payload.ref);
   }
 
   async #fold() {
-    const fold = await readRun(this.#house.reader, this.#address);
-    if (fold === undefined) throw new TestFault('unexpected', `run ${this.id} is gone`);
+    const fold = await readRunFold(this.#env.readDeps, this.#address);
+    if (fold === undefined) throw new TestError('unexpected', `run ${this.id} is gone`);
     return fold;
   }
 }
 
 /** As it would be sent. */
-export function jsonOf(given: unknown): JsonValue {
-  const storing = storedValue(given, 'input');
+export function jsonOf(input: unknown): JsonValue {
+  const storing = storedValue(input, 'input');
   if (storing.kind === 'stored') return storing.value;
-  throw new TestFault('input_unusable', storing.failure.message);
+  throw new TestError('input_invalid', storing.failure.message);
 }

@@ -1,14 +1,15 @@
 /** The bench of a test: workflows, and a platform for them in this process, where time passes when nothing else can go on. */
+import { defined } from '../engine/defined.ts';
 import { runId, workflowName } from '../engine/ids.ts';
 import { after, durationMs, instant } from '../engine/time.ts';
 import type { Print } from '../program/program-log.ts';
 import { type Duration, parseDuration } from '../sdk/duration.ts';
-import { keptByDefault, sendSignal } from '../service/send-signal.ts';
-import { startRun } from '../service/start-run.ts';
-import type { CrashTime } from './crashes.ts';
-import { TestFault } from './errors.ts';
-import { type AnyWorkflow, type Body, type Startable, isBody, nameOf } from './given-workflow.ts';
-import { House, scope } from './house.ts';
+import { defaultSignalTtl, sendSignal } from '../service/runs/send-signal.ts';
+import { startRun } from '../service/runs/start-run.ts';
+import type { CrashTime } from './crash-injector.ts';
+import { TestError } from './errors.ts';
+import { type AnyWorkflow, type StepFunction, type Startable, isStepFunction, nameOf } from './workflow-fixture.ts';
+import { TestEnv, scope } from './test-env.ts';
 import { type StepCall, Stubs } from './stubs.ts';
 import { TestRun, jsonOf } from './test-run.ts';
 
@@ -33,7 +34,7 @@ export interface TestSignal {
   readonly correlation: string;
   readonly data?: unknown;
   /** how long it is kept for a wait that has not begun; absent: a day */
-  readonly keptFor?: Duration;
+  readonly expiresIn?: Duration;
 }
 
 /**
@@ -45,67 +46,70 @@ export interface TestSignal {
  *     expect(await run.result()).toBe('Remember: water');
  */
 export class WorkflowTest {
-  readonly #house: House;
+  readonly #env: TestEnv;
   readonly #stubs = new Stubs();
 
   constructor({ workflows, startAt, seed = 1, print }: WorkflowTestOptions) {
     const at = startAt === undefined ? undefined : instant(startAt.getTime());
-    this.#house = new House({ workflows, stubs: this.#stubs, startAt: at, seed, print });
+    this.#env = new TestEnv({ workflows, stubs: this.#stubs, startAt: at, seed, print });
   }
 
-  /** Starts a run. It goes on while `result()` is awaited, or `advance()`. @throws TestFault */
-  async start<Input, Output, Given>(
-    workflow: Startable<Input, Output, Given>,
-    ...[input, { deadline } = {}]: undefined extends Given
-      ? [input?: Given, options?: TestStartOptions]
-      : [input: Given, options?: TestStartOptions]
+  /** Starts a run. It goes on while `result()` is awaited, or `advance()`. @throws TestError */
+  async start<Input, Output, RawInput>(
+    workflow: Startable<Input, Output, RawInput>,
+    ...[input, { deadline } = {}]: undefined extends RawInput
+      ? [input?: RawInput, options?: TestStartOptions]
+      : [input: RawInput, options?: TestStartOptions]
   ): Promise<TestRun<Output>> {
     const name = nameOf(workflow);
-    const key = `start-${this.#house.nextNumber()}`;
-    const now = this.#house.world.clock.now();
-    const answer = await this.#house.call((worker) =>
-      startRun(worker, {
-        scope,
-        idempotencyKey: key,
-        bodyHash: key,
-        workflowName: workflowName(name),
-        ...(input === undefined ? {} : { input: jsonOf(input) }),
-        ...(deadline === undefined
-          ? {}
-          : {
-              deadlineAt:
-                deadline instanceof Date ? instant(deadline.getTime()) : after(now, durationMs(parseDuration(deadline))),
-            }),
-      }),
+    const key = `start-${this.#env.nextNumber()}`;
+    const now = this.#env.ports.clock.now();
+    const response = await this.#env.call((worker) =>
+      startRun(
+        worker,
+        defined({
+          scope,
+          idempotencyKey: key,
+          bodyHash: key,
+          workflowName: workflowName(name),
+          input: input === undefined ? undefined : jsonOf(input),
+          deadlineAt:
+            deadline === undefined
+              ? undefined
+              : deadline instanceof Date
+                ? instant(deadline.getTime())
+                : after(now, durationMs(parseDuration(deadline))),
+        }),
+      ),
     );
-    if (answer.kind === 'workflow_not_found') throw new TestFault('workflow_unknown', `the test was given no workflow ${name}`);
-    if (answer.kind !== 'started') throw new TestFault('unexpected', `the run was not started: ${answer.kind}`);
-    return new TestRun<Output>(this.#house, { ...scope, runId: runId(answer.runId) });
+    if (response.kind === 'workflow_not_found') throw new TestError('workflow_unknown', `the test was given no workflow ${name}`);
+    if (response.kind !== 'started') throw new TestError('unexpected', `the run was not started: ${response.kind}`);
+    return new TestRun<Output>(this.#env, { ...scope, runId: runId(response.runId) });
   }
 
   /** Sends a signal to whoever waits for it, or will within a day. */
-  async sendSignal({ signal, correlation, data, keptFor }: TestSignal): Promise<void> {
-    const key = `signal-${this.#house.nextNumber()}`;
-    await this.#house.call((worker) =>
+  async sendSignal({ signal, correlation, data, expiresIn }: TestSignal): Promise<void> {
+    const key = `signal-${this.#env.nextNumber()}`;
+    await this.#env.call((worker) =>
       sendSignal(worker, scope, {
         name: signal,
         correlation,
         payload: jsonOf(data),
         bodyHash: key,
         idempotencyKey: key,
-        expiresIn: keptFor === undefined ? keptByDefault : durationMs(parseDuration(keptFor)),
+        expiresIn: expiresIn === undefined ? defaultSignalTtl : durationMs(parseDuration(expiresIn)),
       }),
     );
   }
 
   /** Everything happens that happens within this time; `advance(0)`: all that is to be done now. */
   async advance(duration: Duration): Promise<void> {
-    await this.#house.untilTime(after(this.#house.world.clock.now(), durationMs(parseDuration(duration))));
+    await this.#env.runUntilTime(after(this.#env.ports.clock.now(), durationMs(parseDuration(duration))));
   }
 
   /** The time of the test. */
   now(): Date {
-    return new Date(this.#house.world.clock.now());
+    return new Date(this.#env.ports.clock.now());
   }
 
   /**
@@ -113,8 +117,8 @@ export class WorkflowTest {
    * policy says; a NonRetryableError is not), or a function in the body's place. By the step's key or, for all steps that have
    * it, its name; a rollback is `rollback:<name>`.
    */
-  stub(step: string, instead: unknown): this {
-    this.#stubs.set(step, isBody(instead) ? instead : bodyOf(instead));
+  stub(step: string, replacement: unknown): this {
+    this.#stubs.set(step, isStepFunction(replacement) ? replacement : stepFunctionOf(replacement));
     return this;
   }
 
@@ -128,30 +132,30 @@ export class WorkflowTest {
    * elsewhere. `before`: what the body did is not on record, and it is run again.
    */
   crashAt(step: string, when: CrashTime = 'after'): this {
-    this.#house.crashes.aim({ step, time: when });
+    this.#env.crashes.crashPoint({ step, time: when });
     return this;
   }
 
   /** Likewise, at the n-th commit of all runs of this test together, from 1; `writes` says how many there were. */
   crashAtWrite(write: number, when: CrashTime = 'after'): this {
-    this.#house.crashes.aim({ write, time: when });
+    this.#env.crashes.crashPoint({ write, time: when });
     return this;
   }
 
   /** commits of all runs so far, tried or done */
   get writes(): number {
-    return this.#house.crashes.writes;
+    return this.#env.crashes.writes;
   }
 
   /** how often a machine has died */
   get crashes(): number {
-    return this.#house.crashes.count;
+    return this.#env.crashes.count;
   }
 }
 
-const bodyOf =
-  (instead: unknown): Body =>
+const stepFunctionOf =
+  (replacement: unknown): StepFunction =>
   () => {
-    if (instead instanceof Error) throw instead;
-    return instead;
+    if (replacement instanceof Error) throw replacement;
+    return replacement;
   };

@@ -1,7 +1,7 @@
 /** Any sender that puts an HMAC-SHA256 of the body into a header of its own, hexadecimal or base64. */
 import { createHash } from 'node:crypto';
-import { type Received, type Verdict, isDeliveryId, refused } from './delivery.ts';
-import { type Encoding, isAnySame, signatureOf } from './signature.ts';
+import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
+import { type Encoding, matchesAny, signatureOf } from './signature.ts';
 
 export interface PlainHmac {
   /** the header with the signature, in lower case */
@@ -13,7 +13,11 @@ export interface PlainHmac {
   readonly idHeader?: string;
 }
 
-export function verifyPlainHmac({ headers, body }: Received, secrets: readonly string[], scheme: PlainHmac): Verdict {
+export function verifyPlainHmac(
+  { headers, body }: ReceivedWebhook,
+  secrets: readonly string[],
+  scheme: PlainHmac,
+): VerificationResult {
   const { header, encoding, prefix, idHeader } = scheme;
   const value = headers[header] ?? '';
   const id = idHeader === undefined ? createHash('sha256').update(body).digest('hex') : headers[idHeader];
@@ -21,6 +25,6 @@ export function verifyPlainHmac({ headers, body }: Received, secrets: readonly s
   const sent = value.slice(prefix.length);
   const expected = secrets.map((secret) => signatureOf(secret, [body], encoding));
   // Either case spells the same digits.
-  const isSame = isAnySame([encoding === 'hex' ? sent.toLowerCase() : sent], expected);
+  const isSame = matchesAny([encoding === 'hex' ? sent.toLowerCase() : sent], expected);
   return isSame ? { kind: 'verified', deliveryId: id } : refused('mismatch');
 }

@@ -1,34 +1,37 @@
 /** Who may send webhooks, how they prove it, and what becomes of them: the setting `webhooks`, read at synthesis and again by the function. */
 import * as z from 'zod';
-import { secretArnPattern, secretArnWords } from '../contract/secret-arn.ts';
-import { headerFault } from '../engine/header-rule.ts';
+import { secretArnPattern, secretArnMessage } from '../contract/secret-arn.ts';
+import { invalidHeaderReason } from '../engine/header-name.ts';
 import * as ids from '../engine/ids.ts';
-import { longestSignalWord } from '../engine/signal.ts';
+import { maxSignalTextLength } from '../engine/signal-key.ts';
 
 const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-const secretArn = z.string().regex(secretArnPattern, secretArnWords);
+const secretArn = z.string().regex(secretArnPattern, secretArnMessage);
 
 const header = z
   .string()
   .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
   // One that the way here sets or drops proves nothing, and as a delivery's id it would make all deliveries one.
-  .refine((name) => headerFault(name) === undefined, 'must not be a header that is set by the sender of a message or on its way')
+  .refine(
+    (name) => invalidHeaderReason(name) === undefined,
+    'must not be a header that is set by the sender of a message or on its way',
+  )
   .transform((name) => name.toLowerCase());
 
 const pointer = z.string().regex(/^(\/([^/~]|~[01])*){1,20}$/, 'must be a JSON pointer into the body, such as /data/id');
 
-const started = z.strictObject({
+const startTarget = z.strictObject({
   workflowName: z.string().regex(ids.workflowNamePattern).transform(ids.workflowName),
 });
-const resumed = z.strictObject({
+const resumeTarget = z.strictObject({
   resume: z.strictObject({ runIdPath: pointer }),
 });
-const sent = z.strictObject({
-  signal: z.strictObject({ name: z.string().min(1).max(longestSignalWord), correlationPath: pointer }),
+const signalTarget = z.strictObject({
+  signal: z.strictObject({ name: z.string().min(1).max(maxSignalTextLength), correlationPath: pointer }),
 });
 
-const target = z.union([started, resumed, sent], {
+const target = z.union([startTarget, resumeTarget, signalTarget], {
   error: 'must be { "workflowName": … }, { "resume": { "runIdPath": … } } or { "signal": { "name": …, "correlationPath": … } }',
 });
 

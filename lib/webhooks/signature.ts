@@ -11,11 +11,11 @@ export function signatureOf(secret: string | Uint8Array, parts: readonly (string
 }
 
 /** Compared as text: an encoding can spell the same bytes in several ways, and a sender has only one. */
-function isSameText(one: string, other: string): boolean {
+function isEqualConstantTime(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
 /** Whether one of the signatures that were sent is one that was expected. Every pair is looked at, whichever fits. */
-export const isAnySame = (sent: readonly string[], expected: readonly string[]): boolean =>
-  sent.flatMap((one) => expected.map((other) => isSameText(one, other))).includes(true);
+export const matchesAny = (sent: readonly string[], expected: readonly string[]): boolean =>
+  sent.flatMap((one) => expected.map((other) => isEqualConstantTime(one, other))).includes(true);

@@ -3,9 +3,9 @@
  * several, parted by spaces, each `v1,<base64>` over `<id>.<timestamp>.<body>`. Secrets are `whsec_<base64>`.
  */
 import type { DurationMs, Instant } from '../engine/time.ts';
-import { type Received, type Verdict, isDeliveryId, refused } from './delivery.ts';
-import { isAnySame, signatureOf } from './signature.ts';
-import { isWithin, timeIn } from './timestamp.ts';
+import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
+import { matchesAny, signatureOf } from './signature.ts';
+import { isWithinTolerance, parseTimestamp } from './timestamp.ts';
 
 const secretPrefix = 'whsec_';
 /** The only version that a shared secret signs; `v1a` is of key pairs. */
@@ -15,16 +15,16 @@ const keyOf = (secret: string): Uint8Array =>
   Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, 'base64');
 
 export function verifyStandardWebhook(
-  { headers, body }: Received,
+  { headers, body }: ReceivedWebhook,
   secrets: readonly string[],
   terms: { readonly now: Instant; readonly tolerance: DurationMs },
-): Verdict {
+): VerificationResult {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp = '', 'webhook-signature': signature } = headers;
-  const at = timeIn(timestamp);
+  const at = parseTimestamp(timestamp);
   if (!isDeliveryId(id) || at === undefined || signature === undefined) return refused('incomplete');
-  if (!isWithin(at, terms.now, terms.tolerance)) return refused('stale');
+  if (!isWithinTolerance(at, terms.now, terms.tolerance)) return refused('stale');
   const sent = signature.split(' ').flatMap((one) => (one.startsWith(version) ? [one.slice(version.length)] : []));
   const keys = secrets.map(keyOf).filter((key) => key.length > 0);
   const expected = keys.map((key) => signatureOf(key, [`${id}.${timestamp}.`, body], 'base64'));
-  return isAnySame(sent, expected) ? { kind: 'verified', deliveryId: id } : refused('mismatch');
+  return matchesAny(sent, expected) ? { kind: 'verified', deliveryId: id } : refused('mismatch');
 }

@@ -3,24 +3,24 @@
  * the secret is used as it is written, `whsec_` and all.
  */
 import type { DurationMs, Instant } from '../engine/time.ts';
-import { type Received, type Verdict, isDeliveryId, refused } from './delivery.ts';
-import { isAnySame, signatureOf } from './signature.ts';
-import { isWithin, timeIn } from './timestamp.ts';
+import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
+import { matchesAny, signatureOf } from './signature.ts';
+import { isWithinTolerance, parseTimestamp } from './timestamp.ts';
 
 export function verifyStripe(
-  { headers, body }: Received,
+  { headers, body }: ReceivedWebhook,
   secrets: readonly string[],
   terms: { readonly now: Instant; readonly tolerance: DurationMs },
-): Verdict {
+): VerificationResult {
   const items = (headers['stripe-signature'] ?? '').split(',').map((item) => item.trim());
   const valuesOf = (name: string) => items.flatMap((item) => (item.startsWith(`${name}=`) ? [item.slice(name.length + 1)] : []));
   const [timestamp = '', ...more] = valuesOf('t');
   const sent = valuesOf('v1');
-  const at = timeIn(timestamp);
+  const at = parseTimestamp(timestamp);
   if (at === undefined || more.length > 0 || sent.length === 0) return refused('incomplete');
-  if (!isWithin(at, terms.now, terms.tolerance)) return refused('stale');
+  if (!isWithinTolerance(at, terms.now, terms.tolerance)) return refused('stale');
   const expected = secrets.map((secret) => signatureOf(secret, [`${timestamp}.`, body], 'hex'));
-  if (!isAnySame(sent, expected)) return refused('mismatch');
+  if (!matchesAny(sent, expected)) return refused('mismatch');
   const id = eventIdIn(body);
   return id === undefined ? refused('incomplete') : { kind: 'verified', deliveryId: id };
 }

@@ -1,13 +1,18 @@
 /** Whether a webhook comes from who it says, by its provider's scheme. */
 import { type Instant, seconds } from '../engine/time.ts';
-import type { Received, Verdict } from './delivery.ts';
+import type { ReceivedWebhook, VerificationResult } from './delivery.ts';
 import { verifyGithub } from './github.ts';
 import { verifyPlainHmac } from './plain-hmac.ts';
 import type { WebhookProvider } from './provider.ts';
 import { verifyStandardWebhook } from './standard-webhooks.ts';
 import { verifyStripe } from './stripe.ts';
 
-export function verify(provider: WebhookProvider, received: Received, secrets: readonly string[], now: Instant): Verdict {
+export function verify(
+  provider: WebhookProvider,
+  received: ReceivedWebhook,
+  secrets: readonly string[],
+  now: Instant,
+): VerificationResult {
   switch (provider.scheme) {
     case 'standard-webhooks':
       return verifyStandardWebhook(received, secrets, { now, tolerance: seconds(provider.toleranceSeconds) });

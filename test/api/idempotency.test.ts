@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bodyHash, idempotencyKeyIn } from '../../lib/api/idempotency.ts';
+import { bodyHash, parseIdempotencyKey } from '../../lib/api/idempotency.ts';
 
 test('the known digest of a known body: RFC 8785, then SHA-256', () => {
   // printf '{"a":[1,2],"b":"\u20ac"}' | sha256sum, with the euro sign in UTF-8
@@ -34,5 +34,5 @@ test.each([
   ['é', undefined],
   ['a\tb', undefined],
 ])('the header %j holds the key %j', (header, key) => {
-  expect(idempotencyKeyIn(header)).toBe(key);
+  expect(parseIdempotencyKey(header)).toBe(key);
 });

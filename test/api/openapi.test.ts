@@ -26,7 +26,7 @@ const documented = (document: unknown): readonly string[] =>
 const tabled = (table: readonly Route[]): readonly string[] =>
   table.map((route) => {
     const statuses = new Set([
-      ...Object.keys(route.answers),
+      ...Object.keys(route.responses),
       ...(route.streams === undefined ? [] : ['204']),
       ...errorsOf(route).map((code) => String(errorCatalogue[code].status)),
     ]);

@@ -15,10 +15,10 @@ const host = (env: Record<string, string> = remote, options: Partial<AppHostOpti
   const made = appHost({
     env,
     now: () => time.now,
-    wait: (_ms, signal) => new Promise((end) => signal.addEventListener('abort', () => end())),
+    sleep: (_ms, signal) => new Promise((end) => signal.addEventListener('abort', () => end())),
     ...options,
   });
-  const ask = (path: string, init: RequestInit = {}) => made.answer(new Request(`https://app.example.com${path}`, init));
+  const ask = (path: string, init: RequestInit = {}) => made.handle(new Request(`https://app.example.com${path}`, init));
   return {
     ...made,
     time,
@@ -143,7 +143,7 @@ describe('in remote mode', () => {
   });
 
   test('a body that does not come is not waited for beyond its time', async () => {
-    const { ask, diagnose } = host(remote, { wait: () => Promise.resolve() });
+    const { ask, diagnose } = host(remote, { sleep: () => Promise.resolve() });
     const body = new ReadableStream({ start: () => undefined });
     const init = { ...hit, body, duplex: 'half' as const };
     expect((await ask(flow, init))?.status).toBe(409);
@@ -151,10 +151,10 @@ describe('in remote mode', () => {
   });
 
   test('a body that was read by others before is a hit', async () => {
-    const { answer, diagnose } = host();
+    const { handle, diagnose } = host();
     const request = new Request(`https://app.example.com${flow}`, hit);
     await request.text();
-    expect((await answer(request))?.status).toBe(409);
+    expect((await handle(request))?.status).toBe(409);
     expect((await diagnose()).lifetimeUnexpectedHits).toBe(1);
   });
 
@@ -162,7 +162,7 @@ describe('in remote mode', () => {
     const told: unknown[] = [];
     const trouble = new Error('no table');
     const hits = { record: () => Promise.reject(trouble), counts: () => Promise.reject(trouble) };
-    const { ask } = host(remote, { hits, onTrouble: (each) => told.push(each) });
+    const { ask } = host(remote, { hits, onError: (each) => told.push(each) });
     expect((await ask(flow, hit))?.status).toBe(409);
     expect((await ask(diagnosticsPath))?.status).toBe(503);
     expect(told).toEqual([trouble, trouble]);
@@ -188,10 +188,10 @@ describe('in remote mode', () => {
 
 describe('in local mode', () => {
   test.each([flow, step])('POST %s is the application’s own, its body unread, and no hit', async (path) => {
-    const { answer, diagnose, isFor } = host({});
+    const { handle, diagnose, matches } = host({});
     const request = new Request(`https://app.example.com${path}`, hit);
-    expect(isFor('POST', path)).toBe(false);
-    expect(await answer(request)).toBeUndefined();
+    expect(matches('POST', path)).toBe(false);
+    expect(await handle(request)).toBeUndefined();
     expect(await request.json()).toEqual({ runId: 'wrun_1' });
     expect(await diagnose()).toMatchObject({
       remoteModeEnabled: false,
@@ -201,8 +201,8 @@ describe('in local mode', () => {
     });
   });
   test('a mode that is passed goes before the environment’s', () => {
-    expect(host({}, { executionMode: 'remote' }).isFor('POST', flow)).toBe(true);
-    expect(host(remote, { executionMode: 'local' }).isFor('POST', flow)).toBe(false);
+    expect(host({}, { executionMode: 'remote' }).matches('POST', flow)).toBe(true);
+    expect(host(remote, { executionMode: 'local' }).matches('POST', flow)).toBe(false);
   });
 });
 

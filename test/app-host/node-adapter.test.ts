@@ -83,7 +83,7 @@ test.each(['TRACE', 'OPTIONS'])('%s of the diagnostics ends the process of nobod
 
 test('as a middleware it goes on to the next, and hands its troubles on', async () => {
   const calls: unknown[] = [];
-  const handle = nodeHandler({ isFor: () => true, answer: () => Promise.reject(new Error('broken')) });
+  const handle = nodeHandler({ matches: () => true, handle: () => Promise.reject(new Error('broken')) });
   const server = createServer((incoming, outgoing) => {
     void handle(incoming, outgoing, (trouble) => {
       calls.push(trouble);

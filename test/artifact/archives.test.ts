@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { judgeArchive, sha256 } from '../../lib/artifact/judge-archive.ts';
+import { validateArchive, sha256 } from '../../lib/artifact/validate-archive.ts';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { packArchive } from '../../lib/artifact/pack-archive.ts';
 import { readArchive } from '../../lib/artifact/read-archive.ts';
@@ -28,7 +28,7 @@ describe('packing', () => {
     );
     if (read.kind !== 'read') throw new Error('it was refused');
     expect([...read.files.keys()]).toEqual([...files.keys()].toSorted());
-    expect(judgeArchive(read.files, packed.files)).toEqual([]);
+    expect(validateArchive(read.files, packed.files)).toEqual([]);
     expect(packed.artifact).toEqual({ sha256: sha256(packed.archive), bytes: packed.archive.byteLength });
   });
 
@@ -159,7 +159,7 @@ describe('an archive is held against its manifest:', () => {
       ],
     ],
   ])('%s', ([, given, faults]) => {
-    const found = judgeArchive(new Map(given.map(([path, text]) => [path, bytesOf(text)])), [promised]);
+    const found = validateArchive(new Map(given.map(([path, text]) => [path, bytesOf(text)])), [promised]);
     expect(found).toEqual(faults.map((fault) => ({ ...fault, message: expect.any(String) })));
   });
 });

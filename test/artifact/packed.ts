@@ -26,7 +26,7 @@ export const packedDeployment = async (
   const manifest: Manifest = {
     deploymentId: deploymentId(id),
     specVersion: 1,
-    runtime: 'fetch',
+    runtime: 'bundle',
     workflows: workflows.map((name) => ({ name })),
     steps: [],
     files: packed.files,

@@ -113,7 +113,7 @@ describe('trouble', () => {
 
   test('what it cannot use is not sent', async () => {
     bedrock.streams(stop);
-    expect(model().refusal('image')).toMatch(/image cannot be handed to Bedrock/);
+    expect(model().attachmentError('image')).toMatch(/image cannot be handed to Bedrock/);
     expect(await model().execute(requestOf({ params: { maxTokens: 'many' } }), callOf().call)).toMatchObject({
       code: 'params_invalid',
     });

@@ -1,16 +1,16 @@
 /** Runs of code in DynamoDB: the head with the platform, all the rest where the function of the code may write. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { ToldHeads } from '../../lib/aws/run-heads.ts';
+import { MessageHeads } from '../../lib/aws/run-heads.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { headKey, logKey, projectionKey } from '../../lib/aws/run-keys.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import type { Table } from '../../lib/aws/table.ts';
 import { commitNo, firstCommit, nodeKey } from '../../lib/engine/ids.ts';
-import { isForgotten } from '../../lib/engine/log/forgotten.ts';
+import { isTombstone } from '../../lib/engine/log/tombstone.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../contract/emulators/dynamo.ts';
 import type { Emulator } from '../contract/emulators/emulator-process.ts';
-import { codeCreation, commit, creation, expiresAt, fetchNode, freshRun, noon } from '../contract/samples.ts';
+import { codeCreation, commit, creation, expiresAt, bundleNode, freshRun, noon } from '../contract/samples.ts';
 
 let emulator: Emulator;
 let client: DynamoDBClient;
@@ -32,8 +32,8 @@ afterAll(async () => {
 beforeEach(async () => {
   table = await createRunsTable(client);
   await platform().create(created);
-  const told = new ToldHeads();
-  told.tell(created);
+  const told = new MessageHeads();
+  told.record(created);
   code = new DynamoRunLog(table, told);
 });
 
@@ -50,9 +50,9 @@ describe('what the function of the code writes', () => {
     expect(await platform().nextCommits([{ run, after: firstCommit }], 5)).toEqual([[second, third]]);
     expect(await table.get(logKey(run, 'platform', 2))).toBeUndefined();
 
-    const beat = { node: nodeKey(fetchNode), at: noon, resends: 0 };
-    await code.beat(run, beat, expiresAt);
-    expect(await platform().beats(run)).toEqual([beat]);
+    const beat = { node: nodeKey(bundleNode), at: noon, resends: 0 };
+    await code.heartbeat(run, beat, expiresAt);
+    expect(await platform().heartbeats(run)).toEqual([beat]);
     const snapshot = { asOf: commitNo(2), schema: 1, state: 'x' };
     await code.saveSnapshot(run, snapshot, expiresAt);
     expect(await platform().snapshot(run)).toEqual(snapshot);
@@ -92,20 +92,20 @@ describe('what the function of the code writes', () => {
 
 test('a run of code that is forgotten leaves its slots taken, where they were, and nothing else', async () => {
   await code.put(run, commit(2), expiresAt);
-  await code.beat(run, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
+  await code.heartbeat(run, { node: nodeKey(bundleNode), at: noon, resends: 0 }, expiresAt);
   await code.project(run, { status: 'cancelled', asOf: commitNo(2) });
-  await platform().forget(run, expiresAt);
-  await platform().forget(run, expiresAt);
+  await platform().deleteRun(run, expiresAt);
+  await platform().deleteRun(run, expiresAt);
   expect(await platform().head(run)).toBeUndefined();
-  expect((await platform().commitsAfter(run, firstCommit)).map((each) => isForgotten(each))).toEqual([true]);
+  expect((await platform().commitsAfter(run, firstCommit)).map((each) => isTombstone(each))).toEqual([true]);
   expect(await platform().put(run, commit(2), expiresAt)).toMatchObject({ kind: 'occupied' });
-  expect(await platform().beats(run)).toEqual([]);
+  expect(await platform().heartbeats(run)).toEqual([]);
   expect(await table.get(projectionKey(run))).toBeUndefined();
   expect(await platform().create(created)).toMatchObject({ kind: 'occupied' });
 });
 
 test('the function of the code creates no run, and knows none that no message was about', async () => {
-  expect(() => new ToldHeads().create(created)).toThrow('only the platform creates runs');
-  expect(() => new ToldHeads().tell(creation(run))).toThrow('is no run of code');
+  expect(() => new MessageHeads().create(created)).toThrow('only the platform creates runs');
+  expect(() => new MessageHeads().record(creation(run))).toThrow('is no run of code');
   expect(await code.head(freshRun())).toBeUndefined();
 });

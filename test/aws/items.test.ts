@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type Item, text } from '../../lib/aws/attributes.ts';
 import { commitIn, logAttributes } from '../../lib/aws/commit-item.ts';
 import { headAttributes, headIn } from '../../lib/aws/head-item.ts';
-import { projecting } from '../../lib/aws/projecting.ts';
+import { projectionUpdate } from '../../lib/aws/projection-update.ts';
 import { headKey, logKey } from '../../lib/aws/run-keys.ts';
 import { keyOf } from '../../lib/aws/table.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
@@ -116,7 +116,7 @@ describe('expiry and indexes', () => {
 
   test('a projection writes no key of the index by project, and of the one by state only for runs that need attention', () => {
     const change = (status: 'running' | 'failed' | 'completed', attention?: 'waiting') =>
-      projecting(run, { status, asOf: commitNo(2), ...(attention && { attention }) }).expression;
+      projectionUpdate(run, { status, asOf: commitNo(2), ...(attention && { attention }) }).expression;
     expect(change('running', 'waiting')).toMatch(/SET .*#sp = :sp, #ss = #gs/);
     expect(change('failed')).toMatch(/SET .*#sp = :sp, #ss = #gs/);
     expect(change('running')).toMatch(/REMOVE .*#sp, #ss$/);

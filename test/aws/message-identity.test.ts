@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { driveJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
+import { workflowTaskJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
 import { attempt, commitNo, environment, iterationKey, nodeId } from '../../lib/engine/ids.ts';
-import { sharesOf } from '../../lib/engine/shares.ts';
+import { fairSharesOf } from '../../lib/engine/fair-shares.ts';
 import { freshScope } from '../contract/samples.ts';
-import { driveJob, nodeJob, resultOf } from '../contract/jobs.suite.ts';
+import { workflowTaskJob, nodeJob, resultOf } from '../contract/jobs.suite.ts';
 
 test('a job is told by its scope, run, node, pass, attempt and number of the re-send, and by nothing else', () => {
   const job = nodeJob();
@@ -30,19 +30,19 @@ test('a result is told from the job that it answers, and from other attempts’'
 });
 
 test('the drives of one run are one group, and each goes once; one sent again goes past it', () => {
-  const job = driveJob();
+  const job = workflowTaskJob();
   const others = [
-    { ...job, nodeId: nodeId('.drive.2') },
+    { ...job, nodeId: nodeId('.workflow-task.2') },
     { ...job, attempt: attempt(2) },
   ];
-  expect(driveJobIdentity(job).group).toBe(job.run.runId);
-  for (const other of others) expect(driveJobIdentity(other).group).toBe(job.run.runId);
+  expect(workflowTaskJobIdentity(job).group).toBe(job.run.runId);
+  for (const other of others) expect(workflowTaskJobIdentity(other).group).toBe(job.run.runId);
   const again = { ...job, resend: 1 };
-  expect(driveJobIdentity(again).group).toBe(`${job.run.runId}#r1`);
-  const ids = [job, ...others, again, { ...job, run: nodeJob().run }].map((each) => driveJobIdentity(each).deduplication);
+  expect(workflowTaskJobIdentity(again).group).toBe(`${job.run.runId}#r1`);
+  const ids = [job, ...others, again, { ...job, run: nodeJob().run }].map((each) => workflowTaskJobIdentity(each).deduplication);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(driveJobIdentity({ ...job, commit: commitNo(99) })).toEqual(driveJobIdentity(job));
-  expect(nodeJobIdentity({ ...job, kind: 'node' }).deduplication).not.toBe(driveJobIdentity(job).deduplication);
+  expect(workflowTaskJobIdentity({ ...job, commit: commitNo(99) })).toEqual(workflowTaskJobIdentity(job));
+  expect(nodeJobIdentity({ ...job, kind: 'node' }).deduplication).not.toBe(workflowTaskJobIdentity(job).deduplication);
 });
 
 test('every group and id is one that SQS takes, and two nodes never share a group', () => {
@@ -80,7 +80,7 @@ test('jobs of the slow lane share a group by project, environment and lane, and 
 });
 
 test('where a project has a bound, its jobs are spread over as many groups as it may hold workers, and no others are among them', () => {
-  const shares = sharesOf(100, 10);
+  const shares = fairSharesOf(100, 10);
   const { run } = nodeJob();
   const jobs = Array.from({ length: 500 }, (_one, number) =>
     nodeJob({ run: { ...run, runId: nodeJob().run.runId }, resend: number % 3 }),
@@ -92,5 +92,5 @@ test('where a project has a bound, its jobs are spread over as many groups as it
   expect(groups.size).toBe(10);
   const stranger = nodeJobIdentity({ ...nodeJob(), run: { ...run, projectId: freshScope().projectId } }, shares).group;
   expect(groups).not.toContain(stranger);
-  expect(new Set(jobs.map((job) => nodeJobIdentity(job, sharesOf(100, 100)).group)).size).toBe(500);
+  expect(new Set(jobs.map((job) => nodeJobIdentity(job, fairSharesOf(100, 100)).group)).size).toBe(500);
 });

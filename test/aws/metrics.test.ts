@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { EmfMetrics } from '../../lib/aws/metrics.ts';
-import { type Measure, measureUnits } from '../../lib/engine/log/measures.ts';
+import { type Metric, metricUnits } from '../../lib/engine/log/run-metrics.ts';
 import { noon } from '../contract/samples.ts';
-import { house, scope, workflow } from '../service/house.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { createTestEnv, scope, workflow } from '../service/test-env.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 
 const value = z.union([z.number(), z.array(z.number()).min(1).max(100)]);
 const line = z
@@ -17,7 +17,7 @@ const line = z
           Namespace: z.literal('Stepwell'),
           Dimensions: z.tuple([z.array(z.string()).min(1).max(2)]),
           Metrics: z
-            .array(z.strictObject({ Name: z.enum(Object.keys(measureUnits)), Unit: z.enum(['Count', 'Milliseconds']) }))
+            .array(z.strictObject({ Name: z.enum(Object.keys(metricUnits)), Unit: z.enum(['Count', 'Milliseconds']) }))
             .min(1),
         }),
       ]),
@@ -31,7 +31,7 @@ const line = z
       others: Object.keys(members).filter((name) => !Dimensions[0].includes(name) && !Metrics.some(({ Name }) => Name === name)),
     };
   });
-const emitted = (measures: readonly Measure[]) => {
+const emitted = (measures: readonly Metric[]) => {
   const lines: string[] = [];
   new EmfMetrics((text) => void lines.push(text), 'runs').emit(measures, noon);
   return lines.map((text) => line.parse(JSON.parse(text)));
@@ -39,7 +39,7 @@ const emitted = (measures: readonly Measure[]) => {
 
 test('what shares its dimensions shares a line, and a line holds a hundred values of a metric', () => {
   const ended = { WorkflowName: 'order', Status: 'completed' };
-  const measures: Measure[] = Array.from({ length: 250 }, (_, index) => ({
+  const measures: Metric[] = Array.from({ length: 250 }, (_, index) => ({
     name: 'RunDuration',
     value: index,
     dimensions: ended,
@@ -65,7 +65,7 @@ test('what shares its dimensions shares a line, and a line holds a hundred value
 describe('a run', () => {
   const secret = 'what-a-user-brought';
   const counted = async (answers: readonly ('fails' | 'works')[], end: 'settles' | 'is cancelled' = 'settles') => {
-    const it = house({
+    const it = createTestEnv({
       answer: (_node, attempt) =>
         answers[attempt - 1] === 'fails'
           ? { kind: 'failed', failure: { cause: 'error', message: secret } }
@@ -73,11 +73,11 @@ describe('a run', () => {
     });
     await it.publish(workflow('flow', 'a>b'));
     await it.start({ input: { secret } });
-    const [head] = (await it.world.index.list(scope, { limit: 1 })).heads;
+    const [head] = (await it.ports.index.list(scope, { limit: 1 })).heads;
     if (head === undefined) throw new Error('there is no run');
     if (end === 'is cancelled') await cancelRun(it.worker, head.address, secret);
     else await it.settle();
-    const lines = emitted(it.world.metrics.measures);
+    const lines = emitted(it.ports.metrics.measures);
     expect(JSON.stringify(lines)).not.toMatch(new RegExp(`${secret}|${head.address.runId}|wrun_`));
     return (name: string) =>
       lines.flatMap(({ dimensions, values }) => (values[name] ?? []).map((each) => [...Object.values(dimensions), each]));
@@ -117,7 +117,7 @@ describe('a run', () => {
 
   test('that asks models says how many tokens they used, and what moderation stopped', async () => {
     const tokens = { input: 30, output: 4 };
-    const it = house({
+    const it = createTestEnv({
       answer: (node, attempt) =>
         node === 'a' && attempt === 1
           ? {
@@ -131,7 +131,7 @@ describe('a run', () => {
     await it.publish(workflow('flow', 'a>b'));
     await it.start();
     await it.settle();
-    const lines = emitted(it.world.metrics.measures);
+    const lines = emitted(it.ports.metrics.measures);
     expect(JSON.stringify(lines)).not.toContain(secret);
     const used = (direction: string) =>
       lines

@@ -13,7 +13,7 @@ import { Table } from '../../lib/aws/table.ts';
 import { commitNo, firstCommit, keyId, lensName, nodeKey, workflowName } from '../../lib/engine/ids.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
-import { commit, creation, expiresAt, fetchNode, freshRun, manifestOf, noon } from '../contract/samples.ts';
+import { commit, creation, expiresAt, bundleNode, freshRun, manifestOf, noon } from '../contract/samples.ts';
 
 const attribute = z.looseObject({ S: z.string().optional(), N: z.string().optional() });
 const request = z.looseObject({
@@ -49,8 +49,8 @@ beforeAll(async () => {
   await log.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
   await log.attach(run, 'input', 1, { expiresAt, kind: 'graph' });
   await log.attached(run, 'input');
-  await log.beat(run, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
-  await log.beats(run);
+  await log.heartbeat(run, { node: nodeKey(bundleNode), at: noon, resends: 0 }, expiresAt);
+  await log.heartbeats(run);
   await log.saveSnapshot(run, { asOf: commitNo(2), schema: 1, state: null }, expiresAt);
   await log.snapshot(run);
 
@@ -60,7 +60,7 @@ beforeAll(async () => {
   await index.markDue({ run, minute: 29_000_000 });
   await index.dueIn(29_000_000);
   await index.sweptMinute();
-  await index.passMinute(29_000_000);
+  await index.recordSweptMinute(29_000_000);
 
   const workflows = dynamoWorkflows(control);
   await workflows.putVersion(run, { name: order, version: 1, nodes: [], edges: [], options: {} }, noon);
@@ -100,14 +100,14 @@ beforeAll(async () => {
   await deployments.create(run, { manifest, createdAt: noon, createdBy: null });
   await deployments.deployment(run, manifest.deploymentId);
   await deployments.list(run, { limit: 5 });
-  await deployments.noteVerified(run, manifest.deploymentId, noon);
+  await deployments.markVerified(run, manifest.deploymentId, noon);
   await deployments.setRemoving(run, manifest.deploymentId, null);
   await deployments.pointer(run);
   await deployments.movePointer(run, 0, { revision: 1, history: [] });
   await deployments.movePointer(run, 1, { revision: 2, history: [] });
-  await deployments.holdOpen(run, manifest.deploymentId, run.runId, { since: noon, expiresAt });
-  await deployments.letGo(run, manifest.deploymentId, run.runId);
-  await deployments.holders(run, manifest.deploymentId, 5);
+  await deployments.pin(run, manifest.deploymentId, run.runId, { since: noon, expiresAt });
+  await deployments.unpin(run, manifest.deploymentId, run.runId);
+  await deployments.pinnedRuns(run, manifest.deploymentId, 5);
 
   requests = recorder.requests.map(({ headers, body }) => ({
     operation: String(headers['x-amz-target']).split('.')[1] ?? '',

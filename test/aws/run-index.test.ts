@@ -5,12 +5,12 @@ import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { Table } from '../../lib/aws/table.ts';
 import { type RunAddress, commitNo } from '../../lib/engine/ids.ts';
 import { iso } from '../../lib/engine/time.ts';
-import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
 import { creation, freshRun, freshScope, noon } from '../contract/samples.ts';
 
-const { log } = memoryWorld();
+const { log } = memoryPorts();
 const scope = freshScope();
 /** What the index still says. */
 let rows: readonly RunAddress[] = [];

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { type BundleSize, measureBundles, mostBytesOf } from '../../bench/bundles.ts';
+import { type BundleSize, measureBundles, maxBytesOf } from '../../bench/bundles.ts';
 import { functionNames } from '../../lib/contract/environment.ts';
 import { read } from '../docs/documents.ts';
 
@@ -15,17 +15,17 @@ beforeAll(async () => {
 test.each(functionNames)('the handler of %s is within its limit', (name) => {
   const size = sizes.find((one) => one.name === name);
   expect(size?.handlerBytes).toBeGreaterThan(100_000);
-  expect(size?.handlerBytes).toBeLessThanOrEqual(mostBytesOf(name));
+  expect(size?.handlerBytes).toBeLessThanOrEqual(maxBytesOf(name));
 });
 
 test('a limit is no more than a quarter above what there is', () => {
   for (const { name, handlerBytes } of sizes) {
-    if (mostBytesOf(name) > mostBytesOf('api')) expect(mostBytesOf(name), name).toBeLessThan(handlerBytes * 1.25);
+    if (maxBytesOf(name) > maxBytesOf('api')) expect(maxBytesOf(name), name).toBeLessThan(handlerBytes * 1.25);
   }
 });
 
 test('docs/BENCH.md says the limits', () => {
-  const megabytes = (name: (typeof functionNames)[number]): string => `${mostBytesOf(name) / 1_048_576} MB`;
+  const megabytes = (name: (typeof functionNames)[number]): string => `${maxBytesOf(name) / 1_048_576} MB`;
   const said = `it may have ${megabytes('api')}, the library's ${megabytes('library')} and the worker's ${megabytes('worker')}`;
   expect(read('docs/BENCH.md')).toContain(said);
 });

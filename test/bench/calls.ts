@@ -33,7 +33,7 @@ export const runId = 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 export const partition = `run#p#local#${runId}`;
 
 const call = (service: string, operation: string, input: unknown, output: unknown = {}, status = 200): RecordedCall => ({
-  by: 'app-worker',
+  caller: 'app-worker',
   service,
   operation,
   input,

@@ -7,7 +7,7 @@ import { type BenchCloud, startBenchCloud } from '../../bench/bench-cloud.ts';
 import type { Bill } from '../../bench/bill.ts';
 import { differences, readGolden } from '../../bench/golden.ts';
 import { type Scenario, count } from '../../bench/scenarios.ts';
-import { readyFolder } from '../e2e/local-start.ts';
+import { preparedFolder } from '../e2e/local-start.ts';
 
 interface Around {
   readonly before?: (bench: BenchCloud) => void;
@@ -16,7 +16,7 @@ interface Around {
 
 /** @returns the bill of a scenario, once it is counted */
 export function countedCloud(scenarios: readonly Scenario[], { before, after }: Around): (name: string) => Bill {
-  const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
+  const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
   const warnings: string[] = [];
   const bills = new Map<string, Bill>();
   let bench: BenchCloud;

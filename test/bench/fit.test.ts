@@ -1,7 +1,7 @@
 /** The curve of docs/BENCH.md that says whether a step costs more the more there are before it. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Curve, type Point, bentShare, fitCurve, timeAt } from '../../bench/peers/fit.ts';
+import { type Curve, type Point, quadraticShare, fitCurve, timeAt } from '../../bench/peers/fit.ts';
 
 const finite = (least: number, most: number) => fc.double({ min: least, max: most, noNaN: true });
 const curves = fc.record({ a: finite(-1_000, 1_000), b: finite(0, 50), c: finite(-0.001, 0.01) });
@@ -55,6 +55,6 @@ test('two numbers of steps are no curve', () => {
 });
 
 test('what is linear is not bent, and what is square is nothing else', () => {
-  expect(bentShare({ a: 5, b: 2, c: 0 }, 1_000)).toBe(0);
-  expect(bentShare({ a: 0, b: 0, c: 0.5 }, 1_000)).toBe(1);
+  expect(quadraticShare({ a: 5, b: 2, c: 0 }, 1_000)).toBe(0);
+  expect(quadraticShare({ a: 0, b: 0, c: 0.5 }, 1_000)).toBe(1);
 });

@@ -11,9 +11,9 @@ import { commitNo, environment, projectId } from '../../lib/engine/ids.ts';
 import type { HeadProjection } from '../../lib/engine/log/head.ts';
 import { after, days, durationMs, instant } from '../../lib/engine/time.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
-import { behindPort } from '../contract/emulators/piped.ts';
+import { listenFor } from '../contract/emulators/dynoxide-server.ts';
 import { commit, creation, freshRun } from '../contract/samples.ts';
-import { readyFolder } from '../e2e/local-start.ts';
+import { preparedFolder } from '../e2e/local-start.ts';
 
 const golden = z
   .record(z.string(), z.record(z.string(), z.number()))
@@ -21,7 +21,7 @@ const golden = z
 
 const page = 50;
 const scope = { projectId: projectId('default'), environment: environment('local') };
-const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-lists-')));
+const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-lists-')));
 const listShape = z.looseObject({ data: z.array(z.looseObject({ status: z.string() })) });
 const requestShape = z.looseObject({
   TableName: z.string().optional(),
@@ -92,7 +92,7 @@ beforeAll(async () => {
   bench = await startBenchCloud(directory, (line) => void warnings.push(line));
   const { template, emulators, recorder } = bench.cloud;
   const runsTable = template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('RunsTable'))?.name ?? '';
-  const port = await behindPort(emulators.dynamodb.forward);
+  const port = await listenFor(emulators.dynamodb.forward);
   const log = new DynamoRunLog(new Table(dynamoAt(port.endpoint), runsTable));
   let created = 0;
   for (const group of [...groups, ahead]) {

@@ -6,8 +6,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BenchCloud, startBenchCloud } from '../../bench/bench-cloud.ts';
 import { startDurableFunctions } from '../../bench/peers/durable-functions.ts';
-import { type Engine, pooled } from '../../bench/peers/engine.ts';
-import { inTurn } from '../../bench/peers/in-turn.ts';
+import { type Engine, runPooled } from '../../bench/peers/engine.ts';
+import { rotate } from '../../bench/peers/rotate.ts';
 import { idleMeasures } from '../../bench/peers/idle-latency.ts';
 import { startOpenWorkflow } from '../../bench/peers/openworkflow.ts';
 import { type Result, type Steps, programNames, programs } from '../../bench/peers/programs.ts';
@@ -16,15 +16,15 @@ import { type Samples, rawLines, spread } from '../../bench/peers/samples.ts';
 import { measureChain, bareName, stepMeasure } from '../../bench/peers/steps-in-a-row.ts';
 import { startStepwell } from '../../bench/peers/stepwell.ts';
 import { atOnce, runsByConcurrency } from '../../bench/peers/throughput.ts';
-import { readyFolder } from '../e2e/local-start.ts';
+import { preparedFolder } from '../e2e/local-start.ts';
 
-const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-peers-')));
+const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-peers-')));
 const engines: Engine[] = [];
 let bench: BenchCloud;
 
 beforeAll(async () => {
   bench = await startBenchCloud(directory, () => undefined);
-  bench.deafen();
+  bench.stopRecording();
   engines.push(await startStepwell(bench), await startOpenWorkflow(directory), await startDurableFunctions());
 }, 300_000);
 afterAll(async () => {
@@ -87,7 +87,7 @@ test('the curve of a run has a point for every so many steps, and one for the la
 test('no more are at work at once than there may be, and all are done', async () => {
   let working = 0;
   let most = 0;
-  const done = await pooled([1, 2, 3, 4, 5, 6, 7], 3, async (one) => {
+  const done = await runPooled([1, 2, 3, 4, 5, 6, 7], 3, async (one) => {
     most = Math.max(most, ++working);
     await Promise.resolve();
     working -= 1;
@@ -97,7 +97,7 @@ test('no more are at work at once than there may be, and all are done', async ()
 });
 
 test('each of them begins a round in its turn', () => {
-  expect([0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''))).toEqual(['abc', 'bca', 'cab', 'abc']);
+  expect([0, 1, 2, 3].map((round) => rotate(['a', 'b', 'c'], round).join(''))).toEqual(['abc', 'bca', 'cab', 'abc']);
 });
 
 const names = ['own', 'polling'];

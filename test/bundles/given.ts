@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { packArchive } from '../../lib/artifact/pack-archive.ts';
 import { type BundleHost, LocalBundles } from '../../lib/bundles/local-bundles.ts';
-import { type PlaceSettings, ThreadPlaces } from '../../lib/bundles/thread-places.ts';
+import { type ThreadSlotSettings, ThreadSlots } from '../../lib/bundles/thread-slots.ts';
 import type { PrintedLine } from '../../lib/bundles/bundle-thread.ts';
 import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant } from '../../lib/engine/time.ts';
 import { MemoryArtifacts } from '../../lib/memory/artifacts.ts';
-import { type BundleAnswer, bundlePaths } from '../../lib/ports/bundles.ts';
+import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
 
 export const scope = { projectId: projectId('proj'), environment: environment('test') };
@@ -33,20 +33,20 @@ export interface Host {
   readonly folder: string;
   /** Uploads an artifact and says what its manifest is. */
   deploy(name: string, files: string | Readonly<Record<string, string>>): Promise<Manifest>;
-  ask(manifest: Manifest, asked?: Asked): Promise<BundleAnswer>;
+  ask(manifest: Manifest, asked?: Asked): Promise<BundleResult>;
 }
 
 /** A file's worth of code is the bundle of the workflows. */
 export function hostOf(
-  settings: Pick<PlaceSettings, 'limits'> &
-    Pick<BundleHost, 'lend'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
+  settings: Pick<ThreadSlotSettings, 'limits'> &
+    Pick<BundleHost, 'readCredentialVariables'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
 ): Host {
   const artifacts = new MemoryArtifacts();
   const printed: PrintedLine[] = [];
   const folder = join(freshFolder(), 'artifacts');
-  const places = new ThreadPlaces({
+  const threadSlots = new ThreadSlots({
     artifacts: {
-      uploadTo: artifacts.uploadTo.bind(artifacts),
+      presignUpload: artifacts.presignUpload.bind(artifacts),
       put: artifacts.put.bind(artifacts),
       remove: artifacts.remove.bind(artifacts),
       read: (name, limit) => {
@@ -58,13 +58,13 @@ export function hostOf(
     ...(settings.limits === undefined ? {} : { limits: settings.limits }),
   });
   const bundles = new LocalBundles({
-    places,
+    threadSlots,
     clock,
     memoryMb: settings.memoryMb ?? 128,
     print: (line) => printed.push(line),
-    ...(settings.lend === undefined ? {} : { lend: settings.lend }),
+    ...(settings.readCredentialVariables === undefined ? {} : { readCredentialVariables: settings.readCredentialVariables }),
   });
-  onTestFinished(() => places.stop());
+  onTestFinished(() => threadSlots.stop());
   return {
     bundles,
     artifacts,
@@ -76,7 +76,7 @@ export function hostOf(
       const manifest: Manifest = {
         deploymentId: deploymentId(name),
         specVersion: 1,
-        runtime: 'fetch',
+        runtime: 'bundle',
         workflows: [{ name: 'greet' }],
         steps: [],
         files: packed.files,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { durationMs } from '../../lib/engine/time.ts';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { placeLimits } from '../../lib/bundles/thread-places.ts';
+import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { answering, freshFolder, hostOf, scope } from './given.ts';
 
 const ok = (body: unknown) => ({ kind: 'answered', status: 200, body });
@@ -80,14 +80,14 @@ describe('a bundle', () => {
     const answer = await host.ask(manifest);
     delete process.env['AWS_SECRET_ACCESS_KEY'];
     delete process.env['STEPWELL_CONTROL_TABLE'];
-    const seen = answer.kind === 'answered' ? Object.keys(Object(answer.body)) : [];
+    const seen = answer.kind === 'responded' ? Object.keys(Object(answer.body)) : [];
     expect(seen).toContain('STEPWELL_DEPLOYMENT_ID');
     expect(seen.filter((name) => !['NODE_ENV', 'TZ', 'LANG', 'TMPDIR', 'STEPWELL_DEPLOYMENT_ID'].includes(name))).toEqual([]);
   });
 
   test('has what it is lent before each message, and not what was lent before', async () => {
     const keys = ['first', 'second'];
-    const host = hostOf({ lend: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
+    const host = hostOf({ readCredentialVariables: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
     const manifest = await host.deploy(
       'dpl_1',
       `const atImport = process.env.AWS_ACCESS_KEY_ID; ${answering('[atImport, process.env.AWS_ACCESS_KEY_ID]')}`,
@@ -258,7 +258,7 @@ describe('an artifact that cannot be loaded', () => {
   });
 
   test('because its bundle waits for ever is given up', async () => {
-    const host = hostOf({ limits: { importMs: durationMs(300) } });
+    const host = hostOf({ limits: { importTimeoutMs: durationMs(300) } });
     const manifest = await host.deploy('dpl_1', `await new Promise(() => {}); ${answering('1')}`);
     expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message: 'the bundle was not imported within 300 ms' });
     expect(await host.ask(manifest, { withinMs: 100 })).toEqual({ kind: 'timed_out' });
@@ -336,7 +336,7 @@ describe('deployments side by side', () => {
     expect(await host.ask(a)).toEqual(ok('a'));
     expect(await host.ask(b)).toEqual(ok('b'));
     expect(readdirSync(host.folder)).toEqual([b.artifact.sha256]);
-    expect(placeLimits).toMatchObject({ threads: 4, folders: { deployments: 8, bytes: 419_430_400 } });
+    expect(threadSlotLimits).toMatchObject({ threads: 4, folders: { deployments: 8, bytes: 419_430_400 } });
   });
 
   test('what is asked for many times at once is loaded once', async () => {

@@ -4,21 +4,21 @@ import { onTestFinished } from 'vitest';
 import { packArchive } from '../../lib/artifact/pack-archive.ts';
 import type { PrintedLine } from '../../lib/bundles/bundle-thread.ts';
 import { type ProgramHost, ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
-import { type PlaceSettings, ThreadPlaces } from '../../lib/bundles/thread-places.ts';
-import type { History, OpenStep, Turn, TurnAnswer } from '../../lib/engine/durable/turn.ts';
+import { type ThreadSlotSettings, ThreadSlots } from '../../lib/bundles/thread-slots.ts';
+import type { History, OpenStep, CommandBatch, CommandBatchResult } from '../../lib/engine/durable/command-batch.ts';
 import { commitNo, deploymentId, firstAttempt, runId } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { instant, minutes, after } from '../../lib/engine/time.ts';
 import { MemoryArtifacts } from '../../lib/memory/artifacts.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
-import { type Drive, type DriveHost, type DriveTask, programPath } from '../../lib/ports/programs.ts';
+import { type WorkflowTaskHandle, type WorkflowTaskHost, type WorkflowTask, programPath } from '../../lib/ports/programs.ts';
 import { freshFolder, scope } from './given.ts';
 
 const clock = { now: () => instant(Date.now()), sleep: async () => {} };
 
 export const historyOf = (of: Partial<History<JsonValue>> = {}): History<JsonValue> => ({
   entries: [],
-  kept: [],
+  priorResults: [],
   open: [],
   attempt: firstAttempt,
   stepAttempts: 0,
@@ -27,21 +27,21 @@ export const historyOf = (of: Partial<History<JsonValue>> = {}): History<JsonVal
 
 export const runIdOf = (number: number) => runId(`wrun_${String(number).padStart(26, '0')}`);
 
-interface Driven extends Drive {
-  readonly turns: Turn[];
+interface Driven extends WorkflowTaskHandle {
+  readonly turns: CommandBatch[];
   readonly sent: string[];
 }
 
 /** Whoever commits: by default every turn is committed, and the run goes on until it returns or throws. */
 export const recordingHost = (
-  answer?: (turn: Turn, number: number) => TurnAnswer | Promise<TurnAnswer>,
-): DriveHost & { readonly turns: Turn[]; readonly sent: string[] } => {
-  const turns: Turn[] = [];
+  answer?: (turn: CommandBatch, number: number) => CommandBatchResult | Promise<CommandBatchResult>,
+): WorkflowTaskHost & { readonly turns: CommandBatch[]; readonly sent: string[] } => {
+  const turns: CommandBatch[] = [];
   const sent: string[] = [];
   return {
     turns,
     sent,
-    turn: async (turn) => {
+    commitBatch: async (turn) => {
       turns.push(turn);
       if (answer !== undefined) return answer(turn, turns.length);
       const isOver = turn.entries.some(({ kind }) => kind === 'returned' || kind === 'threw');
@@ -59,15 +59,17 @@ const sdk = `const workflow = (name, fn, version) => ({ spec: { name, ...(versio
 export const programOf = (body: string): string => `${sdk}export const workflows = [workflow('greet', ${body})];`;
 
 export function programsOf(
-  settings: Pick<PlaceSettings, 'limits'> &
-    Partial<Pick<ProgramHost, 'memoryMb' | 'variables' | 'lend' | 'killMs' | 'file'>> & { readonly reads?: () => void } = {},
+  settings: Pick<ThreadSlotSettings, 'limits'> &
+    Partial<Pick<ProgramHost, 'memoryMb' | 'variables' | 'readCredentialVariables' | 'killTimeoutMs' | 'file'>> & {
+      readonly reads?: () => void;
+    } = {},
 ) {
   const artifacts = new MemoryArtifacts();
   const printed: PrintedLine[] = [];
   const { limits, reads, ...host } = settings;
-  const places = new ThreadPlaces({
+  const threadSlots = new ThreadSlots({
     artifacts: {
-      uploadTo: artifacts.uploadTo.bind(artifacts),
+      presignUpload: artifacts.presignUpload.bind(artifacts),
       put: artifacts.put.bind(artifacts),
       remove: artifacts.remove.bind(artifacts),
       read: (name, limit) => {
@@ -79,17 +81,17 @@ export function programsOf(
     ...(limits === undefined ? {} : { limits }),
   });
   const programs = new ThreadPrograms({
-    places,
+    threadSlots,
     clock,
     memoryMb: 128,
     print: (line) => printed.push(line),
     file: new URL('stand-in-program.ts', import.meta.url),
     ...host,
   });
-  onTestFinished(() => places.stop());
+  onTestFinished(() => threadSlots.stop());
   return {
     programs,
-    places,
+    places: threadSlots,
     artifacts,
     printed,
     async deploy(name: string, source: string, path: string = programPath): Promise<Manifest> {
@@ -118,7 +120,7 @@ export function programsOf(
       host = recordingHost(),
     ): Driven {
       const now = clock.now();
-      const task: DriveTask = {
+      const task: WorkflowTask = {
         run: {
           runId: runIdOf(of.run ?? 1),
           workflowName: of.workflow ?? 'greet',
@@ -129,14 +131,14 @@ export function programsOf(
         replayVersion: 1,
         input: of.input ?? null,
         history: historyOf({ open: of.open ?? [], entries: of.entries ?? [] }),
-        handsOnAt: after(now, minutes(10)),
+        handOffAt: after(now, minutes(10)),
       };
-      const drive = programs.begin(scope, manifest, task, host);
+      const drive = programs.start(scope, manifest, task, host);
       return {
         ended: drive.ended,
-        overtake: (history) => drive.overtake(history),
+        replaceHistory: (history) => drive.replaceHistory(history),
         cancel: (reason) => drive.cancel(reason),
-        handOn: () => drive.handOn(),
+        handOff: () => drive.handOff(),
         kill: (message) => drive.kill(message),
         turns: host.turns,
         sent: host.sent,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { programThreadFile, threadFile } from '../../lib/bundles/thread-file.ts';
 import { buildProject } from '../../lib/cli/project/build-project.ts';
-import { projectOf } from '../../lib/cli/project/project.ts';
+import { readProject } from '../../lib/cli/project/project.ts';
 import { attempt, commitNo } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
 import { freshFolder, scope } from './given.ts';
@@ -31,7 +31,7 @@ const host = async () => {
   writeFileSync(join(root, 'stepwell.config.json'), '{}');
   writeFileSync(join(root, 'workflows', 'greet.ts'), source);
   const shell = { cwd: root, note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
-  const { manifest, archive } = await buildProject(shell, await projectOf(shell), undefined);
+  const { manifest, archive } = await buildProject(shell, await readProject(shell), undefined);
   const made = programsOf({ file: threadFile(programThreadFile) });
   await made.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
   return { ...made, manifest };
@@ -42,8 +42,8 @@ test('a project’s workflow is built, imported and driven, turn by turn, and wh
   const drive = made.begin(made.manifest, { input: 21 });
   expect(await drive.ended).toEqual({ kind: 'over' });
   const [first, ...others] = drive.turns;
-  expect(first?.entries).toEqual([1, 2].map((n) => ({ kind: 'asked', command: { kind: 'function', key: `half ${n}` } })));
-  expect(others.flatMap(({ entries }) => entries).filter(({ kind }) => kind !== 'asked')).toEqual([
+  expect(first?.entries).toEqual([1, 2].map((n) => ({ kind: 'scheduled', command: { kind: 'function', key: `half ${n}` } })));
+  expect(others.flatMap(({ entries }) => entries).filter(({ kind }) => kind !== 'scheduled')).toEqual([
     expect.objectContaining({ kind: 'completed', key: 'half 1', output: 21, printed: ['half 1'] }),
     expect.objectContaining({ kind: 'completed', key: 'half 2', output: 42, printed: ['half 2'] }),
     expect.objectContaining({ kind: 'completed', key: 'deed', output: [21, 42] }),
@@ -66,13 +66,13 @@ test('a step that ends the thread is the one that was at work', async () => {
 test('a workflow that is not there, and a step of an earlier drive', async () => {
   const made = await host();
   expect(await made.begin(made.manifest, { workflow: 'other' }).ended).toMatchObject({ kind: 'unknown_workflow' });
-  const open = [{ key: 'half 1', attempt: attempt(1), askedIn: commitNo(2), lost: 0 }];
+  const open = [{ key: 'half 1', attempt: attempt(1), dispatchCommit: commitNo(2), lost: 0 }];
   const drive = made.begin(made.manifest, {
     input: 1,
     open,
     entries: [
-      { kind: 'asked', key: 'half 1', step: 'function' },
-      { kind: 'asked', key: 'half 2', step: 'function' },
+      { kind: 'scheduled', key: 'half 1', step: 'function' },
+      { kind: 'scheduled', key: 'half 2', step: 'function' },
       { kind: 'settled', key: 'half 2', result: { status: 'completed', output: 7, endedAt: instant(Date.now()) } },
     ],
   });

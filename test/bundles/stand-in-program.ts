@@ -2,13 +2,13 @@
  * The inside of a thread whose drives know no replay: `step(name, body)` asks for a body, runs it when that is committed, and
  * tells what it came to. What a thread and its process say to each other is the same as with the real ones.
  */
-import type { Turn } from '../../lib/engine/durable/turn.ts';
+import type { CommandBatch } from '../../lib/engine/durable/command-batch.ts';
 import { firstAttempt } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
 import type { Failure } from '../../lib/engine/log/events.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { type BeginDrive, serveDrives } from '../../lib/bundles/serve-drives.ts';
-import type { DriveEnd } from '../../lib/ports/programs.ts';
+import { type StartWorkflowTask, serveWorkflowTasks } from '../../lib/bundles/serve-workflow-tasks.ts';
+import type { WorkflowTaskEnd } from '../../lib/ports/programs.ts';
 
 type Body = (signal: AbortSignal) => Promise<JsonValue>;
 interface Given {
@@ -26,23 +26,23 @@ interface Workflow {
 }
 const isWorkflows = (value: unknown): value is readonly Workflow[] => Array.isArray(value);
 
-const beginDrive: BeginDrive = (workflows, task, host) => {
+const startWorkflowTask: StartWorkflowTask = (workflows, task, host) => {
   const stop = new AbortController();
-  const ended = Promise.withResolvers<DriveEnd>();
+  const ended = Promise.withResolvers<WorkflowTaskEnd>();
   const overtaken = Promise.withResolvers<number>();
   const handsOn = Promise.withResolvers<void>();
   let turns: Promise<unknown> = Promise.resolve();
-  const turn = (entries: Turn['entries'], next: Turn['next'] = 'goes_on'): Promise<void> => {
-    const mine = turns.then(() => host.turn({ entries, next }));
+  const turn = (entries: CommandBatch['entries'], next: CommandBatch['next'] = 'goes_on'): Promise<void> => {
+    const mine = turns.then(() => host.commitBatch({ entries, next }));
     turns = mine;
     return mine.then((answer) => {
-      if (answer.kind === 'stop' || (answer.kind === 'committed' && answer.run === 'ended')) ended.resolve({ kind: 'over' });
+      if (answer.kind === 'stop' || (answer.kind === 'committed' && answer.run === 'ended')) ended.resolve({ kind: 'finished' });
     });
   };
   const workflow = isWorkflows(workflows) ? workflows.find(({ spec }) => spec.name === task.run.workflowName) : undefined;
   if (workflow === undefined) ended.resolve({ kind: 'unknown_workflow', message: `there is no ${task.run.workflowName}` });
   const step = async (key: string, body: Body): Promise<JsonValue> => {
-    await turn([{ kind: 'asked', command: { kind: 'function', key } }]);
+    await turn([{ kind: 'scheduled', command: { kind: 'function', key } }]);
     const startedAt = instant(Date.now());
     const output = (await body(stop.signal)) ?? null;
     const of = { key, attempt: firstAttempt, startedAt, endedAt: instant(Date.now()) };
@@ -54,15 +54,15 @@ const beginDrive: BeginDrive = (workflows, task, host) => {
   const failed = (error: unknown): Failure => ({ cause: 'error', message: String(error) });
   void workflow
     ?.fn({ input: task.input, runId: task.run.runId, step, send, overtaken: overtaken.promise, handsOn: handsOn.promise })
-    .then((output) => turn([{ kind: 'returned', output: output ?? null }], 'rests'))
-    .catch((error: unknown) => turn([{ kind: 'threw', failure: failed(error) }], 'rests'));
+    .then((output) => turn([{ kind: 'returned', output: output ?? null }], 'suspended'))
+    .catch((error: unknown) => turn([{ kind: 'threw', failure: failed(error) }], 'suspended'));
   return {
     ended: ended.promise,
-    overtake: (history) => overtaken.resolve(history.stepAttempts),
+    replaceHistory: (history) => overtaken.resolve(history.stepAttempts),
     cancel: (reason) => stop.abort(reason),
-    handOn: () => handsOn.resolve(),
+    handOff: () => handsOn.resolve(),
     kill: (message) => Promise.resolve(ended.resolve({ kind: 'timed_out', message, running: [] })),
   };
 };
 
-void serveDrives({ beginDrive, notePrinted: () => undefined });
+void serveWorkflowTasks({ startWorkflowTask, capturePrinted: () => undefined });

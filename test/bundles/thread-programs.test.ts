@@ -25,7 +25,7 @@ describe('a drive', () => {
     const drive = host.begin(manifest, { input: 40 });
     expect(await drive.ended).toEqual(over);
     expect(drive.turns.flatMap(({ entries }) => entries)).toEqual([
-      { kind: 'asked', command: { kind: 'function', key: 'one' } },
+      { kind: 'scheduled', command: { kind: 'function', key: 'one' } },
       expect.objectContaining({ kind: 'completed', key: 'one', attempt: 1, output: 41 }),
       { kind: 'returned', output: 42 },
     ]);
@@ -51,11 +51,11 @@ describe('a drive', () => {
     const host = programsOf();
     const manifest = await host.deploy('dpl_1', programOf(`async ({ overtaken }) => await overtaken`));
     const told = host.begin(manifest);
-    told.overtake(historyOf({ stepAttempts: 7 }));
+    told.replaceHistory(historyOf({ stepAttempts: 7 }));
     expect(await told.ended).toEqual(over);
     expect(told.turns.at(-1)?.entries).toEqual([{ kind: 'returned', output: 7 }]);
     const handing = host.begin(await host.deploy('dpl_3', programOf(`async ({ handsOn }) => await handsOn`)));
-    handing.handOn();
+    handing.handOff();
     expect(await handing.ended).toEqual(over);
     const stopped = host.begin(
       await host.deploy('dpl_2', programOf(`({ step }) => step('one', () => new Promise(() => {}))`)),
@@ -116,7 +116,7 @@ describe('a drive', () => {
 
   test('has what it is lent before each drive on its thread, and not what was lent before', async () => {
     const keys = ['first', 'second'];
-    const host = programsOf({ lend: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
+    const host = programsOf({ readCredentialVariables: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
     const { AWS_ACCESS_KEY_ID: before } = process.env;
     const manifest = await host.deploy('dpl_1', programOf(`async () => process.env.AWS_ACCESS_KEY_ID`));
     const outputs: unknown[] = [];
@@ -130,7 +130,7 @@ describe('a drive', () => {
   });
 
   test('is not begun where it cannot be lent what it is to have', async () => {
-    const host = programsOf({ lend: () => Promise.reject(new Unavailable('the role')) });
+    const host = programsOf({ readCredentialVariables: () => Promise.reject(new Unavailable('the role')) });
     const drive = host.begin(await host.deploy('dpl_1', programOf(`async () => 1`)));
     expect(await drive.ended).toEqual({
       kind: 'unloadable',
@@ -196,7 +196,7 @@ describe('code that breaks its thread', () => {
   });
 
   test.each(['for (;;) {}', 'await new Promise(() => {})'])('and does not end (%s) is ended with its thread', async (deed) => {
-    const host = programsOf({ killMs: atOnce });
+    const host = programsOf({ killTimeoutMs: atOnce });
     const manifest = await host.deploy(
       'dpl_1',
       programOf(`({ step }) => step('endless', async () => { console.log('begun'); ${deed} })`),
@@ -209,7 +209,7 @@ describe('code that breaks its thread', () => {
   });
 
   test('outside of its bodies and does not end is ended with its thread', async () => {
-    const host = programsOf({ killMs: atOnce });
+    const host = programsOf({ killTimeoutMs: atOnce });
     const manifest = await host.deploy('dpl_1', programOf(`async () => { console.log('begun'); for (;;) {} }`));
     const drive = host.begin(manifest);
     await expect.poll(() => host.printed.length, patiently).toBe(1);
@@ -218,7 +218,7 @@ describe('code that breaks its thread', () => {
   });
 
   test('a drive without a body at work is ended, and its thread stays', async () => {
-    const host = programsOf({ killMs: durationMs(60_000) });
+    const host = programsOf({ killTimeoutMs: durationMs(60_000) });
     const manifest = await host.deploy(
       'dpl_1',
       programOf(
@@ -238,7 +238,7 @@ describe('code that breaks its thread', () => {
     const open = (key: string, retryAt?: number) => ({
       key,
       attempt: attempt(3),
-      askedIn: commitNo(4),
+      dispatchCommit: commitNo(4),
       lost: 0,
       ...(retryAt === undefined ? {} : { retryAt: instant(retryAt) }),
     });
@@ -312,7 +312,7 @@ describe('an artifact that cannot be loaded', () => {
     ['loops while it loads', `for (;;) {}`, 'the module was not imported within 400 ms'],
   ])('because it %s says so each time', async (_what, source, message) => {
     const isWaiting = typeof message === 'string' && message.endsWith('within 400 ms');
-    const host = programsOf(isWaiting ? { limits: { importMs: durationMs(400) } } : {});
+    const host = programsOf(isWaiting ? { limits: { importTimeoutMs: durationMs(400) } } : {});
     const manifest = await host.deploy('dpl_1', source);
     const unloadable = { kind: 'unloadable', message };
     expect(await Promise.all([host.begin(manifest).ended, host.begin(manifest, { run: 2 }).ended])).toEqual([
@@ -385,7 +385,7 @@ describe('threads', () => {
       [b, 1],
     ] as const)
       expect(await countOf(host.begin(manifest))).toEqual(returned(count));
-    busy.overtake(historyOf());
+    busy.replaceHistory(historyOf());
     expect(await countOf(busy)).toEqual(returned(1));
   });
 

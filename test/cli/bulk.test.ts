@@ -1,8 +1,8 @@
 /** Many runs at once: counted, asked about, worked through, told. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { newBulkId, startOf } from '../../lib/cli/runs/bulk-id.ts';
-import { CliFault } from '../../lib/cli/command.ts';
+import { newBulkId, bulkStartTime } from '../../lib/cli/runs/bulk-id.ts';
+import { CliError } from '../../lib/cli/command.ts';
 import { minutes } from '../../lib/engine/time.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { instantGraph, openGraph } from '../functions/http.ts';
@@ -179,8 +179,8 @@ describe('rerun', () => {
   test('a bulk id that is none, or older than the service remembers, is refused', async () => {
     const now = Date.UTC(2026, 0, 2);
     const id = newBulkId(now, '01234567-89ab-cdef');
-    expect(startOf(id, now + 1_000)).toBe(now);
-    expect(() => startOf(id, now + 86_400_000)).toThrow(CliFault);
+    expect(bulkStartTime(id, now + 1_000)).toBe(now);
+    expect(() => bulkStartTime(id, now + 86_400_000)).toThrow(CliError);
     const answer = await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes', '--bulk-id', 'mine');
     expect([answer.exitCode, errorIn(answer).message]).toEqual([3, "--bulk-id must be one that a bulk printed, and is 'mine'."]);
   });

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import * as z from 'zod';
 // Loaded before anything is played: the clock of a test does not wait for modules.
 import '../../lib/cli/connection.ts';
-import '../../lib/cli/fault-of.ts';
+import '../../lib/cli/describe-error.ts';
 import '../../lib/cli/runs/cancel-runs.ts';
 import '../../lib/cli/runs/result.ts';
 import '../../lib/cli/runs/watch-run.ts';
@@ -65,7 +65,7 @@ export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; r
       const exitCode = await runCli(args, {
         env: { HOME: home },
         cwd: home,
-        isColourful: false,
+        supportsColour: false,
         isInteractive: false,
         signal: interruption.signal,
         now: () => Date.UTC(2026, 0, 1),
@@ -84,11 +84,11 @@ export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; r
         },
         writeOut: (text) => void (out += text),
         writeErr: (text) => void (err += text),
-        ask: (question) => {
+        promptConfirm: (question) => {
           asked.push(question);
           return Promise.resolve(given.answer ?? false);
         },
-        askText: (question) => {
+        promptText: (question) => {
           asked.push(question);
           return Promise.resolve(given.typed ?? '');
         },

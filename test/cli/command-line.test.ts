@@ -141,7 +141,7 @@ describe('colour', () => {
     return (await type('runs', 'list', ...more)).out;
   };
   test('is there on a terminal, beside the word', async () => {
-    const out = await printed({ isColourful: true });
+    const out = await printed({ supportsColour: true });
     expect(out).toContain(escape);
     expect(out).toContain('✓ completed');
   });

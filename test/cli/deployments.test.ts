@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { upload } from '../../lib/cli/deployments/upload.ts';
-import { CliFault } from '../../lib/cli/command.ts';
+import { CliError } from '../../lib/cli/command.ts';
 import * as deployments from '../../lib/api/schemas/deployments.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { fetchOf } from '../client/in-process.ts';
@@ -13,7 +13,7 @@ import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshF
 const changed = {
   workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()), changed: z.array(z.string()) }),
 };
-const activated = deployments.activatedAnswer.extend(changed);
+const activated = deployments.activatedResponse.extend(changed);
 const uploaded = z.strictObject({
   deploymentId: z.string(),
   status: z.string(),
@@ -148,7 +148,7 @@ describe('the upload', () => {
   test('a refusal is told once, without the address, which is a secret', async () => {
     const { done, tries } = answering(refused);
     const fault = await done.catch((trouble: unknown) => trouble);
-    expect(fault).toBeInstanceOf(CliFault);
+    expect(fault).toBeInstanceOf(CliError);
     expect(String(fault)).toContain('The upload was refused: 403 AccessDenied.');
     expect(String(fault)).not.toContain('secret');
     expect(tries()).toBe(1);
@@ -181,7 +181,7 @@ describe('activate, rollback and deployments', () => {
       ]),
     );
     expect((await admin.type('deployments', 'list')).out).toMatch(/^two +✓ active/m);
-    expect(dataIn(await admin.type('--json', 'deployments', 'get'), deployments.deploymentAnswer).deploymentId).toBe('two');
+    expect(dataIn(await admin.type('--json', 'deployments', 'get'), deployments.deploymentResponse).deploymentId).toBe('two');
     expect((await admin.type('deployments', 'get', 'one')).out).toContain('.well-known/workflow/v1/flow.js');
     const answer = await admin.type('--json', 'deployments', 'remove', 'two');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'deployment_active']);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 // Loaded before anything is tested: the SDK of AWS sets a global when it is loaded.
-import '../../lib/cli/care/doctor-account.ts';
-import { isSigned } from '../../lib/local/aws/signature.ts';
+import '../../lib/cli/diagnostics/doctor-account.ts';
+import { isSignatureValid } from '../../lib/local/aws/signature.ts';
 import { dataIn, errorIn, freshFolder, typist } from './cli-here.ts';
 
 /** The answers as AWS documents them: Lambda GetAccountSettings, API Gateway GetAccount, Service Quotas ListServiceQuotas. */
@@ -164,8 +164,8 @@ test('every request is signed as AWS asks, in the region that was given', async 
     const { pathname, searchParams: query } = new URL(url);
     const request = { method: init.method ?? '', url: pathname, query, headers, body: Buffer.from(bodyOf(init)) };
     const terms = { scope, date: headers['x-amz-date'] ?? '', signedHeaders: signed.split(';') };
-    expect(isSigned(request, terms, signature, secret), url).toBe(true);
-    expect(isSigned(request, terms, signature, 'another'), url).toBe(false);
+    expect(isSignatureValid(request, terms, signature, secret), url).toBe(true);
+    expect(isSignatureValid(request, terms, signature, 'another'), url).toBe(false);
   }
 });
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { checkNode } from '../../lib/cli/care/doctor-machine.ts';
+import { checkNode } from '../../lib/cli/diagnostics/doctor-machine.ts';
 import { days } from '../../lib/engine/time.ts';
 import { after } from '../../lib/engine/time.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
@@ -127,7 +127,7 @@ describe('the service', () => {
 
 describe('this machine', () => {
   test('needs Node 24', () => {
-    expect([checkNode('22.9.0').verdict, checkNode('24.0.0').verdict]).toEqual(['fail', 'ok']);
+    expect([checkNode('22.9.0').result, checkNode('24.0.0').result]).toEqual(['fail', 'ok']);
   });
   test('without a connection is looked at all the same', async () => {
     const { exitCode, out } = await typist({ env: { HOME: freshFolder(), ...quiet } }).type('doctor');

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Run, RunEvent } from '../../lib/client/index.ts';
-import { explain } from '../../lib/cli/care/explain.ts';
+import { explain } from '../../lib/cli/diagnostics/explain.ts';
 import { days, hours, minutes } from '../../lib/engine/time.ts';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { cliHere, dataIn } from './cli-here.ts';
@@ -12,7 +12,7 @@ const now = Date.parse(at(0));
 const runId = 'wrun_01M7XSDTEE14XW69VBQD8BT3DC';
 
 type Node = Run['nodes'][number];
-const node = (given: Partial<Node>): Node => ({ nodeId: 'work', type: 'http', status: 'queued', attempt: 1, ...given });
+const node = (given: Partial<Node>): Node => ({ nodeId: 'functionStep', type: 'http', status: 'queued', attempt: 1, ...given });
 const run = (given: Partial<Run>): Run => ({
   runId,
   status: 'running',
@@ -120,22 +120,22 @@ describe('an open run', () => {
       { state: 'delayed', attempt: 1, since: at(-1), until: at(30) },
     ],
   ])('%s', (_what, given, events, sentence, only) => {
-    const { sentence: first, nodes } = explain(given, events, now);
+    const { summary: first, nodes } = explain(given, events, now);
     expect(first).toBe(`${sentence} It fails if it has not ended by ${at(600)} (in 10 h).`);
     expect(nodes).toEqual([{ nodeId: 'work', sentence, ...only }]);
   });
 
   test('that waits for a place of its workflow says so, and when it gets one', () => {
-    const { sentence, nodes } = explain(run({ status: 'pending', waitingFor: { kind: 'place', places: 2 } }), [], now);
-    expect(sentence).toMatch(
+    const { summary, nodes } = explain(run({ status: 'pending', waitingFor: { kind: 'place', slots: 2 } }), [], now);
+    expect(summary).toMatch(
       /^It waits for a place: 2 runs are at work, .* It begins when one ends, in the order of the starts\. It fails/,
     );
     expect(nodes).toEqual([]);
   });
 
   test('that is to begin later says when', () => {
-    const { sentence } = explain(run({ status: 'pending', availableAt: at(45), nodes: [node({})] }), [], now);
-    expect(sentence).toMatch(/^It has not begun: it was asked to wait until .* \(in 45 min\)\./);
+    const { summary } = explain(run({ status: 'pending', availableAt: at(45), nodes: [node({})] }), [], now);
+    expect(summary).toMatch(/^It has not begun: it was asked to wait until .* \(in 45 min\)\./);
   });
   test('with many open nodes counts them, and says which is due first', () => {
     const nodes = [
@@ -145,7 +145,7 @@ describe('an open run', () => {
       node({ nodeId: 'd', status: 'completed' }),
     ];
     const explained = explain(run({ nodes }), [], now);
-    expect(explained.sentence).toMatch(
+    expect(explained.summary).toMatch(
       /^It waits for 3 nodes: 1 at work, 2 asleep\. The first is due .*:05:00.000Z \(in 5 min\)\./,
     );
     expect(explained.nodes.map(({ nodeId }) => nodeId)).toEqual(['a', 'b', 'c']);
@@ -153,11 +153,11 @@ describe('an open run', () => {
   test('of a deployment’s code that has nothing in flight waits to be told something', () => {
     const nodes = [node({ type: 'message', status: 'completed' })];
     const explained = explain(run({ deploymentId: 'orders-42', nodes }), [], now);
-    expect(explained.sentence).toMatch(/^Its code has answered every message that it was sent/);
+    expect(explained.summary).toMatch(/^Its code has answered every message that it was sent/);
     expect(explained.nodes).toEqual([]);
   });
   test('in which nothing is at work says who will see to it', () => {
-    expect(explain(run({ nodes: [node({ status: 'completed' })] }), [], now).sentence).toContain('the sweep looks at it');
+    expect(explain(run({ nodes: [node({ status: 'completed' })] }), [], now).summary).toContain('the sweep looks at it');
   });
 });
 
@@ -187,7 +187,7 @@ describe('a run that has ended', () => {
     ],
   ])('%s', (_what, given, sentence) => {
     const explained = explain(given, [], now);
-    expect(explained.sentence).toMatch(sentence);
+    expect(explained.summary).toMatch(sentence);
     expect(explained.nodes).toEqual([]);
   });
 });

@@ -6,13 +6,13 @@ import * as z from 'zod';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { after, days, minutes } from '../../lib/engine/time.ts';
 import { VirtualTime } from '../../lib/testing/virtual-time.ts';
-import { beginDrive } from '../../lib/program/begin-drive.ts';
+import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import { type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { type Driver, driveCodeRun } from '../../lib/service/drive-code-run.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
 import { replay } from '../../lib/testing/index.ts';
 import { instantGraph } from '../functions/http.ts';
-import { codeManifest } from '../service/code-house.ts';
+import { codeManifest } from '../service/code-test-env.ts';
 import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
 
 const order = defineWorkflow(
@@ -49,16 +49,16 @@ async function ran(input: object): Promise<string> {
   });
   writeFileSync(join(cwd, 'input.json'), JSON.stringify(input));
   const { out } = await admin.type('runs', 'start', 'order', '--input-file', 'input.json');
-  const clock = new VirtualTime(world.clock).ofPrograms;
-  const driver: Driver = {
+  const clock = new VirtualTime(world.clock).programClock;
+  const driver: WorkflowTaskWorker = {
     deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     by: 'worker',
     plans: new Plans({ compile: () => never(), evaluate: () => never() }),
-    programs: { begin: (_scope, _manifest, task, host) => beginDrive([order], task, host, { deploymentId: 'v1', clock }) },
+    programs: { start: (_scope, _manifest, task, host) => startWorkflowTask([order], task, host, { deploymentId: 'v1', clock }) },
   };
   for (const job of world.jobs.takeMessages()) {
-    if (job.kind !== 'drive') throw new Error(job.kind);
-    await driveCodeRun(driver, job, { isRedelivered: false, mustEndAt: after(at, minutes(15)) });
+    if (job.kind !== 'workflow_task') throw new Error(job.kind);
+    await runWorkflowTask(driver, job, { isRedelivered: false, mustEndAt: after(at, minutes(15)) });
   }
   return out.trim();
 }

@@ -31,7 +31,7 @@ describe('keys', () => {
   });
   test('create takes an end and no limit', async () => {
     const line = ['keys', 'create', '--scopes', 'admin', '--expires-in-days', '30', '--rate', 'none'];
-    expect(dataIn(await admin.type('--json', ...line), keys.createdKeyAnswer)).toMatchObject({
+    expect(dataIn(await admin.type('--json', ...line), keys.createdKeyResponse)).toMatchObject({
       expiresAt: new Date(here.api.world.clock.now() + 30 * 86_400_000).toISOString(),
       rateLimitPerMinute: null,
     });
@@ -39,7 +39,8 @@ describe('keys', () => {
     expect([both.exitCode, errorIn(both).code]).toEqual([3, 'usage']);
   });
   test('revoke and rotate: the list says by words what became of each', async () => {
-    const make = async () => dataIn(await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read'), keys.createdKeyAnswer);
+    const make = async () =>
+      dataIn(await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read'), keys.createdKeyResponse);
     const [one, two] = [await make(), await make()];
     expectExit(await admin.type('keys', 'revoke', one.keyId), 0);
     const rotated = await admin.type('keys', 'rotate', two.keyId, '--overlap-seconds', '60');
@@ -58,7 +59,7 @@ describe('keys', () => {
 describe('audit', () => {
   test('tells who did what, by filters', async () => {
     const made = await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read');
-    const { keyId } = dataIn(made, keys.createdKeyAnswer);
+    const { keyId } = dataIn(made, keys.createdKeyResponse);
     here.api.world.clock.advance(seconds(1));
     await admin.type('keys', 'revoke', keyId);
     const actions = async (...filters: readonly string[]) =>

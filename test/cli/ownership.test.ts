@@ -43,7 +43,7 @@ const inWorld = ({ service = well, app = production, env = {}, cwd }: World = {}
     ...(cwd === undefined ? {} : { cwd }),
     fetch: async (target, init) => {
       const { origin, pathname } = new URL(target);
-      if (origin === appUrl) return (await host.answer(new Request(target, init))) ?? new Response('', { status: 404 });
+      if (origin === appUrl) return (await host.handle(new Request(target, init))) ?? new Response('', { status: 404 });
       const answer = service(pathname);
       if (answer === undefined) throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') });
       return answer;
@@ -83,11 +83,11 @@ describe('validate-ownership', () => {
     const host = appHost({ env: production, now: () => time.now });
     const headers = { 'content-type': 'application/json', ...markers };
     const callback = new Request(`${appUrl}/.well-known/workflow/v1/flow`, { method: 'POST', headers, body: '{}' });
-    expect((await host.answer(callback))?.status).toBe(409);
+    expect((await host.handle(callback))?.status).toBe(409);
     const { type } = typist({
       env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: 'sw_test_key' },
       fetch: async (target, init) =>
-        (target.startsWith(appUrl) ? await host.answer(new Request(target, init)) : well(new URL(target).pathname)) ??
+        (target.startsWith(appUrl) ? await host.handle(new Request(target, init)) : well(new URL(target).pathname)) ??
         Response.error(),
     });
     const failed = await type(...strictly);
@@ -199,7 +199,7 @@ describe('validate-ownership', () => {
       env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: key },
       fetch: async (target, init = {}) =>
         target.startsWith(appUrl)
-          ? ((await host.answer(new Request(target, init))) ?? Response.error())
+          ? ((await host.handle(new Request(target, init))) ?? Response.error())
           : fetchOf(api)(target, init),
     });
     const before = await type(...strictly);

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { createDeploymentBody, activatedAnswer } from '../../lib/api/schemas/deployments.ts';
+import { createDeploymentBody, activatedResponse } from '../../lib/api/schemas/deployments.ts';
 import { readArchive } from '../../lib/artifact/read-archive.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder, typist, url } from './cli-here.ts';
@@ -198,7 +198,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
   });
 });
 
-const changed = activatedAnswer.extend({
+const changed = activatedResponse.extend({
   workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()), changed: z.array(z.string()) }),
 });
 

@@ -10,7 +10,7 @@ import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshF
 
 const listShape = z.strictObject({ items: z.array(runs.runList.shape.data.unwrap().element), hasMore: z.boolean() });
 const eventShape = z.strictObject({ items: z.array(runs.eventList.shape.data.unwrap().element), hasMore: z.boolean() });
-const watchShape = z.strictObject({ run: runs.runAnswer, events: z.array(runs.eventList.shape.data.unwrap().element) });
+const watchShape = z.strictObject({ run: runs.runResponse, events: z.array(runs.eventList.shape.data.unwrap().element) });
 
 let here: CliHere;
 let admin: Typist;
@@ -33,9 +33,9 @@ describe('start', () => {
     const there = await here.typistOf(['admin'], { cwd });
     const { runId } = dataIn(
       await there.type('--json', 'runs', 'start', 'flow', '--input-file', 'input.json'),
-      runs.startedAnswer,
+      runs.startedResponse,
     );
-    expect(dataIn(await admin.type('runs', 'get', runId, '--json'), runs.runAnswer).input).toEqual({ n: 2 });
+    expect(dataIn(await admin.type('runs', 'get', runId, '--json'), runs.runResponse).input).toEqual({ n: 2 });
   });
   test('the same key, or the same content, is the same run; neither is another', async () => {
     await publish('flow', instantGraph());
@@ -48,7 +48,7 @@ describe('start', () => {
     await publish('flow', openGraph);
     const times = ['--available-at', '2026-01-02T00:00:00Z', '--deadline-at', '2026-01-03T01:00:00+01:00'];
     const { out } = await admin.type('runs', 'start', 'flow', ...times);
-    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer)).toMatchObject({
+    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse)).toMatchObject({
       availableAt: '2026-01-02T00:00:00.000Z',
       deadlineAt: '2026-01-03T00:00:00.000Z',
     });
@@ -136,7 +136,7 @@ describe('watch and result', () => {
     const told = await here.play(admin.type('runs', 'result', run));
     expect([told.exitCode, told.out]).toEqual([1, '']);
     expect(told.err).toContain('out of tea');
-    const data = dataIn(await admin.type('--json', 'runs', 'result', run), runs.runAnswer);
+    const data = dataIn(await admin.type('--json', 'runs', 'result', run), runs.runResponse);
     expect(data.status).toBe('failed');
   });
   test('for a program: one document with the run and its events', async () => {
@@ -156,7 +156,7 @@ describe('watch and result', () => {
     const { out } = await admin.type('runs', 'start', 'flow', '--available-at', later);
     const answer = await here.play(admin.type('--json', 'runs', 'result', out.trim(), '--timeout', '60'));
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_ended']);
-    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer).status).toBe('pending');
+    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse).status).toBe('pending');
   });
 });
 
@@ -164,9 +164,9 @@ describe('cancel, wake, resume and rerun', () => {
   test('cancel says so, once more too, and an ended run is refused', async () => {
     const run = await started(here.api, key, { graph: openGraph });
     const cancelled = await admin.type('--json', 'runs', 'cancel', run, '--reason', 'not needed');
-    expect(dataIn(cancelled, runs.cancelledAnswer).status).toBe('cancelled');
+    expect(dataIn(cancelled, runs.cancelledResponse).status).toBe('cancelled');
     expectExit(await admin.type('runs', 'cancel', run), 0);
-    expect(dataIn(await admin.type('runs', 'get', run, '--json'), runs.runAnswer).cancelReason).toBe('not needed');
+    expect(dataIn(await admin.type('runs', 'get', run, '--json'), runs.runResponse).cancelReason).toBe('not needed');
     const ended = await started(here.api, key, { name: 'done' });
     const refused = await admin.type('--json', 'runs', 'cancel', ended);
     expect([refused.exitCode, errorIn(refused).code]).toEqual([1, 'run_terminal']);
@@ -186,12 +186,12 @@ describe('cancel, wake, resume and rerun', () => {
     const run = await started(here.api, key, { graph: night });
     expect((await admin.type('runs', 'wake', run, '--node', 'start')).out).toBe('Nothing slept.\n');
     expect((await admin.type('runs', 'wake', run, '--node', 'start', 'night')).out).toBe('Woken: night.\n');
-    expect(dataIn(await here.play(admin.type('--json', 'runs', 'result', run)), runs.runAnswer).status).toBe('completed');
+    expect(dataIn(await here.play(admin.type('--json', 'runs', 'result', run)), runs.runResponse).status).toBe('completed');
   });
   test('resume keeps reason and payload', async () => {
     const run = await started(here.api, key, { graph: night });
     const resumed = await admin.type('--json', 'runs', 'resume', run, '--reason', 'paid', '--payload', '{"amount":3}');
-    expect(dataIn(resumed, runs.resumedAnswer)).toEqual({ accepted: true });
+    expect(dataIn(resumed, runs.resumedResponse)).toEqual({ accepted: true });
     const { items } = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
     expect(items.find(({ type }) => type === 'run.resumed')?.payload).toMatchObject({ reason: 'paid' });
   });
@@ -200,14 +200,14 @@ describe('cancel, wake, resume and rerun', () => {
     const line = ['runs', 'rerun', run, '--input', '{"n":2}', '--idempotency-key', 'again'];
     const { out } = await admin.type(...line);
     expect((await admin.type(...line)).out).toBe(out);
-    const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer);
+    const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse);
     expect([made.rerunOf, made.input]).toEqual([run, { n: 2 }]);
   });
   test('rerun goes on from a node, and the results before it stand', async () => {
     const run = await started(here.api, key, { graph: night });
     await here.play(admin.type('runs', 'wake', run));
     const { out } = await admin.type('runs', 'rerun', run, '--from', 'night');
-    const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer);
+    const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse);
     expect(made.nodes.map(({ nodeId, status }) => [nodeId, status])).toMatchObject([
       ['start', 'completed'],
       ['night', 'waiting'],

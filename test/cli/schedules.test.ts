@@ -21,7 +21,7 @@ beforeEach(async () => {
   });
 });
 const create = (...more: readonly string[]) => admin.type('schedules', 'create', 'nightly', '--workflow', 'report', ...more);
-const shown = async () => dataIn(await admin.type('--json', 'schedules', 'get', 'nightly'), schedules.scheduleAnswer);
+const shown = async () => dataIn(await admin.type('--json', 'schedules', 'get', 'nightly'), schedules.scheduleResponse);
 
 test('create says when it runs next, and hands on every term', async () => {
   const { exitCode, out } = await create('--rate', '1 hour');
@@ -32,7 +32,7 @@ test('create says when it runs next, and hands on every term', async () => {
   const more = ['--overlap', 'allow', '--catch-up-seconds', '600', '--workflow-version', '1'];
   const times = ['--start-at', '2026-02-01T00:00:00Z', '--end-at', '2026-03-01T01:00:00+01:00'];
   const made = await admin.type('--json', 'schedules', 'create', 'full', '--workflow', 'report', ...line, ...more, ...times);
-  expect(dataIn(made, schedules.scheduleAnswer)).toMatchObject({
+  expect(dataIn(made, schedules.scheduleResponse)).toMatchObject({
     scheduleId: 'full',
     workflowName: 'report',
     version: 1,

@@ -63,7 +63,7 @@ describe('a signal', () => {
       ...payload,
     ];
     expect((await admin.type(...line)).out).toBe('s2 is kept: nobody waits for it yet.\n');
-    expect(dataIn(await admin.type('--json', ...line), signals.sentAnswer)).toEqual({ signalId: 's2', delivered: false });
+    expect(dataIn(await admin.type('--json', ...line), signals.sentResponse)).toEqual({ signalId: 's2', delivered: false });
     const [start, paid, end] = waiting.nodes;
     const correlated = { ...paid, config: { ...paid?.config, correlation: 'order 7' } };
     const run = await started(here.api, key, { graph: { ...waiting, nodes: [start, correlated, end] } });
@@ -124,7 +124,7 @@ describe('view', () => {
       expect.stringMatching(/ is completed, as of event \d+\n$/),
     ]);
     const file = write('widget.json', '{{ctx.input.n}} of them');
-    expect(dataIn(await admin.type('--json', 'runs', 'view', run, '--config-file', file), tests.viewAnswer).view).toBe(
+    expect(dataIn(await admin.type('--json', 'runs', 'view', run, '--config-file', file), tests.viewResponse).view).toBe(
       '1 of them',
     );
   });

@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { CliFault, type Shell, exitCodes } from '../../lib/cli/command.ts';
-import { startBy } from '../../lib/cli/worker/start-worker.ts';
-import type { WorkerEnd, WorkerGiven } from '../../lib/contract/worker-program.ts';
+import { CliError, type CommandContext, exitCodes } from '../../lib/cli/command.ts';
+import { createStartWorker } from '../../lib/cli/worker/start-worker.ts';
+import type { WorkerEnd, CodeWorkerOptions } from '../../lib/contract/worker-program.ts';
 import { errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
 
 let home: string;
@@ -19,7 +19,7 @@ const write = (path: string, value: unknown): string => {
   return join(cwd, path);
 };
 const settingsOf = (name: string) => ({ STEPWELL_RUNS_TABLE: name });
-const usual = { holdSeconds: '30', drainSeconds: '25' };
+const usual = { visibilityTimeoutSeconds: '30', drainSeconds: '25' };
 
 /** What the program was told, and what became of it. */
 async function started(
@@ -28,18 +28,18 @@ async function started(
     options = {},
     isJson = false,
   }: { env?: Record<string, string>; options?: Record<string, unknown>; isJson?: boolean },
-  end: WorkerEnd = { kind: 'worked', done: 3, left: 0 },
+  end: WorkerEnd = { kind: 'finished', completed: 3, remaining: 0 },
 ) {
   const notes: string[] = [];
-  let told: WorkerGiven | undefined;
+  let told: CodeWorkerOptions | undefined;
   const stop = new AbortController();
-  const shell: Pick<Shell, 'env' | 'cwd' | 'isJson' | 'signal' | 'now' | 'note' | 'sleep'> = {
+  const shell: Pick<CommandContext, 'env' | 'cwd' | 'isJson' | 'signal' | 'now' | 'note' | 'sleep'> = {
     env: { HOME: home, ...env },
     cwd,
     isJson,
     signal: stop.signal,
-    now: () => Date.UTC(2026, 0, 1),
-    note: (line) => void notes.push(line),
+    actual: () => Date.UTC(2026, 0, 1),
+    log: (line) => void notes.push(line),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -49,9 +49,9 @@ async function started(
         });
       }),
   };
-  const action = startBy(async () => async (given) => {
+  const action = createStartWorker(async () => async (given) => {
     told = given;
-    given.tell({ level: 'warn', message: 'a message comes back', runId: 'wrun_1', receives: 2 });
+    given.log({ level: 'warn', message: 'a message comes back', runId: 'wrun_1', receives: 2 });
     return end;
   });
   const outcome = await action({ args: [], options: { ...usual, ...options } }, { ...unused, ...shell });
@@ -136,7 +136,7 @@ describe('how much it takes', () => {
     write('.stepwell/worker.json', settingsOf('local'));
   });
   test('as the option says, else the project, else ten', async () => {
-    expect((await started({})).told).toMatchObject({ concurrency: 10, holdSeconds: 30, drainSeconds: 25 });
+    expect((await started({})).told).toMatchObject({ concurrency: 10, visibilityTimeoutSeconds: 30, drainSeconds: 25 });
     write('stepwell.config.json', { worker: { concurrency: 4 } });
     expect((await started({})).told.concurrency).toBe(4);
     expect((await started({ options: { concurrency: '7' } })).told.concurrency).toBe(7);
@@ -174,7 +174,9 @@ describe('what it says', () => {
     });
   });
   test('what was left to others is said in the end', async () => {
-    expect((await started({}, { kind: 'worked', done: 1, left: 2 })).outcome.text).toBe('1 done, 2 left to other workers.');
+    expect((await started({}, { kind: 'finished', completed: 1, remaining: 2 })).outcome.text).toBe(
+      '1 done, 2 left to other workers.',
+    );
   });
   test.each([
     ['refused', { kind: 'refused', message: 'AccessDenied: no' }, 'aws', exitCodes.failed],
@@ -182,7 +184,7 @@ describe('what it says', () => {
     ['untold', { kind: 'untold', names: ['STEPWELL_BUCKET'] }, 'worker_settings', exitCodes.usage],
   ] as const)('one that is %s ends with its code', async (_what, end, code, exitCode) => {
     const fault = await started({}, end).catch((trouble: unknown) => trouble);
-    expect(fault).toBeInstanceOf(CliFault);
+    expect(fault).toBeInstanceOf(CliError);
     expect(fault).toMatchObject({ code, exitCode });
   });
 });

@@ -26,11 +26,11 @@ const listShape = z.strictObject({ items: z.array(workflows.workflowList.shape.d
 test('publish makes version 1, then the next; get prints what can be published again', async () => {
   const file = write('flow.json', { name: 'flow', ...instantGraph() });
   expect((await admin.type('workflows', 'publish', file)).out).toBe('flow@1\n');
-  expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), versions.publishedAnswer).version).toBe(2);
+  expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), versions.publishedResponse).version).toBe(2);
   const { out, err } = await admin.type('workflows', 'get', 'flow');
   expect(err).toMatch(/^flow@2, created /);
   expect((await admin.type('workflows', 'publish', write('again.json', JSON.parse(out)))).out).toBe('flow@3\n');
-  const old = dataIn(await admin.type('--json', 'workflows', 'get', 'flow', '--version-number', '1'), workflows.workflowAnswer);
+  const old = dataIn(await admin.type('--json', 'workflows', 'get', 'flow', '--version-number', '1'), workflows.workflowResponse);
   expect(old.version).toBe(1);
 });
 
@@ -66,7 +66,7 @@ test('validate: 0 for a valid one, 2 for warnings only, 1 for errors', async () 
   };
   const judged = async (value: unknown) => {
     const answer = await admin.type('--json', 'workflows', 'validate', write('x.json', value));
-    return { exitCode: answer.exitCode, ...dataIn(answer, workflows.validatedAnswer) };
+    return { exitCode: answer.exitCode, ...dataIn(answer, workflows.validatedResponse) };
   };
   expect(await judged(instantGraph())).toMatchObject({ exitCode: 0, valid: true, findings: [] });
   const bad = await judged(warned);
@@ -91,7 +91,7 @@ test('list shows what there is, archive takes it away, publish brings it back', 
 });
 
 const testedShape = z.strictObject({
-  run: runs.runAnswer,
+  run: runs.runResponse,
   events: z.array(z.looseObject({ type: z.string() })),
   kept: z.boolean(),
 });

@@ -9,7 +9,7 @@ const sha256 = '0'.repeat(64);
 const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
   deploymentId: 'one',
   specVersion: 1,
-  runtime: 'fetch',
+  runtime: 'bundle',
   workflows: [],
   files: [{ path: 'flow.js', sha256, bytes: 1 }],
   artifact: { sha256, bytes: 1 },
@@ -86,8 +86,8 @@ const everyRoute: readonly Route[] = routes;
 export const allRoutes: readonly Called[] = everyRoute.filter(isCalled);
 
 /** The first answer that a route describes. */
-export const answerOf = ({ answers }: Route): { readonly status: number; readonly schema: z.ZodType } => {
-  const [first] = Object.entries(answers);
+export const answerOf = ({ responses }: Route): { readonly status: number; readonly schema: z.ZodType } => {
+  const [first] = Object.entries(responses);
   if (first === undefined) throw new Error('a route without an answer');
   return { status: Number(first[0]), schema: first[1].schema };
 };

@@ -4,10 +4,10 @@ import { StepwellClient, type Fetch } from '../../lib/client/index.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, durationMs, earliest, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
 
 export const fetchOf =
@@ -51,8 +51,8 @@ export const inProcess = (): InProcess => {
     deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     by: 'worker',
-    folds: new WarmFolds(),
-    runAttempt: attemptsBy(createRunners()),
+    foldCache: new FoldCache(),
+    runAttempt: createAttemptRunner(createRunners()),
   };
   const doJobs = async (): Promise<void> => {
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];

@@ -12,8 +12,8 @@ import {
   type Run,
   type StepwellClient,
 } from '../../lib/client/index.ts';
-import type { Open } from '../../lib/client/open-shape.ts';
-import { routeOf } from '../../lib/client/shapes.ts';
+import type { Tolerant } from '../../lib/client/tolerant-schema.ts';
+import { routeOf } from '../../lib/client/route-types.ts';
 
 type Client = StepwellClient;
 type Given<Name extends keyof Client> = Client[Name] extends (...given: infer All) => unknown ? All : never;
@@ -28,12 +28,14 @@ test('bodies are what the schemas take', () => {
 });
 
 test('answers are what the schemas give, and words that come later', () => {
-  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof runs.startedAnswer>>>();
-  expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof runs.runAnswer>>>();
-  expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof runs.runList>>>();
-  expectTypeOf<Client['validateWorkflow']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof workflows.validatedAnswer>>>();
+  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.startedResponse>>>();
+  expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.runResponse>>>();
+  expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.runList>>>();
+  expectTypeOf<Client['validateWorkflow']>().returns.resolves.toEqualTypeOf<
+    Tolerant<z.output<typeof workflows.validatedResponse>>
+  >();
   expectTypeOf<EndedRun['status']>().toEqualTypeOf<'completed' | 'failed' | 'cancelled'>();
-  expectTypeOf<Run['status']>().not.toEqualTypeOf<z.output<typeof runs.runAnswer>['status']>();
+  expectTypeOf<Run['status']>().not.toEqualTypeOf<z.output<typeof runs.runResponse>['status']>();
   expectTypeOf<'a_status_of_tomorrow'>().toExtend<Run['status']>();
   expectTypeOf<5>().not.toExtend<Run['status']>();
   expectTypeOf<Run['lastEventId']>().toEqualTypeOf<number>();

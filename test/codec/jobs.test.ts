@@ -17,15 +17,15 @@ const childJob = (): Job => {
   const { run, nodeId, iteration, attempt } = nodeJob();
   return { kind: 'child', run, nodeId, iteration, attempt, childRunId: freshRun().runId };
 };
-const placeJob: Job = { kind: 'place', run: freshRun(), workflowName: workflowName('flow'), since: instant(5) };
+const placeJob: Job = { kind: 'slot', run: freshRun(), workflowName: workflowName('flow'), since: instant(5) };
 const jobs: readonly Job[] = [
   nodeJob(),
   { ...nodeJob(), resend: 7 },
   { ...nodeJob(), slowLane: 12 },
-  { kind: 'nudge', run: freshRun() },
+  { kind: 'recheck', run: freshRun() },
   childJob(),
   placeJob,
-  { ...placeJob, isLook: true },
+  { ...placeJob, isCheck: true },
 ];
 
 test('a job is read back from its body', () => {

@@ -6,7 +6,7 @@ import { allTopologies, families } from './topologies/all.ts';
 test('the document lists every topology under its heading, in order, and nothing else', () => {
   const rows = rowsIn(read('docs/CONFORMANCE.md')).map(({ section, cells: [name, says] }) => [section, name, says]);
   const expected = Object.entries(families).flatMap(([heading, topologies]) =>
-    topologies.map(({ name, says }) => [heading, `\`${name}\``, says]),
+    topologies.map(({ name, description }) => [heading, `\`${name}\``, description]),
   );
   expect(rows).toEqual(expected);
 });
@@ -19,5 +19,5 @@ test('there are the twelve of the stress test, and at least thirty more', () => 
   const [stress, ...others] = Object.values(families);
   expect(stress).toHaveLength(12);
   expect(others.flat().length).toBeGreaterThanOrEqual(30);
-  for (const { says } of allTopologies) expect(says).toMatch(/^[A-Z].*\.$/);
+  for (const { description } of allTopologies) expect(description).toMatch(/^[A-Z].*\.$/);
 });

@@ -1,6 +1,6 @@
 /** Lens nodes, run as they are: only the model is played, and moderation stops one word. */
 import { WordModeration } from '../../lib/models/moderation.ts';
-import { type Attempt, attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { type AttemptRunner, createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import type { Models } from '../../lib/ports/models.ts';
 import type { Lenses } from '../../lib/ports/versions.ts';
 import type { Topology } from './topology.ts';
@@ -8,10 +8,10 @@ import type { Topology } from './topology.ts';
 /** In a prompt or in an answer: moderation lets it not pass. */
 export const flaggedWord = 'gunpowder';
 
-export function lensAttempts({ name, answers = {} }: Topology, lenses: Lenses): Attempt {
+export function lensAttempts({ name, answers = {} }: Topology, lenses: Lenses): AttemptRunner {
   const models: Models = {
     // The token says whose attempt asks: `run/node/attempt`.
-    refusal: async () => undefined,
+    attachmentError: async () => undefined,
     execute: async (_request, { idempotencyToken }) => {
       const [node = '', attempt] = idempotencyToken.split('/').slice(1);
       const told = answers[node.replace(/@.*$/, '')] ?? [];
@@ -20,5 +20,5 @@ export function lensAttempts({ name, answers = {} }: Topology, lenses: Lenses): 
       return answer;
     },
   };
-  return attemptsBy(createRunners({ lens: { lenses, models, moderation: new WordModeration([flaggedWord]) } }));
+  return createAttemptRunner(createRunners({ lens: { lenses, models, moderation: new WordModeration([flaggedWord]) } }));
 }

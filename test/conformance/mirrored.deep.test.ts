@@ -8,45 +8,45 @@ import { type FixedWorkflow, crashRun } from '../simulation/crash-run.ts';
 import { noFaults } from '../simulation/faults.ts';
 import { seeds } from '../simulation/seeds.ts';
 import { type SimulationOptions, simulate } from '../simulation/simulation.ts';
-import { type AwsPlaces, playedOn, startAwsPlaces } from './aws-places.ts';
+import { type AwsEnvs, testedImplementations, startAwsEnvs } from './aws-envs.ts';
 import { mirrored } from './mirrored.ts';
-import type { World } from '../../lib/ports/world.ts';
+import type { Ports } from '../../lib/ports/ports.ts';
 
 /** The topologies have their own histories on both (`topologies.test.ts`). */
 const groups = Object.entries(corpus).filter(([group]) => group !== 'topologies');
 
 /** @returns the names of all that is asked of the stores */
-function onBoth(other: World) {
+function onBoth(other: Ports) {
   const calls: string[] = [];
   const planted: SimulationOptions['planted'] = (world, time) =>
     mirrored(world, other, { hold: (work) => time.hold(work), onCall: (name) => calls.push(name) });
   return { calls, planted };
 }
 
-async function runOnBoth(fixed: FixedWorkflow, other: World): Promise<readonly string[]> {
+async function runOnBoth(fixed: FixedWorkflow, other: Ports): Promise<readonly string[]> {
   const { calls, planted } = onBoth(other);
-  expect((await crashRun(fixed, { planted })).came.status).not.toBe('running');
+  expect((await crashRun(fixed, { planted })).result.status).not.toBe('running');
   return calls;
 }
 
-describe.each(playedOn)('on $name', (implementation) => {
-  let places: AwsPlaces;
+describe.each(testedImplementations)('on $name', (implementation) => {
+  let places: AwsEnvs;
   const asked = new Set<string>();
   beforeAll(async () => {
-    places = await startAwsPlaces(implementation);
+    places = await startAwsEnvs(implementation);
   });
   afterAll(() => places.close());
 
   describe.each(groups)('%s', (_group, workflows) => {
     test.each(workflows)('$name', async (fixed) => {
-      const { world } = await places.open();
-      expect(await runOnBoth(fixed, world)).toContain('log.create');
+      const { ports } = await places.open();
+      expect(await runOnBoth(fixed, ports)).toContain('log.create');
     });
   });
 
   test.each(seeds(10))('random workflows of seed %i, their clients and those who look at lists', async (seed) => {
-    const { world } = await places.open();
-    const { calls, planted } = onBoth(world);
+    const { ports } = await places.open();
+    const { calls, planted } = onBoth(ports);
     expect((await simulate({ seed, rates: noFaults, planted })).commits).toBeGreaterThan(0);
     for (const name of calls) asked.add(name);
   });
@@ -65,12 +65,12 @@ describe.each(playedOn)('on $name', (implementation) => {
   });
 
   test('an answer that differs is seen', async () => {
-    const { world } = await places.open();
+    const { ports } = await places.open();
     const [fixed] = corpus['workflows of code'] ?? [];
     if (fixed === undefined) throw new Error('there is no workflow of code');
-    const forgetful: World = {
-      ...world,
-      log: Object.assign(Object.create(world.log), { put: async () => ({ kind: 'stored' }) }),
+    const forgetful: Ports = {
+      ...ports,
+      log: Object.assign(Object.create(ports.log), { put: async () => ({ kind: 'stored' }) }),
     };
     await expect(runOnBoth(fixed, forgetful)).rejects.toThrow(/is not the same on AWS/);
   });

@@ -2,7 +2,7 @@
 import { AssertionError } from 'node:assert';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
-import type { World } from '../../lib/ports/world.ts';
+import type { Ports } from '../../lib/ports/ports.ts';
 
 const stores = [
   'log',
@@ -18,25 +18,25 @@ const stores = [
   'schedules',
   'deployments',
   'tickets',
-  'seats',
-] as const satisfies readonly (keyof World)[];
+  'readerLeases',
+] as const satisfies readonly (keyof Ports)[];
 
 /** Of what these give the order says nothing. */
 const unordered: ReadonlySet<string> = new Set(['index.dueIn', 'log.beats']);
 
-export interface Mirror {
+export interface MirrorOptions {
   /** keeps the time of the world still until the answers are there */
   readonly hold: <Answer>(work: Promise<Answer>) => Promise<Answer>;
   readonly onCall: (name: string) => void;
 }
 
 /** The world with its stores, each of whose answers is held against that of the other's. */
-export function mirrored(world: Deps, other: World, mirror: Mirror): Deps {
+export function mirrored(world: Deps, other: Ports, mirror: MirrorOptions): Deps {
   const doubled = new Map<PropertyKey, object>(stores.map((name) => [name, both(name, world[name], other[name], mirror)]));
   return new Proxy(world, { get: (target, name) => doubled.get(name) ?? Reflect.get(target, name) });
 }
 
-const both = (port: string, one: object, other: object, { hold, onCall }: Mirror): object =>
+const both = (port: string, one: object, other: object, { hold, onCall }: MirrorOptions): object =>
   new Proxy(one, {
     get: (target, method) => {
       const [own, others]: unknown[] = [Reflect.get(target, method), Reflect.get(other, method)];

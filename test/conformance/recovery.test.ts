@@ -1,10 +1,10 @@
 /** What recovery leaves alone: a sleep of a day behind 1,440 sweeps, a backlog of 45 minutes, and what has ended. */
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
-import type { Outside } from './outside.ts';
-import { memoryPlace } from './place.ts';
-import { play } from './play.ts';
-import { type Topology, done, names } from './topology.ts';
+import type { RunActions } from './run-actions.ts';
+import { createMemoryEnv } from './conformance-env.ts';
+import { runTopology } from './run-topology.ts';
+import { type Topology, finishedWith, names } from './topology.ts';
 
 const unjudged = { says: '', holds: () => undefined };
 
@@ -16,18 +16,18 @@ test('a delay of 24 hours is looked at and left untouched by a sweep in each of 
     name: 'day',
     edges: ['start -> nap -> a'],
     nodes: { nap: { type: 'delay', delayMinutes: 1_440 } },
-    outside: async ({ start, pass, sweep, finish }) => {
+    actions: async ({ start, advanceTime, sweep, finish }) => {
       await start();
       for (let minute = 1; minute < 1_440; minute += 1) {
-        await pass(minutes(1));
+        await advanceTime(minutes(1));
         const swept = await sweep();
-        mended += swept.mended;
-        looked += swept.looked;
+        mended += swept.recovered;
+        looked += swept.checked;
       }
       await finish();
     },
   };
-  const { status, events, runsOf } = await play(topology, await memoryPlace());
+  const { status, events, runsOf } = await runTopology(topology, await createMemoryEnv());
   expect([status, mended, runsOf('a')]).toEqual(['completed', 0, 1]);
   // Seen once behind its start, and then not before it is due: a sleeper costs nothing.
   expect(looked).toBeGreaterThan(0);
@@ -41,32 +41,32 @@ test('the same delay is woken by the sweep where its timer was lost, and that is
     name: 'day',
     edges: ['start -> nap -> a'],
     nodes: { nap: { type: 'delay', delayMinutes: 1_440 } },
-    outside: async ({ start, settle, lose, idle, sweep, finish }) => {
+    actions: async ({ start, settle, loseMessages, advanceIdle, sweep, finish }) => {
       await start();
       await settle();
-      await lose();
+      await loseMessages();
       for (let minute = 0; minute < 1_439; minute += 1) {
-        await idle(minutes(1));
-        expect((await sweep()).mended).toBe(0);
+        await advanceIdle(minutes(1));
+        expect((await sweep()).recovered).toBe(0);
         // The sweep sets the timer again where it looks; here that is lost too.
-        await lose();
+        await loseMessages();
       }
       for (let minute = 0; minute < 4; minute += 1) {
-        await idle(minutes(1));
+        await advanceIdle(minutes(1));
         await sweep();
       }
       await finish();
     },
   };
-  const { status, of, runsOf } = await play(topology, await memoryPlace());
+  const { status, of, runsOf } = await runTopology(topology, await createMemoryEnv());
   expect([status, runsOf('a')]).toEqual(['completed', 1]);
   expect(of('run.recovered')).toEqual([{ nodes: ['nap'] }]);
 });
 
 test('a backlog of 45 minutes before each message, and before a wake, fails no run and executes nothing twice', async () => {
-  const backlog = async ({ idle, sweep }: Outside): Promise<void> => {
+  const backlog = async ({ advanceIdle, sweep }: RunActions): Promise<void> => {
     for (let minute = 0; minute < 45; minute += 1) {
-      await idle(minutes(1));
+      await advanceIdle(minutes(1));
       await sweep();
     }
   };
@@ -75,7 +75,7 @@ test('a backlog of 45 minutes before each message, and before a wake, fails no r
     name: 'backlog',
     edges: ['start -> a -> nap -> b -> join', 'start -> c -> join', 'c -> d', 'join -> end'],
     nodes: { nap: { type: 'delay', delayMinutes: 5 } },
-    outside: async (outside) => {
+    actions: async (outside) => {
       await outside.start();
       await backlog(outside);
       await outside.settle();
@@ -83,7 +83,7 @@ test('a backlog of 45 minutes before each message, and before a wake, fails no r
       await outside.finish();
     },
   };
-  const { status, of, attempts } = await play(topology, await memoryPlace());
+  const { status, of, attempts } = await runTopology(topology, await createMemoryEnv());
   expect([status, of('node.failed'), of('node.retried')]).toEqual(['completed', [], []]);
   const executed = attempts.map(({ node, attempt }) => `${node}#${attempt}`);
   expect(executed.toSorted()).toEqual(['a#1', 'b#1', 'c#1', 'd#1', 'join#1']);
@@ -100,22 +100,22 @@ test('branches whose results were lost are asked again, and the one whose result
     edges: branches.map((id) => `start -> ${id} -> join`),
     replies: {
       // The last to be taken: the results of all others lie in the queue by then.
-      b8: async ({ outside }) => {
-        await outside.lose();
-        return done('b8');
+      b8: async ({ actions }) => {
+        await actions.loseMessages();
+        return finishedWith('b8');
       },
     },
-    outside: async ({ start, settle, idle, sweep, finish }) => {
+    actions: async ({ start, settle, advanceIdle, sweep, finish }) => {
       await start();
       await settle();
       for (let minute = 0; minute < 5; minute += 1) {
-        await idle(minutes(1));
+        await advanceIdle(minutes(1));
         await sweep();
       }
       await finish();
     },
   };
-  const { status, of, runsOf } = await play(topology, await memoryPlace());
+  const { status, of, runsOf } = await runTopology(topology, await createMemoryEnv());
   expect([status, runsOf('b8'), runsOf('join')]).toEqual(['completed', 1, 1]);
   expect(of('run.recovered')[0]).toEqual({ nodes: branches.slice(0, 8) });
   for (const branch of branches) expect([branch, of('node.completed', branch).length]).toEqual([branch, 1]);

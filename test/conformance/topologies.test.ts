@@ -1,12 +1,12 @@
 /** Every topology gives the same list of public events in memory and on the adapters of AWS: the one that is kept. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AwsPlaces, playedOn, startAwsPlaces } from './aws-places.ts';
+import { type AwsEnvs, testedImplementations, startAwsEnvs } from './aws-envs.ts';
 import { goldenNames, isWriting, readGolden, writeGolden } from './golden.ts';
-import { linesIn } from './lines.ts';
-import { memoryPlace } from './place.ts';
-import { play } from './play.ts';
+import { goldenLines } from './golden-lines.ts';
+import { createMemoryEnv } from './conformance-env.ts';
+import { runTopology } from './run-topology.ts';
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
-import type { Story } from './story.ts';
+import type { RunRecord } from './run-record.ts';
 import { allTopologies } from './topologies/all.ts';
 
 const cases = allTopologies.map((topology) => [topology.name, topology] as const);
@@ -14,7 +14,7 @@ const cases = allTopologies.map((topology) => [topology.name, topology] as const
 const nodeIn = ({ payload }: PublicEvent): string => JSON.stringify([payload['nodeId'], payload['iteration']]);
 
 /** What holds of every run that has ended, whatever its shape. */
-const expectSound = ({ events, status, attempts, called }: Story): void => {
+const expectSound = ({ events, status, attempts, called }: RunRecord): void => {
   for (const each of called) expectSound(each);
   const ends = events.filter(({ type }) => /^run\.(completed|failed|cancelled|timed_out)$/.test(type));
   expect(ends).toEqual(events.slice(-1));
@@ -31,33 +31,33 @@ const expectSound = ({ events, status, attempts, called }: Story): void => {
 
 describe('in memory', () => {
   test.each(cases)('%s', async (name, topology) => {
-    const story = await play(topology, await memoryPlace());
-    topology.holds(story);
+    const story = await runTopology(topology, await createMemoryEnv());
+    topology.verify(story);
     expectSound(story);
-    if (isWriting) writeGolden(name, linesIn(story));
-    expect(linesIn(story)).toEqual(readGolden(name));
+    if (isWriting) writeGolden(name, goldenLines(story));
+    expect(goldenLines(story)).toEqual(readGolden(name));
   });
 });
 
-describe.each(playedOn)('on the adapters of AWS, over $name', (implementation) => {
-  let places: AwsPlaces;
+describe.each(testedImplementations)('on the adapters of AWS, over $name', (implementation) => {
+  let places: AwsEnvs;
   beforeAll(async () => {
-    places = await startAwsPlaces(implementation);
+    places = await startAwsEnvs(implementation);
   });
   afterAll(() => places.close());
 
   test.each(cases)('%s', async (name, topology) => {
-    const story = await play(topology, await places.open());
-    topology.holds(story);
+    const story = await runTopology(topology, await places.open());
+    topology.verify(story);
     expectSound(story);
-    expect(linesIn(story)).toEqual(readGolden(name));
+    expect(goldenLines(story)).toEqual(readGolden(name));
   });
 });
 
 describe('with every message delivered twice', () => {
   test.each(cases)('%s', async (name, topology) => {
-    const story = await play(topology, await memoryPlace(), true);
-    expect(linesIn(story)).toEqual(readGolden(name));
+    const story = await runTopology(topology, await createMemoryEnv(), true);
+    expect(goldenLines(story)).toEqual(readGolden(name));
   });
 });
 

@@ -10,56 +10,56 @@ import { type JsonObject, type JsonValue, inline } from '../../lib/engine/json.t
 import type { FailureCause } from '../../lib/engine/retry/causes.ts';
 import type { DurationMs } from '../../lib/engine/time.ts';
 import type { Lens } from '../../lib/ports/lenses.ts';
-import type { ModelAnswer } from '../../lib/ports/models.ts';
-import type { Outside } from './outside.ts';
-import type { Story } from './story.ts';
+import type { ModelResponse } from '../../lib/ports/models.ts';
+import type { RunActions } from './run-actions.ts';
+import type { RunRecord } from './run-record.ts';
 
 /** What an attempt is given, and what it can do while it lasts. */
-interface Moment {
+interface ReplyContext {
   readonly inputs: JsonObject;
   /** of the loops around it, such as `orders[0]/lines[3]`; empty outside all */
   readonly iteration: string;
-  readonly outside: Outside;
+  readonly actions: RunActions;
   /** lets that much time pass, or less where the attempt is aborted before */
   readonly lasts: (time: DurationMs) => Promise<void>;
 }
 
-export type Reply = Outcome | ((moment: Moment) => Outcome | Promise<Outcome>);
+export type Reply = Outcome | ((moment: ReplyContext) => Outcome | Promise<Outcome>);
 
-export interface DrawnEdge extends Omit<EdgeDefinition, 'source' | 'target'> {
+export interface TopologyEdge extends Omit<EdgeDefinition, 'source' | 'target'> {
   /** `'a -> b'` */
   readonly from: string;
 }
 
 /** What is drawn of a workflow. */
-export interface Drawn {
+export interface TopologyGraph {
   readonly name: string;
   /** `'a -> b -> c'`; `'check/yes -> b'` leaves by the handle `yes` */
-  readonly edges: readonly (string | DrawnEdge)[];
+  readonly edges: readonly (string | TopologyEdge)[];
   /** settings by node: its type and label, and the rest is its config; a node that is only drawn is a script */
   readonly nodes?: Readonly<Record<string, JsonObject>>;
   readonly options?: WorkflowOptions;
 }
 
-export interface Topology extends Drawn {
+export interface Topology extends TopologyGraph {
   /** what must hold, in one sentence */
-  readonly says: string;
+  readonly description: string;
   /** workflows that it may call, published before it starts; their nodes have other ids than its own */
-  readonly calls?: readonly Drawn[];
+  readonly calls?: readonly TopologyGraph[];
   /** published before it starts; a node that asks one is run as it is, with a model that answers as told */
   readonly lenses?: readonly Lens[];
   /** by lens node: what the model says at each attempt, the last for all that follow */
-  readonly answers?: Readonly<Record<string, readonly ModelAnswer[]>>;
+  readonly answers?: Readonly<Record<string, readonly ModelResponse[]>>;
   readonly input?: JsonValue;
   /** by node: the reply of each attempt, the last one's for all that follow; absent: finished with its own id */
   readonly replies?: Readonly<Record<string, Reply | readonly Reply[]>>;
   /** absent: the run is started, and everything that is due is taken until nothing is */
-  readonly outside?: (outside: Outside) => Promise<void>;
+  readonly actions?: (actions: RunActions) => Promise<void>;
   /** the fact that the sentence turns on */
-  readonly holds: (story: Story) => void;
+  readonly verify: (story: RunRecord) => void;
 }
 
-export const definitionOf = ({ name, edges, nodes = {}, options = {} }: Drawn): WorkflowDefinition => {
+export const definitionOf = ({ name, edges, nodes = {}, options = {} }: TopologyGraph): WorkflowDefinition => {
   const drawn = edges.flatMap(readEdge);
   const ids = [...new Set([...drawn.flatMap(({ source, target }) => [source, target]), ...Object.keys(nodes).map(nodeId)])];
   return { name: workflowName(name), nodes: ids.map((id) => nodeOf(id, nodes[id] ?? {})), edges: drawn, options };
@@ -74,7 +74,7 @@ const nodeOf = (id: NodeDefinition['id'], { type, label, ...config }: JsonObject
 const typeByName = (id: string): string => (id === 'start' ? 'start' : id.startsWith('end') ? 'end' : 'javascript');
 
 /** A handle belongs to the node before its arrow. */
-const readEdge = (edge: string | DrawnEdge): readonly EdgeDefinition[] => {
+const readEdge = (edge: string | TopologyEdge): readonly EdgeDefinition[] => {
   const { from, ...rest } = typeof edge === 'string' ? { from: edge } : edge;
   const stops = from.split(' -> ').map((stop) => {
     const [id = '', handle] = stop.split('/');
@@ -92,26 +92,26 @@ const readEdge = (edge: string | DrawnEdge): readonly EdgeDefinition[] => {
 export const names = (count: number, prefix: string): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-export const done = (output: JsonValue): Outcome => ({ kind: 'finished', output: inline(output), handle: 'output' });
+export const finishedWith = (output: JsonValue): Outcome => ({ kind: 'finished', output: inline(output), handle: 'output' });
 
-export const fails = (cause: FailureCause = 'error', retryAfterMs?: DurationMs): Outcome => ({
+export const failedWith = (cause: FailureCause = 'error', retryAfterMs?: DurationMs): Outcome => ({
   kind: 'failed',
   failure: { cause, message: 'on purpose' },
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
 
 /** An attempt that shows what it was given. */
-export const shows: Reply = ({ inputs }) => done(inputs);
+export const returnsInputs: Reply = ({ inputs }) => finishedWith(inputs);
 
-export const lasting =
-  (time: DurationMs, then: Outcome = done('in the end')): Reply =>
+export const takes =
+  (time: DurationMs, then: Outcome = finishedWith('in the end')): Reply =>
   async ({ lasts }) => {
     await lasts(time);
     return then;
   };
 
 /** Settings of a node that is tried once. */
-export const once: JsonObject = { retry: { attempts: 1 } };
+export const singleAttempt: JsonObject = { retry: { attempts: 1 } };
 
 /** A condition that takes the branch which the run's input names under `key`, else the one called `default`. */
 export const choice = (key: string, ...branches: readonly string[]): JsonObject => ({

@@ -3,27 +3,27 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, deploymentId, environment } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
-import type { ArtifactName, Artifacts, Upload } from '../../lib/ports/artifacts.ts';
+import type { ArtifactName, Artifacts, PresignedUpload } from '../../lib/ports/artifacts.ts';
 import { freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface Uploading {
+export interface ArtifactsUnderTest {
   readonly artifacts: Artifacts;
   /** Sends the bytes as the upload says. */
-  upload(upload: Upload, content: Uint8Array): Promise<void>;
+  upload(upload: PresignedUpload, content: Uint8Array): Promise<void>;
 }
 
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-export const nameFor = (content: Uint8Array, scope: Scope = freshScope(), id = 'dep_1'): ArtifactName => ({
+export const artifactNameFor = (content: Uint8Array, scope: Scope = freshScope(), id = 'dep_1'): ArtifactName => ({
   scope,
   deploymentId: deploymentId(id),
   sha256: sha256(content),
 });
 
-export const artifactsSuite = ({ name, open }: Subject<Uploading>) =>
+export const artifactsSuite = ({ name, open }: Subject<ArtifactsUnderTest>) =>
   describe(`artifacts: ${name}`, () => {
-    let opened: Opened<Uploading>;
+    let opened: Opened<ArtifactsUnderTest>;
     let artifacts: Artifacts;
     beforeAll(async () => {
       opened = await open();
@@ -37,7 +37,7 @@ export const artifactsSuite = ({ name, open }: Subject<Uploading>) =>
     const same = Buffer.from(content).toString('base64');
 
     test('an archive comes back as it was put, under its own name alone', async () => {
-      const of = nameFor(content);
+      const of = artifactNameFor(content);
       expect(await artifacts.read(of, content.byteLength)).toBeUndefined();
       for (let count = 0; count < 2; count += 1) await artifacts.put(of, content);
       expect(bytesOf(await artifacts.read(of, content.byteLength))).toBe(same);
@@ -51,23 +51,23 @@ export const artifactsSuite = ({ name, open }: Subject<Uploading>) =>
     });
 
     test('more than was promised is not read', async () => {
-      const of = nameFor(content);
+      const of = artifactNameFor(content);
       await artifacts.put(of, content);
       expect(await artifacts.read(of, content.byteLength - 1)).toBe('too_large');
       expect(bytesOf(await artifacts.read(of, content.byteLength + 1))).toBe(same);
     });
 
     test('a removed archive is gone, and may be removed again', async () => {
-      const of = nameFor(content);
+      const of = artifactNameFor(content);
       await artifacts.put(of, content);
       for (let count = 0; count < 2; count += 1) await artifacts.remove(of);
       expect(await artifacts.read(of, content.byteLength)).toBeUndefined();
     });
 
     test('what is uploaded as the upload says is the archive', async () => {
-      const of = nameFor(content);
+      const of = artifactNameFor(content);
       const expiresAt = after(noon, minutes(15));
-      const upload = await artifacts.uploadTo(of, content.byteLength, expiresAt);
+      const upload = await artifacts.presignUpload(of, content.byteLength, expiresAt);
       expect(upload).toMatchObject({ method: 'PUT', expiresAt });
       await opened.port.upload(upload, content);
       expect(bytesOf(await artifacts.read(of, content.byteLength))).toBe(same);

@@ -4,22 +4,22 @@ import { type DurationMs, between, durationMs, hours } from '../../lib/engine/ti
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface Ticking {
+export interface ClockUnderTest {
   readonly clock: Clock;
   /** Lets that much time pass. */
-  readonly pass: (time: DurationMs) => Promise<void>;
+  readonly advance: (time: DurationMs) => Promise<void>;
 }
 
-export const clockSuite = ({ name, open }: Subject<Ticking>) =>
+export const clockSuite = ({ name, open }: Subject<ClockUnderTest>) =>
   describe(`clock: ${name}`, () => {
-    let opened: Opened<Ticking>;
+    let opened: Opened<ClockUnderTest>;
     beforeAll(async () => {
       opened = await open();
     });
     afterAll(() => opened.close());
 
     test('a sleeper wakes when its time has passed, and the shorter sleep ends first', async () => {
-      const { clock, pass } = opened.port;
+      const { clock, advance } = opened.port;
       const start = clock.now();
       const woken: string[] = [];
       const sleepers = [
@@ -27,8 +27,8 @@ export const clockSuite = ({ name, open }: Subject<Ticking>) =>
         clock.sleep(durationMs(10)).then(() => woken.push('sooner')),
       ];
       expect(woken).toEqual([]);
-      await pass(durationMs(10));
-      await pass(durationMs(30));
+      await advance(durationMs(10));
+      await advance(durationMs(30));
       await Promise.all(sleepers);
       expect(woken).toEqual(['sooner', 'later']);
       // Timers are counted by another clock than the time of day, which may lag by a millisecond.

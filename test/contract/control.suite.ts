@@ -18,7 +18,7 @@ import {
 import { freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface Control {
+export interface ControlStoresUnderTest {
   readonly keys: Keys;
   readonly reservations: Reservations;
   readonly audit: Audit;
@@ -27,10 +27,10 @@ export interface Control {
   audited(scope: Scope | null, at: Instant): Promise<number>;
 }
 
-export const controlSuite = ({ name, open }: Subject<Control>) =>
+export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
   describe(`control: ${name}`, () => {
-    let opened: Opened<Control>;
-    let control: Control;
+    let opened: Opened<ControlStoresUnderTest>;
+    let control: ControlStoresUnderTest;
     beforeAll(async () => {
       opened = await open();
       control = opened.port;
@@ -122,11 +122,11 @@ export const controlSuite = ({ name, open }: Subject<Control>) =>
         const { expiresAt: _expiresAt, ...rest } = key;
         await control.keys.putKey(key);
         const terms = { scopes: ['admin', 'deploy:read'] as const, rateLimitPerMinute: null };
-        expect(await control.keys.amendKey(key, key.keyId, terms)).toBe(true);
+        expect(await control.keys.updateKey(key, key.keyId, terms)).toBe(true);
         expect(await control.keys.key(key.keyId)).toEqual({ ...rest, ...terms });
         const bare = { scopes: ['runs:read'] as const, expiresAt: after(noon, days(1)) };
         const { rateLimitPerMinute: _rate, ...others } = rest;
-        expect(await control.keys.amendKey(key, key.keyId, bare)).toBe(true);
+        expect(await control.keys.updateKey(key, key.keyId, bare)).toBe(true);
         expect(await control.keys.key(key.keyId)).toEqual({ ...others, ...bare });
       });
 
@@ -138,18 +138,18 @@ export const controlSuite = ({ name, open }: Subject<Control>) =>
         for (const key of [revoked, replaced, foreign]) {
           await control.keys.putKey(key);
           const asker = key === foreign ? freshScope() : key;
-          expect(await control.keys.amendKey(asker, key.keyId, terms)).toBe(false);
+          expect(await control.keys.updateKey(asker, key.keyId, terms)).toBe(false);
           expect(await control.keys.key(key.keyId)).toEqual(key);
         }
-        expect(await control.keys.amendKey(freshScope(), keyId('nosuchkey'), terms)).toBe(false);
+        expect(await control.keys.updateKey(freshScope(), keyId('nosuchkey'), terms)).toBe(false);
       });
 
       test('the latest use of a key that is noted stays, in whatever order they come', async () => {
         const key = apiKey('usedkey01');
         await control.keys.putKey(key);
-        for (const hour of [3, 1, 5, 2]) await control.keys.noteUse(key.keyId, after(noon, hours(hour)));
+        for (const hour of [3, 1, 5, 2]) await control.keys.recordKeyUse(key.keyId, after(noon, hours(hour)));
         expect(await control.keys.key(key.keyId)).toEqual({ ...key, lastUsedAt: after(noon, hours(5)) });
-        await control.keys.noteUse(keyId('nosuchkey'), noon);
+        await control.keys.recordKeyUse(keyId('nosuchkey'), noon);
         expect(await control.keys.key(keyId('nosuchkey'))).toBeUndefined();
       });
 

@@ -42,7 +42,7 @@ export const deletableNamesSuite = ({ name: implementation, open }: Subject<Work
       expect(await store.close(scope, last(1), noon)).toBe(false);
       expect(await store.close(scope, last(2), noon)).toBe(true);
       expect(await store.close(scope, last(2), later)).toBe(true);
-      for (const unarchives of [false, true]) await store.advance(scope, numbered(3), later, { unarchives });
+      for (const shouldUnarchive of [false, true]) await store.advance(scope, numbered(3), later, { shouldUnarchive });
       expect(await store.reopen(scope, numbered(3), later)).toBe(false);
       expect(await store.skipTo(scope, name, 9)).toBe(false);
       expect(await store.freedAfter(scope, name)).toBeUndefined();

@@ -52,9 +52,9 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       const created = deployment('dep_1');
       await deployments.create(scope, created);
       const at = after(noon, minutes(1));
-      await deployments.noteVerified(scope, id, noon);
-      await deployments.noteActivated(scope, id, noon);
-      await deployments.noteActivated(scope, id, at);
+      await deployments.markVerified(scope, id, noon);
+      await deployments.markActivated(scope, id, noon);
+      await deployments.markActivated(scope, id, at);
       const noted = { ...created, verifiedAt: noon, activatedAt: at };
       expect(await deployments.deployment(scope, id)).toEqual(noted);
       await deployments.setRemoving(scope, id, at);
@@ -64,8 +64,8 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
     });
 
     const noteAll = async (scope: ReturnType<typeof freshScope>): Promise<void> => {
-      await deployments.noteVerified(scope, id, noon);
-      await deployments.noteActivated(scope, id, noon);
+      await deployments.markVerified(scope, id, noon);
+      await deployments.markActivated(scope, id, noon);
       await deployments.setRemoving(scope, id, noon);
       await deployments.setRemoving(scope, id, null);
     };
@@ -151,14 +151,14 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
     test('runs hold on to a deployment, each once, until they let go', async () => {
       const scope = freshScope();
       const runs = [freshRun(scope), freshRun(scope), freshRun(scope)].map(({ runId }) => runId);
-      for (const runId of [...runs, ...runs]) await deployments.holdOpen(scope, id, runId, { since: noon, expiresAt });
-      const held = async (limit: number) => new Set((await deployments.holders(scope, id, limit)).map(({ runId }) => runId));
+      for (const runId of [...runs, ...runs]) await deployments.pin(scope, id, runId, { since: noon, expiresAt });
+      const held = async (limit: number) => new Set((await deployments.pinnedRuns(scope, id, limit)).map(({ runId }) => runId));
       expect(await held(5)).toEqual(new Set(runs));
       expect((await held(2)).size).toBe(2);
-      expect((await deployments.holders(scope, id, 5)).map(({ since }) => since)).toEqual([noon, noon, noon]);
-      for (const runId of [runs[1], runs[1]]) if (runId) await deployments.letGo(scope, id, runId);
+      expect((await deployments.pinnedRuns(scope, id, 5)).map(({ since }) => since)).toEqual([noon, noon, noon]);
+      for (const runId of [runs[1], runs[1]]) if (runId) await deployments.unpin(scope, id, runId);
       expect(await held(5)).toEqual(new Set([runs[0], runs[2]]));
-      expect(await deployments.holders(scope, deploymentId('dep_2'), 5)).toEqual([]);
-      expect(await deployments.holders(freshScope(), id, 5)).toEqual([]);
+      expect(await deployments.pinnedRuns(scope, deploymentId('dep_2'), 5)).toEqual([]);
+      expect(await deployments.pinnedRuns(freshScope(), id, 5)).toEqual([]);
     });
   });

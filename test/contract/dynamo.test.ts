@@ -12,14 +12,14 @@ import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
-import { DynamoPlaces } from '../../lib/aws/places.ts';
-import { DynamoPolledRuns } from '../../lib/aws/polled-runs.ts';
+import { DynamoConcurrencySlots } from '../../lib/aws/concurrency-slots.ts';
+import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStoredSettings } from '../../lib/aws/stored-settings.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
-import { DynamoSeats } from '../../lib/aws/seats.ts';
+import { DynamoReaderLeases } from '../../lib/aws/reader-leases.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
 import { controlSuite } from './control.suite.ts';
 import { deletableNamesSuite } from './deletable-names.suite.ts';
@@ -28,16 +28,16 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { lenses, queries, workflows } from './published.ts';
-import { polledRunsSuite } from './polled-runs.suite.ts';
+import { externalRunsSuite } from './external-runs.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
-import { placesSuite } from './places.suite.ts';
+import { concurrencySlotsSuite } from './concurrency-slots.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
-import { seatsSuite } from './seats.suite.ts';
+import { readerLeasesSuite } from './reader-leases.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { versionsSuite } from './versions.suite.ts';
 
@@ -80,16 +80,19 @@ for (const { name, start } of dynamoImplementations) {
       open: async () => ({ port: new DynamoStoredSettings(await createControlTable(client)), close }),
     });
     schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
-    placesSuite({ name, open: async () => ({ port: new DynamoPlaces(await createControlTable(client)), close }) });
+    concurrencySlotsSuite({
+      name,
+      open: async () => ({ port: new DynamoConcurrencySlots(await createControlTable(client)), close }),
+    });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
-    polledRunsSuite({ name, open: async () => ({ port: new DynamoPolledRuns(await createRunsTable(client)), close }) });
+    externalRunsSuite({ name, open: async () => ({ port: new DynamoExternalRuns(await createRunsTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });
 
     socketsSuite({ name, open: async () => ({ port: new DynamoSockets(await createControlTable(client)), close }) });
 
-    seatsSuite({ name, open: async () => ({ port: new DynamoSeats(await createControlTable(client)), close }) });
+    readerLeasesSuite({ name, open: async () => ({ port: new DynamoReaderLeases(await createControlTable(client)), close }) });
     ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });
 
     controlSuite({

@@ -18,7 +18,7 @@ export const idsSuite = ({ name, ids }: { name: string; ids: Ids }) =>
     });
 
     test('chance lies between 0 and 1 and favours neither half', () => {
-      const thrown = Array.from({ length: 10_000 }, () => ids.chance());
+      const thrown = Array.from({ length: 10_000 }, () => ids.random());
       expect(thrown.every((value) => value >= 0 && value < 1)).toBe(true);
       const low = thrown.filter((value) => value < 0.5).length;
       expect(low).toBeGreaterThan(4_500);

@@ -8,22 +8,22 @@ import { after, days, durationMs, minutes } from '../../lib/engine/time.ts';
 import type {
   AttemptResult,
   ChildResult,
-  DriveJob,
+  WorkflowTaskJob,
   Job,
   Jobs,
   MessageJob,
   NodeJob,
   ResultMessage,
 } from '../../lib/ports/jobs.ts';
-import { codeCreation, fetchCreation, fetchNode, freshRun, loopNode, noon } from './samples.ts';
+import { codeCreation, bundleCreation, bundleNode, freshRun, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface Queues {
+export interface QueuesUnderTest {
   readonly jobs: Jobs;
   /** Takes what was sent to be taken at once. */
   takeSent(): Promise<readonly NodeJob[]>;
   /** Takes what was sent to be taken at once by the code of deployments. */
-  takeForCode(): Promise<readonly (MessageJob | DriveJob)[]>;
+  takeForCode(): Promise<readonly (MessageJob | WorkflowTaskJob)[]>;
   /** What waits on the delay queue, and for how many seconds from its sending. */
   delayed(): Promise<readonly { readonly job: Job; readonly delaySeconds: number }[]>;
   takeResults(): Promise<readonly ResultMessage[]>;
@@ -35,18 +35,18 @@ export const nodeJob = (facts: Partial<NodeJob> = {}): NodeJob => ({
   kind: 'node',
   run: freshRun(),
   commit: commitNo(3),
-  ...fetchNode,
+  ...bundleNode,
   attempt: firstAttempt,
   resend: 0,
   ...facts,
 });
 
-export const driveJob = (facts: Partial<DriveJob> = {}): DriveJob => ({
+export const workflowTaskJob = (facts: Partial<WorkflowTaskJob> = {}): WorkflowTaskJob => ({
   ...nodeJob(),
-  nodeId: nodeId('.drive.1'),
+  nodeId: nodeId('.workflow-task.1'),
   creation: codeCreation(facts.run ?? freshRun()),
   ...facts,
-  kind: 'drive',
+  kind: 'workflow_task',
 });
 
 export const resultOf = (facts: Partial<AttemptResult> = {}): AttemptResult => ({
@@ -70,10 +70,10 @@ export const childResultOf = (facts: Partial<ChildResult> = {}): ChildResult => 
   ...facts,
 });
 
-export const jobsSuite = ({ name, open }: Subject<Queues>) =>
+export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
   describe(`jobs: ${name}`, () => {
-    let opened: Opened<Queues>;
-    let queues: Queues;
+    let opened: Opened<QueuesUnderTest>;
+    let queues: QueuesUnderTest;
     beforeAll(async () => {
       opened = await open();
       queues = opened.port;
@@ -128,13 +128,13 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
       const message: MessageJob = {
         ...nodeJob({ run, nodeId: nodeId('msg_w1') }),
         kind: 'message',
-        creation: fetchCreation(run),
+        creation: bundleCreation(run),
       };
       const drives = [
-        driveJob({ run }),
-        driveJob({ run, nodeId: nodeId('.drive.2') }),
-        driveJob({ run, attempt: attempt(2) }),
-        driveJob({ run, resend: 1 }),
+        workflowTaskJob({ run }),
+        workflowTaskJob({ run, nodeId: nodeId('.workflow-task.2') }),
+        workflowTaskJob({ run, attempt: attempt(2) }),
+        workflowTaskJob({ run, resend: 1 }),
       ];
       const work = nodeJob({ run });
       await queues.jobs.send([message, work, ...drives]);
@@ -147,25 +147,25 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
     test('each kind of job can be delayed, by whole seconds rounded up, for at most 15 minutes', async () => {
       const run = freshRun();
       const delayed: readonly (readonly [Job, number, number])[] = [
-        [{ kind: 'nudge', run }, 0, 0],
-        [{ kind: 'wake', run, commit: commitNo(2), ...fetchNode, attempt: firstAttempt }, 1, 1],
+        [{ kind: 'recheck', run }, 0, 0],
+        [{ kind: 'wake', run, commit: commitNo(2), ...bundleNode, attempt: firstAttempt }, 1, 1],
         [nodeJob({ run }), 149_001, 150],
-        [driveJob({ run }), 5_000, 5],
-        [{ kind: 'nudge', run: freshRun() }, 900_000, 900],
+        [workflowTaskJob({ run }), 5_000, 5],
+        [{ kind: 'recheck', run: freshRun() }, 900_000, 900],
       ];
-      for (const [job, delay] of delayed) await queues.jobs.sendLater(job, durationMs(delay));
+      for (const [job, delay] of delayed) await queues.jobs.sendDelayed(job, durationMs(delay));
       const waiting = await queues.delayed();
       for (const [job, , delaySeconds] of delayed) expect(waiting).toContainEqual({ job, delaySeconds });
-      const tooLong = queues.jobs.sendLater({ kind: 'nudge', run }, durationMs(minutes(15) + 1));
+      const tooLong = queues.jobs.sendDelayed({ kind: 'recheck', run }, durationMs(minutes(15) + 1));
       await expect(tooLong).rejects.toThrow(InvariantViolation);
     });
 
     test('every message carries the hops that led to it, and none where none did', async () => {
       const run = freshRun();
-      const [node, drive, result] = [nodeJob({ run }), driveJob({ run }), resultOf({ run })];
+      const [node, drive, result] = [nodeJob({ run }), workflowTaskJob({ run }), resultOf({ run })];
       await queues.jobs.send([node, drive], hops(3));
       await queues.jobs.sendResult(result, hops(17));
-      await queues.jobs.sendLater(node, durationMs(60_000), hops(20));
+      await queues.jobs.sendDelayed(node, durationMs(60_000), hops(20));
       const delayed = (await queues.delayed()).filter(({ job }) => job.run.runId === run.runId).map(({ job }) => job);
       const taken = [...(await queues.takeSent()), ...(await queues.takeForCode()), ...(await queues.takeResults()), ...delayed];
       expect(taken).toEqual([node, drive, result, node]);

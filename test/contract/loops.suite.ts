@@ -6,7 +6,7 @@ import { firstCommit, nodeKey } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { failing, finished, house, workflow } from '../service/house.ts';
+import { failing, finished, createTestEnv, workflow } from '../service/test-env.ts';
 import type { Subject } from './subject.ts';
 
 /** `l` is a loop; nodes that begin with `f` fail, those with `c` choose, those with `z` sleep. */
@@ -42,7 +42,7 @@ export const loopsSuite = (subject: Subject<Pick<Deps, 'log' | 'index'> | undefi
   describe(`loops on ${subject.name}`, () => {
     it.each(Object.entries(loops))('%s', async (name, [drawn, configs]) => {
       const { port, close } = await subject.open();
-      const home = house({
+      const home = createTestEnv({
         answer: (node) => (node.startsWith('f') ? failing('invalid') : finished(node)),
         ...(port === undefined ? {} : { wrap: (deps: Deps) => ({ ...deps, ...port }) }),
       });

@@ -1,9 +1,9 @@
 /** The world in memory, held to the contract of every port. */
 import { between, iso } from '../../lib/engine/time.ts';
-import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryWorkQueue } from '../../lib/memory/work-queue.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sockets.ts';
 import { MemoryStoredSettings } from '../../lib/memory/stored-settings.ts';
 import { artifactsSuite } from './artifacts.suite.ts';
@@ -16,19 +16,19 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
 import { noticesSuite } from './notices.suite.ts';
-import { polledRunsSuite } from './polled-runs.suite.ts';
+import { externalRunsSuite } from './external-runs.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
 import { recurrencesSuite } from './recurrences.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
-import { placesSuite } from './places.suite.ts';
+import { concurrencySlotsSuite } from './concurrency-slots.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { postsSuite } from './posts.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
-import { seatsSuite } from './seats.suite.ts';
+import { readerLeasesSuite } from './reader-leases.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { timersSuite } from './timers.suite.ts';
@@ -38,8 +38,8 @@ import { workQueueSuite } from './work-queue.suite.ts';
 
 const name = 'memory';
 const open =
-  <Port>(port: (world: ReturnType<typeof memoryWorld>) => Port) =>
-  async () => ({ port: port(memoryWorld({ startAt: noon })), close: async () => {} });
+  <Port>(port: (world: ReturnType<typeof memoryPorts>) => Port) =>
+  async () => ({ port: port(memoryPorts({ startAt: noon })), close: async () => {} });
 
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
@@ -59,11 +59,11 @@ controlSuite({
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 schedulesSuite({ name, open: open(({ schedules }) => schedules) });
-recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.standing() })) });
-placesSuite({ name, open: open(({ places }) => places) });
+recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.registrations() })) });
+concurrencySlotsSuite({ name, open: open(({ concurrencySlots }) => concurrencySlots) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
-polledRunsSuite({ name, open: async () => ({ port: new MemoryPolledRuns(), close: async () => {} }) });
+externalRunsSuite({ name, open: async () => ({ port: new MemoryExternalRuns(), close: async () => {} }) });
 socketsSuite({ name, open: async () => ({ port: new MemorySockets(), close: async () => {} }) });
 storedSettingsSuite({ name, open: async () => ({ port: new MemoryStoredSettings(), close: async () => {} }) });
 postsSuite({
@@ -71,7 +71,7 @@ postsSuite({
   open: async () => {
     const posts = new MemoryPosts();
     return {
-      port: { posts, taken: () => posts.posted, vanish: (id) => posts.vanish(id), block: (id) => posts.block(id) },
+      port: { posts, taken: () => posts.posted, disconnect: (id) => posts.disconnect(id), block: (id) => posts.block(id) },
       close: async () => {},
     };
   },
@@ -87,7 +87,7 @@ watchesSuite({
   },
 });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
-seatsSuite({ name, open: open(({ seats }) => seats) });
+readerLeasesSuite({ name, open: open(({ readerLeases }) => readerLeases) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({
@@ -116,7 +116,7 @@ noticesSuite({
   open: open(({ notices }) => ({
     notices,
     told: async () => [
-      ...notices.told.map(({ run, startedAt, endedAt, ...notice }) => ({
+      ...notices.statusNotices.map(({ run, startedAt, endedAt, ...notice }) => ({
         ...run,
         ...notice,
         startedAt: iso(startedAt),
@@ -140,7 +140,7 @@ workQueueSuite({
     const clock = new MemoryClock(noon);
     const queue = new MemoryWorkQueue(clock);
     const send = async (...message: Parameters<MemoryWorkQueue['send']>): Promise<void> => queue.send(...message);
-    return { port: { queue, send, pass: async (time) => clock.advance(time) }, close: async () => {} };
+    return { port: { queue, send, advance: async (time) => clock.advance(time) }, close: async () => {} };
   },
 });
-idsSuite({ name, ids: memoryWorld().ids });
+idsSuite({ name, ids: memoryPorts().ids });

@@ -6,36 +6,36 @@ import { type Notices, deploymentChanges } from '../../lib/ports/notices.ts';
 import { freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface Told {
+export interface NoticesUnderTest {
   readonly notices: Notices;
   /** What was told so far, times in RFC 3339. */
-  readonly told: () => Promise<readonly object[]>;
+  readonly received: () => Promise<readonly object[]>;
 }
 
-export const noticesSuite = ({ name, open }: Subject<Told>) =>
+export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
   describe(`notices: ${name}`, () => {
-    let opened: Opened<Told>;
+    let opened: Opened<NoticesUnderTest>;
     beforeAll(async () => {
       opened = await open();
     });
     afterAll(() => opened.close());
 
     test('a change of status is told with its run, its workflow and its times', async () => {
-      const { notices, told } = opened.port;
+      const { notices, received } = opened.port;
       const run = freshRun();
       const workflow = { name: 'order', version: 3 };
       const endedAt = after(noon, minutes(2));
       await notices.runStatusChanged({ run, workflow, status: 'running', startedAt: noon });
       await notices.runStatusChanged({ run, workflow, status: 'failed', startedAt: noon, endedAt });
-      expect(await told()).toEqual([
+      expect(await received()).toEqual([
         { ...run, workflow, status: 'running', startedAt: iso(noon) },
         { ...run, workflow, status: 'failed', startedAt: iso(noon), endedAt: iso(endedAt) },
       ]);
     });
 
     test('a run of code names its deployment, one of a schedule its schedule, and both the request', async () => {
-      const { notices, told } = opened.port;
-      const before = (await told()).length;
+      const { notices, received } = opened.port;
+      const before = (await received()).length;
       const run = freshRun();
       const facts = {
         workflow: { name: 'order' },
@@ -45,48 +45,48 @@ export const noticesSuite = ({ name, open }: Subject<Told>) =>
         correlationId: correlationId('order 17/retry'),
       };
       await notices.runStatusChanged({ run, ...facts, startedAt: noon, endedAt: noon });
-      expect((await told()).slice(before)).toEqual([{ ...run, ...facts, startedAt: iso(noon), endedAt: iso(noon) }]);
+      expect((await received()).slice(before)).toEqual([{ ...run, ...facts, startedAt: iso(noon), endedAt: iso(noon) }]);
     });
 
     test('an activation is told with its scope, what was active before and the revision of the pointer', async () => {
-      const { notices, told } = opened.port;
-      const before = (await told()).length;
+      const { notices, received } = opened.port;
+      const before = (await received()).length;
       const scope = freshScope();
       const notice = { scope, deploymentId: deploymentId('dep_2'), revision: 7, activatedAt: noon };
       await notices.deploymentActivated({ ...notice, previousDeploymentId: deploymentId('dep_1') });
       await notices.deploymentActivated({ ...notice, previousDeploymentId: null });
       const facts = { ...scope, deploymentId: 'dep_2', revision: 7, activatedAt: iso(noon) };
-      expect((await told()).slice(before)).toEqual([
+      expect((await received()).slice(before)).toEqual([
         { ...facts, previousDeploymentId: 'dep_1' },
         { ...facts, previousDeploymentId: null },
       ]);
     });
 
     test('a rollback is an activation that says so', async () => {
-      const { notices, told } = opened.port;
+      const { notices, received } = opened.port;
       const scope = freshScope();
       const facts = { deploymentId: deploymentId('dep_1'), previousDeploymentId: deploymentId('dep_2'), revision: 8 };
       await notices.deploymentActivated({ scope, ...facts, isRollback: true, activatedAt: noon });
-      expect(await told()).toContainEqual({ ...scope, ...facts, isRollback: true, activatedAt: iso(noon) });
+      expect(await received()).toContainEqual({ ...scope, ...facts, isRollback: true, activatedAt: iso(noon) });
     });
 
     test('what else becomes of a deployment is told with its time', async () => {
-      const { notices, told } = opened.port;
+      const { notices, received } = opened.port;
       const scope = freshScope();
       for (const change of deploymentChanges) {
         await notices.deploymentChanged({ scope, deploymentId: deploymentId('dep_3'), change, changedAt: noon });
-        expect(await told()).toContainEqual({ ...scope, deploymentId: 'dep_3', change, changedAt: iso(noon) });
+        expect(await received()).toContainEqual({ ...scope, deploymentId: 'dep_3', change, changedAt: iso(noon) });
       }
     });
 
     test('a fire that started nothing is told with its schedule, its time and why', async () => {
-      const { notices, told } = opened.port;
-      const before = (await told()).length;
+      const { notices, received } = opened.port;
+      const before = (await received()).length;
       const scope = freshScope();
       const failed = { code: 'workflow_archived', message: 'the workflow is archived' };
       const notice = { scheduleId: scheduleId('nightly'), workflowName: workflowName('order'), ...failed };
       await notices.scheduleFailed({ scope, ...notice, scheduledAt: noon, failedAt: after(noon, minutes(1)) });
-      expect((await told()).slice(before)).toEqual([
+      expect((await received()).slice(before)).toEqual([
         { ...scope, ...notice, scheduledAt: iso(noon), failedAt: iso(after(noon, minutes(1))) },
       ]);
     });

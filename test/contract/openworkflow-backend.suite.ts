@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { AtHand, bad, lease, once, thrice } from '../openworkflow/at-hand.ts';
 import type { Opened, Subject } from './subject.ts';
 
 const hour = 3_600_000;
 const expired = { message: 'Workflow run deadline exceeded' };
 
-export const openworkflowBackendSuite = ({ name, open }: Subject<PolledRuns>) =>
+export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) =>
   describe(`backend of openworkflow: ${name}`, () => {
-    let opened: Opened<PolledRuns>;
+    let opened: Opened<ExternalRuns>;
     let own: AtHand;
     beforeAll(async () => {
       opened = await open();

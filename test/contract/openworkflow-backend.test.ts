@@ -1,15 +1,15 @@
 /** The backend of openworkflow, on every store that is at hand. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoPolledRuns } from '../../lib/aws/polled-runs.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import { createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { openworkflowBackendSuite } from './openworkflow-backend.suite.ts';
 
 const close = async (): Promise<void> => {};
 
-openworkflowBackendSuite({ name: 'memory', open: async () => ({ port: new MemoryPolledRuns(), close }) });
+openworkflowBackendSuite({ name: 'memory', open: async () => ({ port: new MemoryExternalRuns(), close }) });
 
 for (const { name, start } of dynamoImplementations)
   describe(name, () => {
@@ -23,5 +23,8 @@ for (const { name, start } of dynamoImplementations)
       client.destroy();
       await emulator.close();
     });
-    openworkflowBackendSuite({ name, open: async () => ({ port: new DynamoPolledRuns(await createRunsTable(client)), close }) });
+    openworkflowBackendSuite({
+      name,
+      open: async () => ({ port: new DynamoExternalRuns(await createRunsTable(client)), close }),
+    });
   });

@@ -6,10 +6,10 @@ import type { Backend } from 'openworkflow/internal';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SystemClock } from '../../lib/aws/system-clock.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
-import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
+import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { openworkflowWorkerSuite } from './openworkflow-worker.suite.ts';
@@ -93,20 +93,20 @@ const publishedSuite = (connect: () => Promise<Backend>) => {
 type Body = Parameters<Parameters<OpenWorkflow['implementWorkflow']>[1]>;
 type StepApi = Body[0]['step'];
 
-const onMemory = (store: PolledRuns, namespaceId: string): Backend => {
+const onMemory = (store: ExternalRuns, namespaceId: string): Backend => {
   const clock = new SystemClock();
-  const pause = clock.sleep.bind(clock);
-  return new PolledBackend({ store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random }, namespaceId);
+  const sleep = clock.sleep.bind(clock);
+  return new ExternalRunsBackend({ store, clock, sleep, warn: () => {}, newId: randomUUID, random: Math.random }, namespaceId);
 };
 
 describe('memory', () => {
-  publishedSuite(async () => onMemory(new MemoryPolledRuns(), 'default'));
-  const store = new MemoryPolledRuns();
+  publishedSuite(async () => onMemory(new MemoryExternalRuns(), 'default'));
+  const store = new MemoryExternalRuns();
   openworkflowWorkerSuite(async (namespaceId) => onMemory(store, namespaceId));
 
   test('a parent with 300 children is at its end within five seconds, after few polls', async () => {
     let [polls, entries] = [0, 0];
-    const counted = new MemoryPolledRuns();
+    const counted = new MemoryExternalRuns();
     const [reminders, append] = [counted.reminders.bind(counted), counted.append.bind(counted)];
     counted.reminders = (...given) => {
       polls += 1;

@@ -6,12 +6,12 @@ import type { Posts } from '../../lib/ports/posts.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface PostedTo {
+export interface PostsUnderTest {
   readonly posts: Posts;
   /** what has arrived, in order */
   taken(): readonly { readonly to: string; readonly text: string }[];
   /** from now on there is no such socket */
-  vanish(id: ConnectionId): void;
+  disconnect(id: ConnectionId): void;
   /** from now on the socket takes nothing */
   block(id: ConnectionId): void;
 }
@@ -19,9 +19,9 @@ export interface PostedTo {
 /** As the gateway makes them: with letters that an address spells otherwise. */
 export const freshConnection = (): ConnectionId => connectionId(`${randomBytes(8).toString('hex')}+/=`);
 
-export const postsSuite = ({ name, open }: Subject<PostedTo>) =>
+export const postsSuite = ({ name, open }: Subject<PostsUnderTest>) =>
   describe(`posts: ${name}`, () => {
-    let opened: Opened<PostedTo>;
+    let opened: Opened<PostsUnderTest>;
     beforeAll(async () => void (opened = await open()));
     afterAll(() => opened.close());
 
@@ -34,7 +34,7 @@ export const postsSuite = ({ name, open }: Subject<PostedTo>) =>
 
     test('one that is gone is said to be, and can be closed', async () => {
       const id = freshConnection();
-      opened.port.vanish(id);
+      opened.port.disconnect(id);
       expect(await opened.port.posts.post(id, '{}')).toBe('gone');
       await opened.port.posts.close(id);
     });

@@ -37,7 +37,7 @@ const posts = () =>
 postsSuite({
   name: 'API Gateway',
   open: async () => ({
-    port: { posts: posts(), taken: () => taken, vanish: (id) => void gone.add(id), block: (id) => void blocked.add(id) },
+    port: { posts: posts(), taken: () => taken, disconnect: (id) => void gone.add(id), block: (id) => void blocked.add(id) },
     close: async () => {},
   }),
 });

@@ -7,7 +7,7 @@ import type { LensVersion } from '../../lib/ports/lenses.ts';
 import type { QueryFacts } from '../../lib/ports/versions.ts';
 import type { Kind } from './versions.suite.ts';
 
-const nothingMore = [{}, {}] as const;
+const noFacts = [{}, {}] as const;
 
 const workflow = (version: number, facts: Partial<WorkflowVersion> = {}): WorkflowVersion => ({
   name: workflowName('order'),
@@ -54,7 +54,7 @@ export const workflows: Kind<WorkflowVersion, object> = {
     workflow(3),
   ],
   rival: (index) => workflow(1, { options: { deadlineSeconds: index + 1 } }),
-  facts: nothingMore,
+  facts: noFacts,
 };
 
 const lens = (version: number, facts: Partial<LensVersion> = {}): LensVersion => ({
@@ -94,7 +94,7 @@ export const lenses: Kind<LensVersion, object> = {
     lens(3),
   ],
   rival: (index) => lens(1, { template: `[[n${index}]]` }),
-  facts: nothingMore,
+  facts: noFacts,
 };
 
 const common = {

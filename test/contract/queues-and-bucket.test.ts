@@ -12,11 +12,11 @@ import { nodeId, projectId } from '../../lib/engine/ids.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryIds } from '../../lib/memory/ids.ts';
-import { artifactsSuite, nameFor } from './artifacts.suite.ts';
+import { artifactsSuite, artifactNameFor } from './artifacts.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
-import { type Queues, childResultOf, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
+import { type QueuesUnderTest, childResultOf, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
 import { SystemClock } from '../../lib/aws/system-clock.ts';
 import { freshRun, noon } from './samples.ts';
 import { workQueueSuite } from './work-queue.suite.ts';
@@ -62,10 +62,11 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
     const messages = server.inspectQueue(name)?.messages;
     return [...(messages?.ready ?? []), ...(messages?.delayed ?? [])];
   };
-  const port: Queues = {
+  const port: QueuesUnderTest = {
     jobs: new SqsJobs(sqs, urls),
     takeSent: async () => (await takeAll(urls.nodes, parseJob)).filter((job) => job.kind === 'node'),
-    takeForCode: async () => (await takeAll(urls.code, parseJob)).filter((job) => job.kind === 'message' || job.kind === 'drive'),
+    takeForCode: async () =>
+      (await takeAll(urls.code, parseJob)).filter((job) => job.kind === 'message' || job.kind === 'workflow_task'),
     delayed: async () =>
       lying(names.delays).map(({ body, delayUntil, sentTimestamp, messageAttributes }) => ({
         job: received(parseJob(body), messageAttributes),
@@ -94,8 +95,8 @@ workQueueSuite({
       };
       await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: body, ...of }));
     };
-    const pass = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
-    return { port: { queue: new SqsWorkQueue({ client: sqs, waiting: sqs }, url), send, pass }, close };
+    const advance = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
+    return { port: { queue: new SqsWorkQueue({ client: sqs, longPollClient: sqs }, url), send, advance }, close };
   },
 });
 
@@ -125,7 +126,7 @@ test('watches of one run are one group, and runs of the same id in two projects 
   const ids = new MemoryIds(9);
   const run = freshRun();
   for (const each of [run, run, { ...run, projectId: projectId('another') }])
-    await watches.send({ run: each, turn: ids.nonce() });
+    await watches.send({ run: each, broadcastId: ids.nonce() });
   const groups = services.server.inspectQueue('grouped-watches.fifo')?.messages.ready.map(({ messageGroupId }) => messageGroupId);
   expect(groups?.map((group) => groups.indexOf(group))).toEqual([0, 0, 2]);
 });
@@ -146,8 +147,8 @@ artifactsSuite({
 });
 
 test('an upload is signed over its length and its digest, which are headers, for the time it is good', async () => {
-  const name = nameFor(new Uint8Array([1, 2, 3]));
-  const { url, headers } = await artifactsInS3().uploadTo(name, 3, after(noon, minutes(15)));
+  const name = artifactNameFor(new Uint8Array([1, 2, 3]));
+  const { url, headers } = await artifactsInS3().presignUpload(name, 3, after(noon, minutes(15)));
   const { pathname, searchParams } = new URL(url);
   const { projectId, environment } = name.scope;
   expect(pathname).toMatch(new RegExp(`/artifacts/${projectId}/${environment}/dep_1/${name.sha256}\\.tgz$`));
@@ -206,7 +207,7 @@ describe('groups and duplicates', () => {
 
   test('a delayed job is taken no earlier than its time', async () => {
     const { port } = queuesFor('delays', 'nodes.fifo');
-    await port.jobs.sendLater({ kind: 'nudge', run: freshRun() }, durationMs(60_000));
+    await port.jobs.sendDelayed({ kind: 'recheck', run: freshRun() }, durationMs(60_000));
     expect(await port.delayed()).toEqual([expect.objectContaining({ delaySeconds: 60 })]);
   });
 });

@@ -57,7 +57,7 @@ recurrencesSuite({
   open: async () => ({
     port: {
       recurrences,
-      held: async () =>
+      pending: async () =>
         [...standing.values()].map((request) => {
           const { scheduledAt: _at, ...of } = firedBy(request);
           return { of };
@@ -82,7 +82,7 @@ test('a cron expression fires in its zone, at the delay queue, and says which ti
     endAt,
   });
   const name = last.path.split('/').at(-1);
-  const { projectId, environment } = recurrence.of;
+  const { projectId, environment } = recurrence.setting;
   expect(body).toEqual({
     ActionAfterCompletion: 'DELETE',
     ClientToken: name,
@@ -99,7 +99,7 @@ test('a cron expression fires in its zone, at the delay queue, and says which ti
       RetryPolicy: { MaximumEventAgeInSeconds: 7_200, MaximumRetryAttempts: 185 },
     },
   });
-  expect(firedBy(last)).toEqual({ ...recurrence.of, scheduledAt: Date.UTC(2026, 4, 2, 12) });
+  expect(firedBy(last)).toEqual({ ...recurrence.setting, scheduledAt: Date.UTC(2026, 4, 2, 12) });
 });
 
 test.each([

@@ -5,18 +5,18 @@ import type { HeadProjection } from '../../lib/engine/log/head.ts';
 import { type Instant, after, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import type { ListPosition, RunIndex, RunPage } from '../../lib/ports/run-index.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
-import { creation, fetchNode, freshRun, freshScope, loopNode, noon } from './samples.ts';
+import { creation, bundleNode, freshRun, freshScope, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 /** The index finds what the log has written, so both are opened over the same store. */
-export interface Found {
+export interface RunIndexUnderTest {
   readonly index: RunIndex;
   readonly log: RunLog;
 }
 
-export const runIndexSuite = ({ name, open }: Subject<Found>) =>
+export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
   describe(`run index: ${name}`, () => {
-    let opened: Opened<Found>;
+    let opened: Opened<RunIndexUnderTest>;
     let index: RunIndex;
     let log: RunLog;
     beforeAll(async () => {
@@ -160,28 +160,28 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
 
       test('tells a second look from others, and lets another one stand', async () => {
         const [run, both, after] = [freshRun(), freshRun(), freshRun()];
-        const [minute, isSecondLook] = [29_000_040, true] as const;
-        await index.markDue({ run, minute, isSecondLook });
+        const [minute, isSecondCheck] = [29_000_040, true] as const;
+        await index.markDue({ run, minute, isSecondCheck });
         for (const given of [
           { run: both, minute },
-          { run: both, minute, isSecondLook },
+          { run: both, minute, isSecondCheck },
         ])
           await index.markDue(given);
         for (const given of [
-          { run: after, minute, isSecondLook },
+          { run: after, minute, isSecondCheck },
           { run: after, minute },
         ])
           await index.markDue(given);
         const found = await index.dueIn(minute);
         expect(found).toHaveLength(3);
-        expect(found).toEqual(expect.arrayContaining([{ ...run, isSecondLook }, both, after]));
+        expect(found).toEqual(expect.arrayContaining([{ ...run, isSecondCheck }, both, after]));
       });
 
       test('entries that a run has noted are forgotten with it, and those of others stay', async () => {
         const [run, other] = [freshRun(), freshRun()];
-        for (const minute of [29_000_030, 29_000_031]) await index.markDue({ run, minute, isNoted: true });
-        await index.markDue({ run: other, minute: 29_000_030, isNoted: true });
-        for (let count = 0; count < 2; count += 1) await index.forgetDue(run);
+        for (const minute of [29_000_030, 29_000_031]) await index.markDue({ run, minute, isRecordedOnRun: true });
+        await index.markDue({ run: other, minute: 29_000_030, isRecordedOnRun: true });
+        for (let count = 0; count < 2; count += 1) await index.deleteDueEntries(run);
         expect(await index.dueIn(29_000_030)).toEqual([other]);
         expect(await index.dueIn(29_000_031)).toEqual([]);
       });
@@ -207,11 +207,11 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
 
       test('remembers the last minute that was swept, and never goes back', async () => {
         expect(await index.sweptMinute()).toBeUndefined();
-        await index.passMinute(29_000_100);
+        await index.recordSweptMinute(29_000_100);
         expect(await index.sweptMinute()).toBe(29_000_100);
-        await index.passMinute(29_000_099);
+        await index.recordSweptMinute(29_000_099);
         expect(await index.sweptMinute()).toBe(29_000_100);
-        await index.passMinute(29_000_101);
+        await index.recordSweptMinute(29_000_101);
         expect(await index.sweptMinute()).toBe(29_000_101);
       });
     });
@@ -220,23 +220,23 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
       const [one, other] = [freshRun(freshScope()), freshRun(freshScope())];
       // A time of its own: the table keeps what other tests noted.
       const start = instant(noon + Math.floor(Math.random() * 1e9) * 1_000);
-      const death = (node: typeof fetchNode, at: Instant) => ({
+      const death = (node: typeof bundleNode, at: Instant) => ({
         node: nodeKey(node),
         begunAt: instant(at - 60_000),
-        lastSignAt: instant(at - 1),
+        lastHeartbeatAt: instant(at - 1),
         noticedAt: at,
       });
       const deaths = [
-        { runId: one.runId, ...death(fetchNode, start) },
+        { runId: one.runId, ...death(bundleNode, start) },
         { runId: one.runId, ...death(loopNode, start) },
-        { runId: other.runId, ...death(fetchNode, after(start, minutes(35))) },
+        { runId: other.runId, ...death(bundleNode, after(start, minutes(35))) },
       ];
       const addressOf = (runId: string): RunAddress => (runId === one.runId ? one : other);
-      for (const { runId, ...noted } of deaths) await index.noteDeath(addressOf(runId), noted);
-      await index.noteDeath(one, death(fetchNode, after(start, minutes(36))));
-      const found = await index.deathsBetween(start, after(start, minutes(35)));
+      for (const { runId, ...noted } of deaths) await index.recordCrash(addressOf(runId), noted);
+      await index.recordCrash(one, death(bundleNode, after(start, minutes(36))));
+      const found = await index.crashesBetween(start, after(start, minutes(35)));
       expect(found).toHaveLength(3);
       expect(found).toEqual(expect.arrayContaining(deaths));
-      expect(await index.deathsBetween(after(start, durationMs(1)), after(start, minutes(34)))).toEqual([]);
+      expect(await index.crashesBetween(after(start, durationMs(1)), after(start, minutes(34)))).toEqual([]);
     });
   });

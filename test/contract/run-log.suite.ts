@@ -3,12 +3,23 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
-import { forgottenNonce, isForgotten } from '../../lib/engine/log/forgotten.ts';
+import { tombstoneNonce, isTombstone } from '../../lib/engine/log/tombstone.ts';
 import { terminalStatuses } from '../../lib/engine/log/head.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { deploymentId, commitNo } from '../../lib/engine/ids.ts';
-import { allEvents, commit, creation, expiresAt, fetchNode, freshRun, freshScope, loopNode, noon, numbersOf } from './samples.ts';
+import {
+  allEvents,
+  commit,
+  creation,
+  expiresAt,
+  bundleNode,
+  freshRun,
+  freshScope,
+  loopNode,
+  noon,
+  numbersOf,
+} from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
@@ -120,7 +131,12 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         });
         const { trace: _trace, ...untraced } = creation(freshRun());
         const { workflow, deploymentId: _none, ...terms } = creation(freshRun());
-        const code = { ...terms, kind: 'fetch' as const, workflow: { name: workflow.name }, deploymentId: deploymentId('dep_1') };
+        const code = {
+          ...terms,
+          kind: 'bundle' as const,
+          workflow: { name: workflow.name },
+          deploymentId: deploymentId('dep_1'),
+        };
         const replayed = { ...code, address: freshRun(), kind: 'code' as const };
         const named = { ...replayed, address: freshRun(), workflow: { name: workflow.name, version: '2026-05' } };
         const test = creation(freshRun(), { workflow: { name: 'unsaved', version: 0 }, isTest: true });
@@ -140,7 +156,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       test('many heads are read at once, in the order of their runs, and one that is not there is undefined', async () => {
         const runs = Array.from({ length: 120 }, () => creation(freshRun()));
         for (const run of runs) await log.create(run);
-        await log.forget(runs[7]?.address ?? freshRun(), expiresAt);
+        await log.deleteRun(runs[7]?.address ?? freshRun(), expiresAt);
         const addresses = [...runs.map(({ address }) => address), freshRun()].toReversed();
         expect(await log.heads(addresses)).toEqual(await Promise.all(addresses.map((address) => log.head(address))));
         expect((await log.heads(addresses)).filter((head) => head === undefined)).toHaveLength(2);
@@ -239,12 +255,12 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
 
       test('the last beat of each node counts', async () => {
         const run = freshRun();
-        const one = { node: nodeKey(fetchNode), at: noon, resends: 0 };
+        const one = { node: nodeKey(bundleNode), at: noon, resends: 0 };
         const other = { node: nodeKey(loopNode), at: noon, resends: 2 };
         const later = { ...one, at: after(noon, minutes(1)), resends: 1 };
-        expect(await log.beats(run)).toEqual([]);
-        for (const beat of [one, other, later]) await log.beat(run, beat, expiresAt);
-        const beats = await log.beats(run);
+        expect(await log.heartbeats(run)).toEqual([]);
+        for (const beat of [one, other, later]) await log.heartbeat(run, beat, expiresAt);
+        const beats = await log.heartbeats(run);
         expect(beats).toHaveLength(2);
         expect(beats).toEqual(expect.arrayContaining([other, later]));
       });
@@ -253,19 +269,25 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const run = freshRun();
         const later = after(noon, minutes(2));
         const deliveries = {
-          begun: { at: later, lastSignAt: later, ended: 2, resends: 3 },
+          begun: { at: later, lastHeartbeatAt: later, ended: 2, resends: 3 },
           lost: [
-            { lastSignAt: noon, noticedAt: noon },
-            { begunAt: noon, lastSignAt: noon, noticedAt: later, hasProgressed: true as const, reason: 'Error: ä'.repeat(60) },
+            { lastHeartbeatAt: noon, noticedAt: noon },
+            {
+              begunAt: noon,
+              lastHeartbeatAt: noon,
+              noticedAt: later,
+              hasProgressed: true as const,
+              reason: 'Error: ä'.repeat(60),
+            },
           ],
         };
-        const beat = { node: nodeKey(fetchNode), at: later, resends: 3, deliveries, attempt: firstAttempt };
-        await log.beat(run, beat, expiresAt);
-        expect(await log.beats(run)).toEqual([beat]);
+        const beat = { node: nodeKey(bundleNode), at: later, resends: 3, deliveries, attempt: firstAttempt };
+        await log.heartbeat(run, beat, expiresAt);
+        expect(await log.heartbeats(run)).toEqual([beat]);
         const { begun: _begun, ...others } = deliveries;
         const released = { ...beat, deliveries: { ...others, isReleased: true as const } };
-        await log.beat(run, released, expiresAt);
-        expect(await log.beats(run)).toEqual([released]);
+        await log.heartbeat(run, released, expiresAt);
+        expect(await log.heartbeats(run)).toEqual([released]);
       });
 
       test('a snapshot gives way only to a newer one', async () => {
@@ -292,7 +314,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const run = creation(freshRun());
         await log.create(run);
         await log.attach(run.address, 'input', 1, { expiresAt, kind: 'graph' });
-        await log.beat(run.address, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
+        await log.heartbeat(run.address, { node: nodeKey(bundleNode), at: noon, resends: 0 }, expiresAt);
         await log.saveSnapshot(run.address, { asOf: commitNo(1), schema: 1, state: null }, expiresAt);
         expect(await log.commitsAfter(run.address, firstCommit)).toEqual([]);
       });
@@ -305,9 +327,9 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         await log.create(run);
         for (const number of [2, 3, 10, 11]) await log.put(address, commit(number), expiresAt);
         await log.attach(address, 'graph', { nodes: [] }, { expiresAt, kind: 'graph' });
-        await log.beat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
+        await log.heartbeat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
         await log.saveSnapshot(address, { asOf: commitNo(3), schema: 1, state: null }, expiresAt);
-        await log.forget(address, expiresAt);
+        await log.deleteRun(address, expiresAt);
         return run;
       };
 
@@ -315,7 +337,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const { address } = await forgotten();
         expect(await log.head(address)).toBeUndefined();
         expect(await log.attached(address, 'graph')).toBeUndefined();
-        expect(await log.beats(address)).toEqual([]);
+        expect(await log.heartbeats(address)).toEqual([]);
         expect(await log.snapshot(address)).toBeUndefined();
       });
 
@@ -325,23 +347,23 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(left.map(({ number, firstEventId, events }) => [number, firstEventId, events])).toEqual(
           [2, 3, 10, 11].map((number) => [number, number * 10, [{ type: 'RUN_CANCELLED' }]]),
         );
-        expect(left.every(isForgotten)).toBe(true);
+        expect(left.every(isTombstone)).toBe(true);
         const late = commit(3);
-        expect(await log.put(address, late, expiresAt)).toEqual({ kind: 'occupied', nonce: forgottenNonce });
+        expect(await log.put(address, late, expiresAt)).toEqual({ kind: 'occupied', nonce: tombstoneNonce });
       });
 
       test('cannot be created again, not even by who created it, and is not projected', async () => {
         const run = await forgotten();
-        expect(await log.create(run)).toEqual({ kind: 'occupied', nonce: forgottenNonce });
+        expect(await log.create(run)).toEqual({ kind: 'occupied', nonce: tombstoneNonce });
         await log.project(run.address, { status: 'failed', asOf: commitNo(12) });
         expect(await log.head(run.address)).toBeUndefined();
       });
 
       test('can be forgotten again, with what came to it late', async () => {
         const { address } = await forgotten();
-        await log.beat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
-        await log.forget(address, expiresAt);
-        expect(await log.beats(address)).toEqual([]);
+        await log.heartbeat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
+        await log.deleteRun(address, expiresAt);
+        expect(await log.heartbeats(address)).toEqual([]);
         expect(await log.commitsAfter(address, firstCommit)).toHaveLength(4);
       });
 
@@ -351,7 +373,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         await log.put(other.address, commit(2), expiresAt);
         await forgotten();
         expect((await log.head(other.address))?.commit).toEqual(other.commit);
-        expect((await log.commitsAfter(other.address, firstCommit)).some(isForgotten)).toBe(false);
+        expect((await log.commitsAfter(other.address, firstCommit)).some(isTombstone)).toBe(false);
       });
     });
 
@@ -361,7 +383,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       const theirs = commit(2);
       await log.put(mine, theirs, expiresAt);
       await log.attach(mine, 'input', 'mine', { expiresAt, kind: 'graph' });
-      await log.beat(mine, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
+      await log.heartbeat(mine, { node: nodeKey(bundleNode), at: noon, resends: 0 }, expiresAt);
       await log.saveSnapshot(mine, { asOf: commitNo(2), schema: 1, state: 'mine' }, expiresAt);
 
       const elsewhere = [
@@ -373,7 +395,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.head(run)).toBeUndefined();
         expect(await log.commitsAfter(run, firstCommit)).toEqual([]);
         expect(await log.attached(run, 'input')).toBeUndefined();
-        expect(await log.beats(run)).toEqual([]);
+        expect(await log.heartbeats(run)).toEqual([]);
         expect(await log.snapshot(run)).toBeUndefined();
         expect(await log.create(creation(run))).toEqual({ kind: 'stored' });
         expect(await log.put(run, commit(2), expiresAt)).toEqual({ kind: 'stored' });

@@ -20,7 +20,7 @@ import {
 import { inline } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
-import type { CodeCreation, FetchCreation, GraphCreation } from '../../lib/engine/log/head.ts';
+import type { CodeCreation, BundleCreation, GraphCreation } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
@@ -73,17 +73,17 @@ export const codeCreation = (address: RunAddress, facts: Partial<CodeCreation> =
   return { ...rest, kind: 'code', workflow: { name: 'order' }, deploymentId: deploymentId('dep_1'), ...facts };
 };
 
-export const fetchCreation = (address: RunAddress): FetchCreation => ({
+export const bundleCreation = (address: RunAddress): BundleCreation => ({
   ...codeCreation(address),
-  kind: 'fetch',
+  kind: 'bundle',
   workflow: { name: 'order' },
 });
 
 export const numbersOf = (commits: readonly Commit[]): readonly CommitNo[] => commits.map(({ number }) => number);
 
-export const fetchNode = { nodeId: nodeId('fetch-1'), iteration: topLevel };
+export const bundleNode = { nodeId: nodeId('fetch-1'), iteration: topLevel };
 export const loopNode = { nodeId: nodeId('body'), iteration: iterationKey('each[3]/inner[12]') };
-const fetchAttempt = { ...fetchNode, attempt: firstAttempt };
+const fetchAttempt = { ...bundleNode, attempt: firstAttempt };
 const loopAttempt = { ...loopNode, attempt: attempt(2) };
 const span = { startedAt: noon, endedAt: after(noon, durationMs(40)) };
 const failure = { cause: 'timeout', message: 'took longer than 30 s', code: 'slow', details: { limitMs: 30_000 } } as const;
@@ -93,8 +93,8 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   INPUT_SET: { type: 'INPUT_SET', input: { ref: 'item:input', bytes: 12_345 } },
   SYSTEM_SET: { type: 'SYSTEM_SET', key: 'region', value: inline({ deep: [1, 'two', null, true, { '': 0.5 }] }) },
   RUN_STARTED: { type: 'RUN_STARTED' },
-  PLACE_AWAITED: { type: 'PLACE_AWAITED', places: 3, notBefore: noon },
-  PLACE_TAKEN: { type: 'PLACE_TAKEN', place: 0 },
+  SLOT_AWAITED: { type: 'SLOT_AWAITED', slots: 3, notBefore: noon },
+  SLOT_TAKEN: { type: 'SLOT_TAKEN', slot: 0 },
   RUN_STATUS_CHANGED: { type: 'RUN_STATUS_CHANGED', status: 'running' },
   RUN_COMPLETED: { type: 'RUN_COMPLETED', output: inline('done') },
   RUN_FAILED: { type: 'RUN_FAILED', error: failure },
@@ -103,7 +103,7 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   RUN_RESUMED: { type: 'RUN_RESUMED', reason: 'paid', payload: inline({ amount: 3 }) },
   RUN_RECOVERED: { type: 'RUN_RECOVERED', nodes: ['fetch-1', 'body@each[3]/inner[12]'] },
   RUN_RETRIED: { type: 'RUN_RETRIED', attempt: firstAttempt, failure, delayMs: durationMs(1_000), retryAt: noon },
-  ROLLBACK_STARTED: { type: 'ROLLBACK_STARTED', ending: { status: 'cancelled', reason: 'not needed' } },
+  ROLLBACK_STARTED: { type: 'ROLLBACK_STARTED', runOutcome: { status: 'cancelled', reason: 'not needed' } },
   NODE_DISPATCHED: {
     type: 'NODE_DISPATCHED',
     ...fetchAttempt,
@@ -138,8 +138,8 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
     version: 3,
     input: inline({ order: 7 }),
     expiresAt: after(noon, days(2)),
-    whenLeft: 'go_on',
-    whenCancelled: 'cancel',
+    parentClosePolicy: 'abandon',
+    onChildCancelled: 'cancel',
   },
   NODE_COMPLETED: {
     type: 'NODE_COMPLETED',
@@ -153,14 +153,14 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   },
   CONTRACT_VIOLATED: {
     type: 'CONTRACT_VIOLATED',
-    ...fetchNode,
+    ...bundleNode,
     attempt: attempt(1),
     phase: 'output',
     errors: [{ field: 'score', reason: 'below_min' }],
   },
   MODERATION_FLAGGED: {
     type: 'MODERATION_FLAGGED',
-    ...fetchNode,
+    ...bundleNode,
     attempt: attempt(1),
     phase: 'input',
     decision: { policy: 'words' },
@@ -198,7 +198,7 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
     onItemFailure: 'continue',
   },
   LOOP_PAUSED: { type: 'LOOP_PAUSED', ...loopAttempt, wakeAt: after(noon, durationMs(250)) },
-  LOOP_RESULTS_KEPT: { type: 'LOOP_RESULTS_KEPT', ...loopAttempt, results: { ref: 'blob:abc', bytes: 1_000_000 } },
+  LOOP_RESULTS_STORED: { type: 'LOOP_RESULTS_STORED', ...loopAttempt, results: { ref: 'blob:abc', bytes: 1_000_000 } },
   ITERATION_STARTED: { type: 'ITERATION_STARTED', ...loopAttempt, index: 0, item: inline({ id: 7 }) },
   ITERATION_ENDED: {
     type: 'ITERATION_ENDED',
@@ -215,7 +215,7 @@ export const allEvents: readonly RunEvent[] = Object.values(eventOfEachType);
 export const manifestOf = (id: string, files = 2): Manifest => ({
   deploymentId: deploymentId(id),
   specVersion: 1,
-  runtime: 'fetch',
+  runtime: 'bundle',
   workflows: [{ name: 'order' }],
   steps: [{ name: 'charge' }],
   files: Array.from({ length: files }, (_, index) => ({ path: `file-${index}.js`, sha256: 'ab'.repeat(32), bytes: index })),

@@ -11,10 +11,10 @@ export const scheduleOf = (scope: Scope, id = 'nightly', facts: Partial<Schedule
   scheduleId: scheduleId(id),
   incarnation: nonce('first'),
   bodyHash: 'ab'.repeat(32),
-  terms: {
+  definition: {
     workflowName: workflowName('order'),
     version: 3,
-    atVersion: 4,
+    latestVersionWhenSet: 4,
     input: { deep: [1, 'two', null, { '': 0.5 }] },
     timing: {
       recurrence: { kind: 'cron', cron: '0 3 * * ? *', timeZone: 'Europe/Berlin' },
@@ -22,7 +22,7 @@ export const scheduleOf = (scope: Scope, id = 'nightly', facts: Partial<Schedule
       endAt: after(noon, days(30)),
     },
     overlap: 'cancel_previous',
-    catchUpMs: hours(2),
+    catchUpWindowMs: hours(2),
     isPaused: false,
   },
   setting: 2,
@@ -47,11 +47,11 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
     test('what was made is read as it was made, and only in its scope', async () => {
       const made = scheduleOf(freshScope());
       const plain = scheduleOf(made, 'plain', {
-        terms: {
+        definition: {
           workflowName: workflowName('order'),
           timing: { recurrence: { kind: 'rate', rate: '5 minutes', anchor: noon } },
           overlap: 'skip',
-          catchUpMs: hours(1),
+          catchUpWindowMs: hours(1),
           isPaused: true,
         },
       });
@@ -122,16 +122,16 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
       const mine = <Of extends Scope>(found: readonly Of[]) =>
         found.filter(({ projectId }) => projectId === one.projectId || projectId === other.projectId);
       for (const each of [one, other, one]) {
-        await schedules.mark({ ...setting(each), at: noon });
-        await schedules.keep(setting(each));
+        await schedules.markForSync({ ...setting(each), at: noon });
+        await schedules.registerSetting(setting(each));
       }
-      expect(mine(await schedules.marked())).toHaveLength(2);
-      expect(mine(await schedules.marked())).toContainEqual({ ...setting(other), at: noon });
-      expect(mine(await schedules.kept())).toHaveLength(2);
-      await schedules.unmark(setting(one));
-      await schedules.unmark(setting(one));
-      await schedules.drop(setting(other));
-      expect(mine(await schedules.marked())).toEqual([{ ...setting(other), at: noon }]);
-      expect(mine(await schedules.kept())).toEqual([setting(one)]);
+      expect(mine(await schedules.syncMarks())).toHaveLength(2);
+      expect(mine(await schedules.syncMarks())).toContainEqual({ ...setting(other), at: noon });
+      expect(mine(await schedules.registeredSettings())).toHaveLength(2);
+      await schedules.clearSyncMark(setting(one));
+      await schedules.clearSyncMark(setting(one));
+      await schedules.unregisterSetting(setting(other));
+      expect(mine(await schedules.syncMarks())).toEqual([{ ...setting(other), at: noon }]);
+      expect(mine(await schedules.registeredSettings())).toEqual([setting(one)]);
     });
   });

@@ -3,20 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Secrets } from '../../lib/ports/secrets.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface SecretsAtHand {
+export interface SecretsUnderTest {
   readonly secrets: Secrets;
   /** secrets that have no text yet */
   readonly empty: readonly [string, string];
   /** one that does not exist */
-  readonly nobodys: string;
+  readonly unknownName: string;
 }
 
 const token = (letter: string): string => letter.repeat(32);
 
-export const secretsSuite = ({ name, open }: Subject<SecretsAtHand>) =>
+export const secretsSuite = ({ name, open }: Subject<SecretsUnderTest>) =>
   describe(`secrets: ${name}`, () => {
-    let opened: Opened<SecretsAtHand>;
-    let subject: SecretsAtHand;
+    let opened: Opened<SecretsUnderTest>;
+    let subject: SecretsUnderTest;
     beforeAll(async () => {
       opened = await open();
       subject = opened.port;
@@ -36,9 +36,9 @@ export const secretsSuite = ({ name, open }: Subject<SecretsAtHand>) =>
     });
 
     test('a secret that does not exist has no text and can be given none', async () => {
-      const { secrets, nobodys } = subject;
-      expect(await secrets.value(nobodys)).toBeUndefined();
-      await expect(secrets.setValue(nobodys, 'text', token('c'))).rejects.toThrow();
-      expect(await secrets.value(nobodys)).toBeUndefined();
+      const { secrets, unknownName } = subject;
+      expect(await secrets.value(unknownName)).toBeUndefined();
+      await expect(secrets.setValue(unknownName, 'text', token('c'))).rejects.toThrow();
+      expect(await secrets.value(unknownName)).toBeUndefined();
     });
   });

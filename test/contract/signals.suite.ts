@@ -1,7 +1,7 @@
 /** What every meeting place of signals and waits must keep. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attempt, environment, iterationKey, nodeId, signalId, topLevel } from '../../lib/engine/ids.ts';
-import type { SignalPlace } from '../../lib/engine/signal.ts';
+import type { SignalKey } from '../../lib/engine/signal-key.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import type { NewSignal, Signals, Waiter } from '../../lib/ports/signals.ts';
 import { expiresAt, freshRun, freshScope, noon } from './samples.ts';
@@ -17,13 +17,13 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
     });
     afterAll(() => opened.close());
 
-    const place = (): SignalPlace => ({ ...freshScope(), name: 'paid', correlation: 'order 7' });
+    const place = (): SignalKey => ({ ...freshScope(), name: 'paid', correlation: 'order 7' });
     const signal = (id: string, facts: Partial<NewSignal> = {}): NewSignal => ({
       signalId: signalId(id),
       payload: { amount: 3 },
       receivedAt: noon,
-      keptUntil: after(noon, days(1)),
-      forgetAt: after(noon, days(3)),
+      bufferedUntil: after(noon, days(1)),
+      retainUntil: after(noon, days(3)),
       ...facts,
     });
     const waiter = (since: Instant = noon, facts: Partial<Waiter> = {}): Waiter => ({
@@ -34,13 +34,16 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       since,
       ...facts,
     });
-    const shown = ({ payload: _payload, forgetAt: _forgetAt, ...facts }: NewSignal, state: object) => ({ ...facts, ...state });
+    const shown = ({ payload: _payload, retainUntil: _retainUntil, ...facts }: NewSignal, state: object) => ({
+      ...facts,
+      ...state,
+    });
     const free = { state: 'free' };
     const taken = { state: 'taken' };
     const later = (count: number): Instant => after(noon, minutes(count));
 
     test('a place where nobody was is empty', async () => {
-      expect(await signals.at(place())).toEqual({ waiters: [], signals: [] });
+      expect(await signals.read(place())).toEqual({ waiters: [], signals: [] });
       expect(await signals.payload(place(), signalId('sig_1'))).toBeUndefined();
     });
 
@@ -48,19 +51,19 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       const here = place();
       const [old, young] = [signal('z'), signal('a', { receivedAt: later(1), payload: null })];
       const [first, second] = [waiter(noon), waiter(later(1), { iteration: iterationKey('each[3]/inner[12]') })];
-      await signals.keep(here, young);
-      await signals.keep(here, old);
-      await signals.enter(here, second, expiresAt);
-      await signals.enter(here, first, expiresAt);
-      expect(await signals.at(here)).toEqual({ waiters: [first, second], signals: [shown(old, free), shown(young, free)] });
+      await signals.store(here, young);
+      await signals.store(here, old);
+      await signals.addWaiter(here, second, expiresAt);
+      await signals.addWaiter(here, first, expiresAt);
+      expect(await signals.read(here)).toEqual({ waiters: [first, second], signals: [shown(old, free), shown(young, free)] });
       expect(await signals.payload(here, old.signalId)).toEqual({ amount: 3 });
       expect(await signals.payload(here, young.signalId)).toBeNull();
     });
 
     test('what one name, correlation, project and environment hold, no other sees', async () => {
       const here = place();
-      await signals.keep(here, signal('s'));
-      await signals.enter(here, waiter(), expiresAt);
+      await signals.store(here, signal('s'));
+      await signals.addWaiter(here, waiter(), expiresAt);
       const others = [
         { ...here, name: 'refunded' },
         { ...here, correlation: 'order 8' },
@@ -68,42 +71,42 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
         { ...here, environment: environment('staging') },
         { ...here, projectId: freshScope().projectId },
       ];
-      for (const other of others) expect(await signals.at(other)).toEqual({ waiters: [], signals: [] });
+      for (const other of others) expect(await signals.read(other)).toEqual({ waiters: [], signals: [] });
     });
 
     test('a signal kept again is the one that was kept first, also after it was taken', async () => {
       const here = place();
       const [one, again] = [signal('s'), signal('s', { payload: 'other', receivedAt: later(5) })];
-      await signals.keep(here, one);
-      await signals.keep(here, again);
-      expect((await signals.at(here)).signals).toEqual([shown(one, free)]);
+      await signals.store(here, one);
+      await signals.store(here, again);
+      expect((await signals.read(here)).signals).toEqual([shown(one, free)]);
       expect(await signals.payload(here, one.signalId)).toEqual({ amount: 3 });
       const by = waiter();
       await signals.claim(here, one.signalId, by);
-      await signals.take(here, one.signalId, by);
-      await signals.keep(here, again);
-      expect((await signals.at(here)).signals).toEqual([shown(one, taken)]);
+      await signals.markTaken(here, one.signalId, by);
+      await signals.store(here, again);
+      expect((await signals.read(here)).signals).toEqual([shown(one, taken)]);
     });
 
     test('a waiter entered twice is there once, and leaves once; another attempt is another waiter', async () => {
       const here = place();
       const one = waiter();
       const next = { ...one, attempt: attempt(2), since: later(1) };
-      for (const each of [one, one, next]) await signals.enter(here, each, expiresAt);
-      expect((await signals.at(here)).waiters).toEqual([one, next]);
-      for (const _time of [1, 2]) await signals.leave(here, one);
-      expect((await signals.at(here)).waiters).toEqual([next]);
+      for (const each of [one, one, next]) await signals.addWaiter(here, each, expiresAt);
+      expect((await signals.read(here)).waiters).toEqual([one, next]);
+      for (const _time of [1, 2]) await signals.removeWaiter(here, one);
+      expect((await signals.read(here)).waiters).toEqual([next]);
     });
 
     test('of rivals one claims a signal, and everybody sees who', async () => {
       const here = place();
       const kept = signal('s');
-      await signals.keep(here, kept);
+      await signals.store(here, kept);
       const rivals = Array.from({ length: 8 }, (_, index) => waiter(later(index)));
       const results = await Promise.all(rivals.map((rival) => signals.claim(here, kept.signalId, rival)));
       expect(results.filter(Boolean)).toHaveLength(1);
       const by = rivals[results.indexOf(true)];
-      expect((await signals.at(here)).signals).toEqual([shown(kept, { state: 'claimed', by })]);
+      expect((await signals.read(here)).signals).toEqual([shown(kept, { state: 'claimed', by })]);
     });
 
     test('nobody claims what is claimed, taken or not there', async () => {
@@ -111,12 +114,12 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       const [one, other] = [waiter(), waiter(later(1))];
       const { signalId: id } = signal('s');
       expect(await signals.claim(here, id, one)).toBe(false);
-      expect(await signals.at(here)).toEqual({ waiters: [], signals: [] });
-      await signals.keep(here, signal('s'));
+      expect(await signals.read(here)).toEqual({ waiters: [], signals: [] });
+      await signals.store(here, signal('s'));
       expect(await signals.claim(here, id, one)).toBe(true);
       expect(await signals.claim(here, id, one)).toBe(false);
       expect(await signals.claim(here, id, other)).toBe(false);
-      await signals.take(here, id, one);
+      await signals.markTaken(here, id, one);
       expect(await signals.claim(here, id, other)).toBe(false);
     });
 
@@ -124,37 +127,37 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       const here = place();
       const kept = signal('s');
       const [one, other] = [waiter(), waiter(later(1))];
-      await signals.keep(here, kept);
+      await signals.store(here, kept);
       await signals.claim(here, kept.signalId, one);
       await signals.release(here, kept.signalId, other);
-      await signals.take(here, kept.signalId, other);
-      expect((await signals.at(here)).signals).toEqual([shown(kept, { state: 'claimed', by: one })]);
+      await signals.markTaken(here, kept.signalId, other);
+      expect((await signals.read(here)).signals).toEqual([shown(kept, { state: 'claimed', by: one })]);
       await signals.release(here, kept.signalId, one);
-      expect((await signals.at(here)).signals).toEqual([shown(kept, free)]);
-      await signals.take(here, kept.signalId, one);
-      expect((await signals.at(here)).signals).toEqual([shown(kept, free)]);
+      expect((await signals.read(here)).signals).toEqual([shown(kept, free)]);
+      await signals.markTaken(here, kept.signalId, one);
+      expect((await signals.read(here)).signals).toEqual([shown(kept, free)]);
       expect(await signals.claim(here, kept.signalId, other)).toBe(true);
-      await signals.take(here, kept.signalId, other);
+      await signals.markTaken(here, kept.signalId, other);
       await signals.release(here, kept.signalId, other);
-      expect((await signals.at(here)).signals).toEqual([shown(kept, taken)]);
+      expect((await signals.read(here)).signals).toEqual([shown(kept, taken)]);
     });
 
     test('what a sending was answered is decided once', async () => {
       const here = place();
       const [one, other] = [signal('s'), signal('t')];
-      for (const each of [one, other]) await signals.keep(here, each);
-      expect(await signals.answer(here, one.signalId, false)).toBe(false);
-      expect(await signals.answer(here, one.signalId, true)).toBe(false);
-      expect(await signals.answer(here, other.signalId, true)).toBe(true);
-      expect(await signals.answer(here, other.signalId, false)).toBe(true);
-      expect((await signals.at(here)).signals).toEqual([shown(one, free), shown(other, free)]);
+      for (const each of [one, other]) await signals.store(here, each);
+      expect(await signals.recordDelivery(here, one.signalId, false)).toBe(false);
+      expect(await signals.recordDelivery(here, one.signalId, true)).toBe(false);
+      expect(await signals.recordDelivery(here, other.signalId, true)).toBe(true);
+      expect(await signals.recordDelivery(here, other.signalId, false)).toBe(true);
+      expect((await signals.read(here)).signals).toEqual([shown(one, free), shown(other, free)]);
     });
 
     test('a large payload and the longest words come back whole', async () => {
       const here = { ...place(), name: '✓'.repeat(256), correlation: '#'.repeat(256) };
       const large = signal('s'.repeat(128), { payload: Array.from({ length: 4_000 }, (_, index) => `line ${index * 7_919}`) });
-      await signals.keep(here, large);
-      expect((await signals.at(here)).signals).toEqual([shown(large, free)]);
+      await signals.store(here, large);
+      expect((await signals.read(here)).signals).toEqual([shown(large, free)]);
       expect(await signals.payload(here, large.signalId)).toEqual(large.payload);
     });
   });

@@ -25,8 +25,8 @@ const member = (of: Connection, facts: Partial<Membership> = {}): Membership => 
   connectionId: of.connectionId,
   keyId: of.keyId,
   joinId: ids.nonce(),
-  heard: { after: 0, next: {} },
-  isGreeted: false,
+  cursor: { after: 0, next: {} },
+  isJoinAcknowledged: false,
   expiresAt,
   ...facts,
 });
@@ -53,23 +53,26 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
     test('a room has all who joined it, and no others', async () => {
       const [one, other] = [connection(), connection()];
       const here = { ...freshRun(), ...scope };
-      const members = [member(one, { run: here, heard: { after: 7, next: { 'ask@each[0]': 3 } } }), member(other, { run: here })];
+      const members = [
+        member(one, { run: here, cursor: { after: 7, next: { 'ask@each[0]': 3 } } }),
+        member(other, { run: here }),
+      ];
       for (const each of [...members, member(one, { run: { ...scope, runId: freshRun().runId } })]) await sockets.join(each);
-      const { members: found, next } = await sockets.room(here);
+      const { members: found, next } = await sockets.watchersOf(here);
       expect([...found].toSorted((a, b) => (a.joinId < b.joinId ? -1 : 1))).toEqual(
         members.toSorted((a, b) => (a.joinId < b.joinId ? -1 : 1)),
       );
       expect(next).toBeUndefined();
-      expect(await sockets.room({ ...here, runId: freshRun().runId })).toEqual({ members: [] });
+      expect(await sockets.watchersOf({ ...here, runId: freshRun().runId })).toEqual({ members: [] });
     });
 
     test('whoever joins again is there once, from the new place', async () => {
       const own = connection();
       const first = member(own);
-      const again = member(own, { run: first.run, heard: { after: 9, next: {} } });
+      const again = member(own, { run: first.run, cursor: { after: 9, next: {} } });
       await sockets.join(first);
       await sockets.join(again);
-      expect((await sockets.room(first.run)).members).toEqual([again]);
+      expect((await sockets.watchersOf(first.run)).members).toEqual([again]);
     });
 
     test('whoever leaves is not there, and the connection no longer says that it has joined', async () => {
@@ -83,7 +86,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       await sockets.join(go);
       await sockets.leave(go.run, own.connectionId);
       await sockets.leave(go.run, own.connectionId);
-      expect((await sockets.room(go.run)).members).toEqual([]);
+      expect((await sockets.watchersOf(go.run)).members).toEqual([]);
       expect((await sockets.connection(own.connectionId))?.joined).toEqual([stay.run.runId]);
     });
 
@@ -94,7 +97,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       for (const each of joined) await sockets.join(each);
       await sockets.close(own.connectionId);
       expect(await sockets.connection(own.connectionId)).toBeUndefined();
-      for (const { run: of } of joined) expect((await sockets.room(of)).members).toEqual([]);
+      for (const { run: of } of joined) expect((await sockets.watchersOf(of)).members).toEqual([]);
       await sockets.close(own.connectionId);
     });
 
@@ -103,26 +106,26 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       const first = member(own);
       const heard = { after: 12, next: { ask: 4 } };
       await sockets.join(first);
-      await sockets.keepHeard(first, heard);
-      expect((await sockets.room(first.run)).members).toEqual([{ ...first, heard, isGreeted: true }]);
+      await sockets.saveCursor(first, heard);
+      expect((await sockets.watchersOf(first.run)).members).toEqual([{ ...first, heard, isGreeted: true }]);
       const again = member(own, { run: first.run });
       await sockets.join(again);
-      await sockets.keepHeard(first, { after: 99, next: {} });
-      expect((await sockets.room(first.run)).members).toEqual([again]);
+      await sockets.saveCursor(first, { after: 99, next: {} });
+      expect((await sockets.watchersOf(first.run)).members).toEqual([again]);
       await sockets.leave(first.run, own.connectionId);
-      await sockets.keepHeard(again, heard);
-      expect((await sockets.room(first.run)).members).toEqual([]);
+      await sockets.saveCursor(again, heard);
+      expect((await sockets.watchersOf(first.run)).members).toEqual([]);
     });
 
     test('who speaks next is announced and called off, whoever is there', async () => {
       const own = member(connection());
       await sockets.join(own);
       const next = { turn: ids.nonce(), until: after(noon, minutes(5)) };
-      await sockets.announce(own.run, { ...next, turn: ids.nonce() });
-      await sockets.announce(own.run, next);
-      expect(await sockets.room(own.run)).toEqual({ members: [own], next });
-      await sockets.announce(own.run, undefined);
-      await sockets.announce(own.run, undefined);
-      expect(await sockets.room(own.run)).toEqual({ members: [own] });
+      await sockets.setNextBroadcast(own.run, { ...next, broadcastId: ids.nonce() });
+      await sockets.setNextBroadcast(own.run, next);
+      expect(await sockets.watchersOf(own.run)).toEqual({ members: [own], next });
+      await sockets.setNextBroadcast(own.run, undefined);
+      await sockets.setNextBroadcast(own.run, undefined);
+      expect(await sockets.watchersOf(own.run)).toEqual({ members: [own] });
     });
   });

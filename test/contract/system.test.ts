@@ -5,9 +5,9 @@ import { SystemIds } from '../../lib/aws/system-ids.ts';
 import { clockSuite } from './clock.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 
-const pass = async (time: number): Promise<void> => {
+const advance = async (time: number): Promise<void> => {
   await delay(time);
 };
 
-clockSuite({ name: 'system', open: async () => ({ port: { clock: new SystemClock(), pass }, close: async () => {} }) });
+clockSuite({ name: 'system', open: async () => ({ port: { clock: new SystemClock(), advance }, close: async () => {} }) });
 idsSuite({ name: 'system', ids: new SystemIds() });

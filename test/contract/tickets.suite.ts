@@ -25,30 +25,30 @@ export const ticketsSuite = ({ name, open }: Subject<Tickets>) =>
     test('one of twenty who take a ticket at once has it', async () => {
       const name = digest();
       await tickets.put(name, ticket(), expiresAt);
-      const taken = await Promise.all(Array.from({ length: 20 }, () => tickets.take(name, ids.nonce())));
+      const taken = await Promise.all(Array.from({ length: 20 }, () => tickets.redeem(name, ids.nonce())));
       expect(taken.filter(Boolean)).toHaveLength(1);
     });
 
     test('taken again by who has it, whose first try went unanswered, it is still theirs', async () => {
       const [name, mine] = [digest(), ids.nonce()];
       await tickets.put(name, ticket(), expiresAt);
-      expect([await tickets.take(name, mine), await tickets.take(name, mine), await tickets.take(name, ids.nonce())]).toEqual([
-        true,
-        true,
-        false,
-      ]);
+      expect([
+        await tickets.redeem(name, mine),
+        await tickets.redeem(name, mine),
+        await tickets.redeem(name, ids.nonce()),
+      ]).toEqual([true, true, false]);
     });
 
     test('a ticket says what was put, taken or not', async () => {
       const [name, mine] = [digest(), ticket()];
       await tickets.put(name, mine, expiresAt);
       expect(await tickets.ticket(name)).toEqual(mine);
-      await tickets.take(name, ids.nonce());
+      await tickets.redeem(name, ids.nonce());
       expect(await tickets.ticket(name)).toEqual(mine);
     });
 
     test('what was never put is not there, and nobody can take it', async () => {
       const name = digest();
-      expect([await tickets.take(name, ids.nonce()), await tickets.ticket(name)]).toEqual([false, undefined]);
+      expect([await tickets.redeem(name, ids.nonce()), await tickets.ticket(name)]).toEqual([false, undefined]);
     });
   });

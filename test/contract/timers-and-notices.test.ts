@@ -133,7 +133,8 @@ describe('EventBridge', () => {
     open: async () => ({
       port: {
         notices,
-        told: async () => recorder.requests.flatMap(entriesIn).map(({ Detail }) => z.looseObject({}).parse(JSON.parse(Detail))),
+        received: async () =>
+          recorder.requests.flatMap(entriesIn).map(({ Detail }) => z.looseObject({}).parse(JSON.parse(Detail))),
       },
       close: async () => {},
     }),

@@ -4,20 +4,20 @@ import { commitNo, firstAttempt } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, instant } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Timers } from '../../lib/ports/timers.ts';
-import { fetchNode, freshRun, noon } from './samples.ts';
+import { bundleNode, freshRun, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface TimersSet {
+export interface TimersUnderTest {
   readonly timers: Timers;
   /** The timers that are set. */
   pending(): Promise<readonly { readonly at: Instant; readonly job: Job }[]>;
 }
 
 /** It is `noon` for the subject. */
-export const timersSuite = ({ name, open }: Subject<TimersSet>) =>
+export const timersSuite = ({ name, open }: Subject<TimersUnderTest>) =>
   describe(`timers: ${name}`, () => {
-    let opened: Opened<TimersSet>;
-    let subject: TimersSet;
+    let opened: Opened<TimersUnderTest>;
+    let subject: TimersUnderTest;
     beforeAll(async () => {
       opened = await open();
       subject = opened.port;
@@ -25,7 +25,7 @@ export const timersSuite = ({ name, open }: Subject<TimersSet>) =>
     afterAll(() => opened.close());
 
     const wholeSecond = instant(Math.ceil(noon / 1_000) * 1_000);
-    const wake = (): Job => ({ kind: 'wake', run: freshRun(), commit: commitNo(2), ...fetchNode, attempt: firstAttempt });
+    const wake = (): Job => ({ kind: 'wake', run: freshRun(), commit: commitNo(2), ...bundleNode, attempt: firstAttempt });
 
     test('a timer delivers its job at its time, however far ahead', async () => {
       const near = { at: after(wholeSecond, days(1)), job: wake() };

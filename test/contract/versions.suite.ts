@@ -92,9 +92,9 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       await store.advance(scope, to(2), noon);
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: later, latestVersion: 2 });
       // An older version than the latest changes nothing.
-      await store.advance(scope, to(1), noon, { unarchives: true });
+      await store.advance(scope, to(1), noon, { shouldUnarchive: true });
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: later, latestVersion: 2 });
-      await store.advance(scope, to(3), noon, { unarchives: true });
+      await store.advance(scope, to(3), noon, { shouldUnarchive: true });
       expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 3, createdAt: noon, updatedAt: noon });
       expect(await store.archive(scope, name, after(later, minutes(9)))).toBe(true);
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: after(later, minutes(9)), latestVersion: 3 });

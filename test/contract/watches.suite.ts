@@ -6,7 +6,7 @@ import type { Watch, Watches } from '../../lib/ports/watches.ts';
 import { freshRun } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface SentWatches {
+export interface WatchesUnderTest {
   readonly watches: Watches;
   /** what lies there, at most one of each run; it is gone then */
   taken(): Promise<readonly Watch[]>;
@@ -16,9 +16,9 @@ export interface SentWatches {
 
 const ids = new MemoryIds(11);
 
-export const watchesSuite = ({ name, open }: Subject<SentWatches>) =>
+export const watchesSuite = ({ name, open }: Subject<WatchesUnderTest>) =>
   describe(`watches: ${name}`, () => {
-    let opened: Opened<SentWatches>;
+    let opened: Opened<WatchesUnderTest>;
     beforeAll(async () => void (opened = await open()));
     afterAll(() => opened.close());
 
@@ -29,8 +29,8 @@ export const watchesSuite = ({ name, open }: Subject<SentWatches>) =>
     });
 
     test('a watch carries the hops that led to it, and none where none did', async () => {
-      await opened.port.watches.send({ run: freshRun(), turn: ids.nonce() }, hops(4));
-      await opened.port.watches.send({ run: freshRun(), turn: ids.nonce() });
+      await opened.port.watches.send({ run: freshRun(), broadcastId: ids.nonce() }, hops(4));
+      await opened.port.watches.send({ run: freshRun(), broadcastId: ids.nonce() });
       expect((await opened.port.taken()).map((watch) => opened.port.hopsOf(watch))).toEqual([4, 0]);
     });
 

@@ -2,23 +2,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Hops, hops } from '../../lib/engine/hops.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { HeldMessage, WorkQueue } from '../../lib/ports/work-queue.ts';
+import type { ReceivedMessage, WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Opened, Subject } from './subject.ts';
 
-export interface FilledQueue {
+export interface WorkQueueUnderTest {
   readonly queue: WorkQueue;
   send(group: string, body: string, hops?: Hops): Promise<void>;
   /** so that what was held for less is free */
-  pass(time: DurationMs): Promise<void>;
+  advance(time: DurationMs): Promise<void>;
 }
 
 const at = (most: number, hold = seconds(60)) => ({ most, wait: durationMs(0), hold });
-const bodies = (messages: readonly HeldMessage[]): readonly string[] => messages.map(({ body }) => body);
+const bodies = (messages: readonly ReceivedMessage[]): readonly string[] => messages.map(({ body }) => body);
 
-export const workQueueSuite = ({ name, open }: Subject<FilledQueue>) =>
+export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
   describe(`queue of work: ${name}`, () => {
-    let opened: Opened<FilledQueue>;
-    let filled: FilledQueue;
+    let opened: Opened<WorkQueueUnderTest>;
+    let filled: WorkQueueUnderTest;
     let groups = 0;
     /** of this test alone */
     let group = '';
@@ -32,7 +32,7 @@ export const workQueueSuite = ({ name, open }: Subject<FilledQueue>) =>
       group = `g${groups}`;
     });
 
-    const taken = async (body: string): Promise<HeldMessage> => {
+    const taken = async (body: string): Promise<ReceivedMessage> => {
       await filled.send(group, body);
       const [message, ...more] = await filled.queue.receive(at(1));
       if (message === undefined || more.length > 0) throw new Error('one was sent');
@@ -42,7 +42,7 @@ export const workQueueSuite = ({ name, open }: Subject<FilledQueue>) =>
     test('a message says what it is, of which group, and how often it was given to somebody', async () => {
       const message = await taken('one');
       expect(message).toMatchObject({ body: 'one', group, receives: 1 });
-      expect(await filled.queue.hold(message, durationMs(0))).toBe('held');
+      expect(await filled.queue.visibilityTimeout(message, durationMs(0))).toBe('held');
       const [again] = await filled.queue.receive(at(1));
       expect(again).toMatchObject({ id: message.id, body: 'one', group, receives: 2 });
       await filled.queue.delete(again ?? message);
@@ -76,13 +76,13 @@ export const workQueueSuite = ({ name, open }: Subject<FilledQueue>) =>
       await filled.send(group, 'held');
       const [message] = await filled.queue.receive(at(1, seconds(1)));
       if (message === undefined) throw new Error('one was sent');
-      expect(await filled.queue.hold(message, seconds(3))).toBe('held');
-      await filled.pass(durationMs(1_500));
+      expect(await filled.queue.visibilityTimeout(message, seconds(3))).toBe('held');
+      await filled.advance(durationMs(1_500));
       expect(await filled.queue.receive(at(1))).toEqual([]);
-      await filled.pass(durationMs(2_000));
+      await filled.advance(durationMs(2_000));
       const [again] = await filled.queue.receive(at(1));
       expect(again).toMatchObject({ id: message.id, receives: 2 });
-      expect(await filled.queue.hold(message, seconds(1))).toBe('gone');
+      expect(await filled.queue.visibilityTimeout(message, seconds(1))).toBe('gone');
       await filled.queue.delete(again ?? message);
     });
 
@@ -90,10 +90,10 @@ export const workQueueSuite = ({ name, open }: Subject<FilledQueue>) =>
       const message = await taken('done');
       await filled.queue.delete(message);
       await filled.queue.delete(message);
-      expect(await filled.queue.hold(message, seconds(1))).toBe('gone');
+      expect(await filled.queue.visibilityTimeout(message, seconds(1))).toBe('gone');
     });
 
     test('its own time for a message that nobody speaks of is told', async () => {
-      expect(await filled.queue.ownHold()).toBeGreaterThan(0);
+      expect(await filled.queue.defaultVisibilityTimeout()).toBeGreaterThan(0);
     });
   });

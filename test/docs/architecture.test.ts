@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   attachmentKey,
-  beatKey,
+  heartbeatKey,
   deltaKey,
   dueKey,
   headKey,
@@ -95,7 +95,7 @@ describe('keys', () => {
     headKey(run),
     logKey(run, 'platform', 2),
     attachmentKey(run, 'platform', 'input'),
-    beatKey(run, 'platform', node),
+    heartbeatKey(run, 'platform', node),
     snapshotKey(run, 'platform'),
     deltaKey(run, node, 0),
     projectionKey(run),

@@ -56,7 +56,7 @@ test('exit codes are those of the program', () => {
 
 test('codes of error are those that the program gives', () => {
   const given = globSync('lib/cli/**/*.ts', { cwd: root }).flatMap((path) => [
-    ...read(path).matchAll(/(?:new CliFault\(\s*|\bcode: |code \?\? )'([a-z_]+)'/g),
+    ...read(path).matchAll(/(?:new CliError\(\s*|\bcode: |code \?\? )'([a-z_]+)'/g),
   ]);
   const codes = [...new Set(given.map(([, code = '']) => code))];
   const line = /Codes of the command line's own: ([^.]+)\./.exec(text)?.[1] ?? '';

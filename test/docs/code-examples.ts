@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import * as z from 'zod';
 import { RunError, WorkflowTest } from '../../lib/testing/index.ts';
-import { isWorkflow } from '../../lib/testing/given-workflow.ts';
+import { isWorkflow } from '../../lib/testing/workflow-fixture.ts';
 
 const folder = new URL('../../examples/code-workflows/', import.meta.url);
 const runsShape = z.array(

@@ -42,7 +42,7 @@ const units: Readonly<Record<string, number>> = { seconds: 1_000, minutes: 60_00
 
 /**
  * The number that a file sets at the place the pattern names: a plain one, or `seconds(2)` and its like in milliseconds.
- * @param pattern finds the text before the number, such as `const beatEvery = `
+ * @param pattern finds the text before the number, such as `const heartbeatInterval = `
  */
 export function numberIn(path: string, pattern: string): number {
   const text = read(path);

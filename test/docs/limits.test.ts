@@ -3,62 +3,67 @@ import { payloadLifetimes } from '../../lib/contract/payload-lifetimes.ts';
 import { latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
 import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
-import { usualConcurrency } from '../../lib/contract/concurrency.ts';
+import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
 import { socketLimits } from '../../lib/local/sockets/limits.ts';
-import { mostInvocationsInAChain } from '../../lib/local/lambda/lineage.ts';
-import { longestBackoff, mostHops } from '../../lib/engine/hops.ts';
+import { maxInvocationsPerChain } from '../../lib/local/lambda/lineage.ts';
+import { maxBackoff, maxHops } from '../../lib/engine/hops.ts';
 import { limits as lambda } from '../../lib/local/lambda/limits.ts';
-import { answerLimits } from '../../lib/bundles/answer-limits.ts';
-import { placeLimits } from '../../lib/bundles/thread-places.ts';
+import { responseLimits } from '../../lib/bundles/response-limits.ts';
+import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
-import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
-import { mostStepAttempts } from '../../lib/engine/durable/take-turn.ts';
-import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
+import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
+import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
+import { maxBudget } from '../../lib/engine/graph/check-budget.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
-import { mostShownInPasses, mostShownSteps } from '../../lib/service/get-run.ts';
-import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { maxShownIterationNodes, maxShownSteps } from '../../lib/service/runs/get-run.ts';
+import { maxDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
-import { longestRate } from '../../lib/engine/schedule/timing.ts';
-import { mostFiresKept } from '../../lib/service/note-fire.ts';
-import { mostPlaces } from '../../lib/engine/places.ts';
-import { longestSignalWord } from '../../lib/engine/signal.ts';
+import { maxRate } from '../../lib/engine/schedule/timing.ts';
+import { maxStoredFires } from '../../lib/service/schedules/record-fire.ts';
+import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
+import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
-import { deepestCall } from '../../lib/service/make-child.ts';
-import { mostActivationsKept } from '../../lib/ports/deployments.ts';
-import { mostInPart } from '../../lib/engine/durable/turn-parts.ts';
-import { workLimits } from '../../lib/engine/graph/work.ts';
+import { maxCallDepth } from '../../lib/service/runs/start-child-run.ts';
+import { maxActivationHistory } from '../../lib/ports/deployments.ts';
+import { maxPartBytes } from '../../lib/engine/durable/split-command-batch.ts';
+import { workLimits } from '../../lib/engine/graph/work-limits.ts';
 import { eventLimits } from '../../lib/engine/log/event-limits.ts';
-import { printedLimits } from '../../lib/engine/log/printed.ts';
-import { treeLimits } from '../../lib/engine/tree.ts';
+import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
+import { jsonLimits } from '../../lib/engine/validate-json.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
-import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
-import { largestPageBytes } from '../../lib/service/list-events.ts';
-import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
-import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
-import { mostRowsRead } from '../../lib/service/list-runs.ts';
-import { deletingTime, settlingTime } from '../../lib/service/continue-deletions.ts';
-import { defaultDeadline, longestTest, testRetention } from '../../lib/service/begin-run.ts';
-import { mostEars } from '../../lib/service/read-deltas.ts';
-import { mostJoined } from '../../lib/service/join-run.ts';
-import { largestFrameBytes, largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
-import { mostPosts, mostWaitingBytes } from '../../lib/service/socket-listener.ts';
-import { mostSpansOfRequest, mostSpansOfRun } from '../../lib/service/export-run.ts';
-import { longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
-import { longestReaderName } from '../../lib/api/schemas/runs.ts';
+import { maxQueueDelayMs } from '../../lib/ports/jobs.ts';
+import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
+import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
+import {
+  maxCommitBytes,
+  maxInputInHeadBytes,
+  maxInlineBytes,
+  maxInlineUncompressedBytes,
+} from '../../lib/service/run-log/payloads.ts';
+import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
+import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
+import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/begin-run.ts';
+import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
+import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
+import { maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
+import { maxPosts, maxQueuedBytes } from '../../lib/service/watching/socket-subscriber.ts';
+import { maxSpansPerRequest, maxSpansPerRun } from '../../lib/service/runs/export-run-trace.ts';
+import { maxBroadcastDuration, socketHeartbeatInterval } from '../../lib/service/watching/broadcast-run.ts';
+import { maxReaderNameLength } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
-import { ticketLifetime } from '../../lib/service/open-with-ticket.ts';
-import { betweenWrites } from '../../lib/service/stream-node.ts';
-import { heartbeatEvery, longestStream } from '../../lib/service/watch-run.ts';
-import { largestViewBytes, mostTemplates } from '../../lib/service/view-run.ts';
-import { defaultRateLimit } from '../../lib/service/take-rate.ts';
+import { ticketLifetime } from '../../lib/service/watching/open-with-ticket.ts';
+import { minWriteInterval } from '../../lib/service/execution/stream-writer.ts';
+import { heartbeatInterval, maxStreamDuration } from '../../lib/service/watching/watch-run.ts';
+import { maxViewBytes, maxTemplates } from '../../lib/service/runs/view-run.ts';
+import { defaultRateLimit } from '../../lib/service/access/rate-limiter.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
-import { firstSlice, nextSlice } from '../../lib/engine/shares.ts';
+import { firstTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts';
 import { numberIn, read, rowsIn } from './documents.ts';
-import { longestDying, mostDeaths } from '../../lib/engine/log/deliveries.ts';
+import { crashWindow, maxCrashes } from '../../lib/engine/log/deliveries.ts';
 
 const count = (value: number): string => value.toLocaleString('en-US');
 const seconds = (ms: number): string => `${count(ms / 1_000)} s`;
@@ -69,10 +74,10 @@ const bytes = (value: number): string => `${count(value)} bytes`;
 const characters = (value: number): string => `${count(value)} characters`;
 
 const findings = 'lib/engine/graph/findings.ts';
-const deletions = 'lib/service/continue-deletions.ts';
-const recover = 'lib/service/recover-runs.ts';
-const watch = 'lib/service/watch-run.ts';
-const voice = 'lib/service/stream-node.ts';
+const deletions = 'lib/service/deletions/continue-deletions.ts';
+const recover = 'lib/service/execution/sweep-runs.ts';
+const watch = 'lib/service/watching/watch-run.ts';
+const voice = 'lib/service/execution/stream-writer.ts';
 const routes = 'lib/api/routes.ts';
 const parts = 'lib/api/schemas/parts.ts';
 const runs = 'lib/api/schemas/runs.ts';
@@ -80,7 +85,7 @@ const workflows = 'lib/api/schemas/workflows.ts';
 const versions = 'lib/api/schemas/versions.ts';
 const keys = 'lib/api/schemas/keys.ts';
 const audit = 'lib/api/schemas/audit.ts';
-const listAudit = 'lib/service/list-audit.ts';
+const listAudit = 'lib/service/access/list-audit.ts';
 const artifacts = 'lib/artifact/limits.ts';
 const manifests = 'lib/api/schemas/deployments.ts';
 const settings = 'lib/nodes/settings.ts';
@@ -90,30 +95,30 @@ const regex = 'lib/nodes/condition/regex.ts';
 const delay = 'lib/nodes/delay/shape.ts';
 const http = 'lib/nodes/http/shape.ts';
 const script = 'lib/nodes/sandbox/script.ts';
-const payloads = 'lib/service/payloads.ts';
-const silence = 'lib/engine/log/silence.ts';
+const payloads = 'lib/service/run-log/payloads.ts';
+const silence = 'lib/engine/log/heartbeat-timeout.ts';
 const deliveries = 'lib/engine/log/deliveries.ts';
-const attempt = 'lib/service/watch-attempt.ts';
+const attempt = 'lib/service/execution/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
 const concurrency = 'lib/contract/concurrency.ts';
-const fetchRuns = 'lib/engine/fetch/decide.ts';
-const bundles = 'lib/bundles/thread-places.ts';
-const steps = 'lib/program/step-surface.ts';
+const fetchRuns = 'lib/engine/bundle/decide.ts';
+const bundles = 'lib/bundles/thread-slots.ts';
+const steps = 'lib/program/step-api.ts';
 const storing = 'lib/program/stored-value.ts';
 const webhookRoutes = 'lib/api/webhook-routes.ts';
-const receiving = 'lib/service/receive-webhook.ts';
+const receiving = 'lib/service/access/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
-const keptSecrets = 'lib/service/kept-secrets.ts';
+const keptSecrets = 'lib/service/access/secret-cache.ts';
 const queryDefinition = 'lib/engine/query/definition.ts';
 const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 const firstKeyResource = 'lib/constructs/first-key.ts';
 const environmentSize = 'lib/constructs/environment-size.ts';
-const storedSettings = 'lib/service/stored-settings.ts';
+const storedSettings = 'lib/service/access/stored-settings.ts';
 
-const exporting = 'lib/service/export-run.ts';
+const exporting = 'lib/service/runs/export-run-trace.ts';
 const traces = 'lib/constructs/traces.ts';
 const origins = 'lib/api/schemas/cors-origins.ts';
 const scheduleBodies = 'lib/api/schemas/schedules.ts';
@@ -123,13 +128,13 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Nodes of a workflow': [count(definitionLimits.nodes), findings],
   'Edges of a workflow': [count(definitionLimits.edges), findings],
   'Body that defines a workflow': [bytes(definitionLimits.bytes), findings],
-  'A version, compressed': [bytes(definitionLimits.packedBytes), findings],
+  'A version, compressed': [bytes(definitionLimits.compressedBytes), findings],
   'Declared arguments': [count(numberIn(workflows, 'z.array(argument).max(')), workflows],
   'Branches of a condition': [count(numberIn(condition, "at least one branch').max(")), condition],
   'Conditions of a branch': [count(numberIn(branch, 'z.array(condition).max(')), branch],
   'Outputs of an end node': [count(numberIn('lib/nodes/end/shape.ts', 'lookUpText }))\n    .max(')), 'lib/nodes/end/shape.ts'],
   'Script of a node': [
-    characters(numberIn('lib/nodes/javascript/shape.ts', 'const longestCode = ')),
+    characters(numberIn('lib/nodes/javascript/shape.ts', 'const maxCodeLength = ')),
     'lib/nodes/javascript/shape.ts',
   ],
   'Expression of a condition': [characters(numberIn(branch, 'expressionText = z.string().min(1).max(')), branch],
@@ -140,28 +145,28 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/api/schemas/lenses.ts',
   ],
   'JSON Schema of a contract': [
-    `${count(numberIn('lib/lens/schema-rules.ts', 'mostExpanded = '))} parts`,
+    `${count(numberIn('lib/lens/schema-rules.ts', 'maxExpanded = '))} parts`,
     'lib/lens/schema-rules.ts',
   ],
-  'Depth of such a schema': [`${numberIn('lib/lens/schema-rules.ts', 'const deepest = ')} levels`, 'lib/lens/schema-rules.ts'],
-  'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/run.ts', 'mostPromptBytes = ')), 'lib/nodes/lens/run.ts'],
+  'Depth of such a schema': [`${numberIn('lib/lens/schema-rules.ts', 'const maxDepth = ')} levels`, 'lib/lens/schema-rules.ts'],
+  'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/run.ts', 'maxPromptBytes = ')), 'lib/nodes/lens/run.ts'],
   'Attempts of a lens': [`${numberIn('lib/nodes/lens/shape.ts', 'attempts: ')}, at most 100`, 'lib/nodes/lens/shape.ts'],
   'Time of an attempt of a lens': [
     `${numberIn('lib/nodes/lens/shape.ts', 'timeoutMs: seconds(')} s, at most 14 min`,
     'lib/nodes/lens/shape.ts',
   ],
-  'Answer of a model': [characters(numberIn('lib/models/chat-stream.ts', 'longestAnswer = ')), 'lib/aws/bedrock-models.ts'],
-  'Place told of such an error': [characters(numberIn('lib/lens/check.ts', 'longestField = ')), 'lib/lens/check.ts'],
+  'Answer of a model': [characters(numberIn('lib/models/chat-stream.ts', 'maxAnswerLength = ')), 'lib/aws/bedrock-models.ts'],
+  'Place told of such an error': [characters(numberIn('lib/lens/check.ts', 'maxFieldLength = ')), 'lib/lens/check.ts'],
   'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/failure-limits.ts'],
   'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/failure-limits.ts'],
-  'Errors told of a contract': [count(numberIn('lib/lens/check.ts', 'mostErrors = ')), 'lib/lens/check.ts'],
+  'Errors told of a contract': [count(numberIn('lib/lens/check.ts', 'maxErrors = ')), 'lib/lens/check.ts'],
   'Key of a provider in a warm worker': [
     `${numberIn('lib/models/provider-keys.ts', 'keptForMs = minutes(')} min`,
     'lib/models/provider-keys.ts',
   ],
   'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const mostBytes = ')), firstKeyResource],
   'Environment variables of a function': [bytes(numberIn(environmentSize, 'const mostBytes = ')), environmentSize],
-  'A token in environment variables': [bytes(numberIn(environmentSize, 'const bytesOfToken = ')), environmentSize],
+  'A token in environment variables': [bytes(numberIn(environmentSize, 'const tokenBytes = ')), environmentSize],
   'An older version of a large setting': [`${numberIn(storedSettings, 'const grace = days(')} days`, storedSettings],
   'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
@@ -170,8 +175,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Body that cancels a run': [bytes(numberIn(routes, 'const smallLimitBytes = ')), routes],
   'Body that wakes a run': [bytes(numberIn(routes, 'const wakeLimitBytes = ')), routes],
   'Body of a webhook': [bytes(numberIn(webhookRoutes, 'webhookLimitBytes = ')), webhookRoutes],
-  'What a webhook tells a run': [bytes(numberIn(receiving, 'toldLimitBytes = ')), receiving],
-  'Memory of a delivery': [`${numberIn(receiving, 'leastRemembered = hours(')} h`, receiving],
+  'What a webhook tells a run': [bytes(numberIn(receiving, 'payloadLimitBytes = ')), receiving],
+  'Memory of a delivery': [`${numberIn(receiving, 'minIdempotencyTtl = hours(')} h`, receiving],
   "Tolerance of a signature's time": [
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
     providers,
@@ -183,23 +188,26 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Parameters of a query': [count(queryLimits.parameters), queryDefinition],
   'Statement of a query': [characters(queryLimits.statementCharacters), queryDefinition],
-  'Rows of a query': [`${count(queryLimits.rows.standard)}, at most ${count(queryLimits.rows.most)}`, queryDefinition],
-  'Answer to a query': [`${bytes(queryLimits.bytes.standard)}, at most ${bytes(queryLimits.bytes.most)}`, queryDefinition],
-  'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.most)}`, queryDefinition],
+  'Rows of a query': [`${count(queryLimits.rows.standard)}, at most ${count(queryLimits.rows.max)}`, queryDefinition],
+  'Answer to a query': [`${bytes(queryLimits.bytes.standard)}, at most ${bytes(queryLimits.bytes.max)}`, queryDefinition],
+  'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.max)}`, queryDefinition],
   'Answer to a query by the Data API': [bytes(queryLimits.aurora.bytes), queryDefinition],
   'Time of a query by the Data API': [seconds(queryLimits.aurora.ms), queryDefinition],
   'Secret that is looked for in what a node gives': [
-    characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
+    characters(numberIn('lib/nodes/secret-mask.ts', 'const minMaskedLength = ')),
     'lib/nodes/secret-mask.ts',
   ],
-  'Spans of a run': [count(mostSpansOfRun), exporting],
-  'Spans of a request to a collector': [count(mostSpansOfRequest), exporting],
+  'Spans of a run': [count(maxSpansPerRun), exporting],
+  'Spans of a request to a collector': [count(maxSpansPerRequest), exporting],
   'A request to a collector': [seconds(numberIn('lib/aws/otlp-spans.ts', 'const longestRequestMs = ')), 'lib/aws/otlp-spans.ts'],
   'An end of a run waits for its trace': [`${numberIn(traces, 'retentionPeriod: Duration.hours(')} hour`, traces],
-  'Functions that send traces at once': [count(numberIn(traces, 'const mostSenders = ')), traces],
-  'Origins of web pages': [count(numberIn(origins, 'const mostOrigins = ')), origins],
-  'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
-  'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
+  'Functions that send traces at once': [count(numberIn(traces, 'const maxSenders = ')), traces],
+  'Origins of web pages': [count(numberIn(origins, 'const maxOrigins = ')), origins],
+  'Keys of the configuration': [count(numberIn(seeds, 'maxSeedKeys = ')), seeds],
+  'Last use of a key': [
+    `${numberIn('lib/service/access/authenticator.ts', 'lastUseResolution = hours(')} h`,
+    'lib/service/access/authenticator.ts',
+  ],
   'Body that sends a signal': [
     bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')),
     'lib/api/signal-routes.ts',
@@ -212,14 +220,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn(scheduleBodies, 'limit.default(')}, at most ${numberIn('lib/api/schemas/parts.ts', 'z.coerce.number().int().min(1).max(')}`,
     scheduleBodies,
   ],
-  'Rate of a schedule': [days(longestRate), 'lib/engine/schedule/timing.ts'],
+  'Rate of a schedule': [days(maxRate), 'lib/engine/schedule/timing.ts'],
   "Lateness of a schedule's time": [
-    `${count(numberIn(scheduleBodies, 'const mostCatchUpSeconds = '))} s, at least ${numberIn(scheduleBodies, 'const leastCatchUpSeconds = ')} s`,
+    `${count(numberIn(scheduleBodies, 'const maxCatchUpSeconds = '))} s, at least ${numberIn(scheduleBodies, 'const minCatchUpSeconds = ')} s`,
     scheduleBodies,
   ],
-  'Times of a schedule that are remembered': [count(mostFiresKept), 'lib/service/note-fire.ts'],
+  'Times of a schedule that are remembered': [count(maxStoredFires), 'lib/service/schedules/record-fire.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
-  'Nesting of a body': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
+  'Nesting of a body': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Idempotency key': [
     characters(numberIn('lib/api/idempotency.ts', 'const acceptable = /^[\\x20-\\x7e]{1,')),
     'lib/api/idempotency.ts',
@@ -243,7 +251,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     audit,
   ],
   'Entries searched for one page': [
-    count(numberIn(listAudit, 'const mostPages = ') * numberIn(listAudit, 'const entriesOfPage = ')),
+    count(numberIn(listAudit, 'const mostPages = ') * numberIn(listAudit, 'const entriesPerPage = ')),
     listAudit,
   ],
   'Page of events': [
@@ -254,39 +262,39 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn('lib/api/schemas/tags.ts', 'max(1_000).default('))}, at most ${count(numberIn('lib/api/schemas/tags.ts', 'limit: z.coerce.number().int().min(1).max('))}`,
     'lib/api/schemas/tags.ts',
   ],
-  'Page of events, in bytes': [bytes(largestPageBytes), 'lib/service/list-events.ts'],
+  'Page of events, in bytes': [bytes(maxPageBytes), 'lib/service/runs/list-events.ts'],
   'Values in the answer about a run': [
-    bytes(numberIn('lib/service/get-run.ts', 'const largestValuesBytes = ')),
-    'lib/service/get-run.ts',
+    bytes(numberIn('lib/service/runs/get-run.ts', 'const maxValuesBytes = ')),
+    'lib/service/runs/get-run.ts',
   ],
-  'Requests of a key': [`${count(defaultRateLimit)} a minute`, 'lib/service/take-rate.ts'],
+  'Requests of a key': [`${count(defaultRateLimit)} a minute`, 'lib/service/access/rate-limiter.ts'],
   'Overlap of a rotation': [
-    `${hours(numberIn(keys, 'const defaultOverlapSeconds = ') * 1_000)}, at most ${hours(numberIn(keys, 'const longestOverlapSeconds = ') * 1_000)}`,
+    `${hours(numberIn(keys, 'const defaultOverlapSeconds = ') * 1_000)}, at most ${hours(numberIn(keys, 'const maxOverlapSeconds = ') * 1_000)}`,
     keys,
   ],
-  'Requests of the stage': [`${count(usualConcurrency.requestsPerSecond)} a second`, concurrency],
-  'Requests at the same moment': [count(usualConcurrency.requestBurst), concurrency],
-  'Failed authentications recorded': [`${count(mostFailuresRecorded)} a minute`, 'lib/service/failure-budget.ts'],
+  'Requests of the stage': [`${count(defaultConcurrency.requestsPerSecond)} a second`, concurrency],
+  'Requests at the same moment': [count(defaultConcurrency.requestBurst), concurrency],
+  'Failed authentications recorded': [`${count(maxFailuresRecorded)} a minute`, 'lib/service/access/failure-budget.ts'],
   'Correlation id': [characters(numberIn('lib/engine/ids.ts', '[\\x20-\\x7e]{0,') + 2), 'lib/engine/ids.ts'],
-  'Stream of events': [minutes(longestStream), watch],
-  'Name of a reader': [characters(longestReaderName), runs],
-  'Signs of life in a stream': [seconds(heartbeatEvery), watch],
-  'Nodes heard at once by one reader': [count(mostEars), 'lib/service/read-deltas.ts'],
-  'Between two pieces of what a node says': [seconds(betweenWrites), voice],
-  'A piece of what a node says': [characters(numberIn(voice, 'const mostInDelta = ')), voice],
-  'Said and not written yet': [characters(numberIn(voice, 'const mostPending = ')), voice],
-  'A ticket to watch a run': [`${seconds(ticketLifetime)}, once`, 'lib/service/open-with-ticket.ts'],
+  'Stream of events': [minutes(maxStreamDuration), watch],
+  'Name of a reader': [characters(maxReaderNameLength), runs],
+  'Signs of life in a stream': [seconds(heartbeatInterval), watch],
+  'Nodes heard at once by one reader': [count(maxSubscriptions), 'lib/service/watching/delta-subscriptions.ts'],
+  'Between two pieces of what a node says': [seconds(minWriteInterval), voice],
+  'A piece of what a node says': [characters(numberIn(voice, 'const maxDeltaLength = ')), voice],
+  'Said and not written yet': [characters(numberIn(voice, 'const maxPendingLength = ')), voice],
+  'A ticket to watch a run': [`${seconds(ticketLifetime)}, once`, 'lib/service/watching/open-with-ticket.ts'],
   'A key in a warm function': [
-    seconds(numberIn('lib/service/authenticate.ts', 'const keptForMs = ')),
-    'lib/service/authenticate.ts',
+    seconds(numberIn('lib/service/access/authenticator.ts', 'const keptForMs = ')),
+    'lib/service/access/authenticator.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
-  'Deadline of a test run': [`${days(longestTest)}`, 'lib/service/begin-run.ts'],
+  'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/begin-run.ts'],
   'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
-  'Runs read for a page of a list': [count(mostRowsRead), 'lib/service/list-runs.ts'],
+  'Runs read for a page of a list': [count(maxRowsRead), 'lib/service/runs/list-runs.ts'],
   'Commits of open runs read together': [
-    count(numberIn('lib/service/list-runs.ts', 'const commitsReadTogether = ')),
-    'lib/service/list-runs.ts',
+    count(numberIn('lib/service/runs/list-runs.ts', 'const commitsPerBatchRead = ')),
+    'lib/service/runs/list-runs.ts',
   ],
   'Payload of an expired run': [
     `${(payloadLifetimes[1] ?? 0) - (payloadLifetimes[0] ?? 0) + 1} days`,
@@ -297,14 +305,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/contract/payload-lifetimes.ts',
   ],
   'Rules of the bucket': [count(payloadLifetimes.length + 2), 'lib/constructs/storage.ts'],
-  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/begin-run.ts'],
+  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/begin-run.ts'],
   "Body of a widget's configuration": [
     bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),
     'lib/api/test-run-routes.ts',
   ],
-  'Look-ups of a view': [count(mostTemplates), 'lib/service/view-run.ts'],
-  'A view, resolved': [bytes(largestViewBytes), 'lib/service/view-run.ts'],
-  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/begin-run.ts'],
+  'Look-ups of a view': [count(maxTemplates), 'lib/service/runs/view-run.ts'],
+  'A view, resolved': [bytes(maxViewBytes), 'lib/service/runs/view-run.ts'],
+  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/runs/begin-run.ts'],
   'Longest deadline': [
     days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')),
     'functions/api/operations/runs.ts',
@@ -313,7 +321,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn('lib/constructs/storage.ts', 'props.retentionDays ?? '))} days`,
     'lib/constructs/storage.ts',
   ],
-  'Audit entries': [days(numberIn('lib/service/record-audit.ts', 'const keptFor = ')), 'lib/service/record-audit.ts'],
+  'Audit entries': [
+    days(numberIn('lib/service/access/record-audit.ts', 'const keptFor = ')),
+    'lib/service/access/record-audit.ts',
+  ],
   'Attempts of a node': [
     `${count(graphDefaults.retry.attempts)}, at most ${count(numberIn(settings, 'attempts: setting(z.int().min(1).max('))}`,
     settings,
@@ -322,51 +333,51 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${seconds(graphDefaults.retry.backoffMs)}, doubled up to ${seconds(graphDefaults.retry.maxBackoffMs)}`,
     settings,
   ],
-  'Longest wait between attempts': [hours(numberIn(settings, 'const seldom = minutes(24 * ') * 24 * 60_000), settings],
+  'Longest wait between attempts': [hours(numberIn(settings, 'const maxBackoff = minutes(24 * ') * 24 * 60_000), settings],
   'Wait that the other side asks for': [
-    hours(numberIn('lib/nodes/http/failure.ts', 'const longestRetryAfterMs = ')),
+    hours(numberIn('lib/nodes/http/failure.ts', 'const maxRetryAfterMs = ')),
     'lib/nodes/http/failure.ts',
   ],
   'Time of an attempt': [
-    `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const longestTimeoutMs = '))}`,
+    `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const maxTimeoutMs = '))}`,
     settings,
   ],
-  'Runs of a workflow at work at once': [count(mostPlaces), 'lib/engine/places.ts'],
-  'Number in a budget': [count(largestBudget), 'lib/engine/graph/check-budget.ts'],
-  'Siblings that commit by themselves': [count(mostDirectSiblings), 'lib/engine/graph/advance.ts'],
+  'Runs of a workflow at work at once': [count(maxSlots), 'lib/engine/concurrency-slots.ts'],
+  'Number in a budget': [count(maxBudget), 'lib/engine/graph/check-budget.ts'],
+  'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/advance.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
     delay,
   ],
-  'Name or correlation of a signal': [`${longestSignalWord} characters`, 'lib/engine/signal.ts'],
+  'Name or correlation of a signal': [`${maxSignalTextLength} characters`, 'lib/engine/signal-key.ts'],
   'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ')), 'lib/nodes/signal/shape.ts'],
-  'Runs that call each other': [`${deepestCall} deep`, 'lib/service/make-child.ts'],
+  'Runs that call each other': [`${maxCallDepth} deep`, 'lib/service/runs/start-child-run.ts'],
   'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const longestSeconds = ')), 'lib/nodes/subflow/shape.ts'],
   'Signal that nobody waits for': [
-    `${numberIn('lib/service/send-signal.ts', 'const keptByDefault = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
-    'lib/service/send-signal.ts',
+    `${numberIn('lib/service/runs/send-signal.ts', 'const defaultSignalTtl = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
+    'lib/service/runs/send-signal.ts',
   ],
   'Items of a loop': [
     `${count(numberIn(loop, 'z.int().min(1).max(loopLimits.items).default('))}, at most ${count(loopLimits.items)}`,
     loop,
   ],
   'Passes at a time': [`1, at most ${count(loopLimits.concurrency)}`, loop],
-  'Wait between items': [seconds(numberIn(loop, 'const longestDelayMs = ')), loop],
+  'Wait between items': [seconds(numberIn(loop, 'const maxDelayMs = ')), loop],
   'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-limits.ts'],
   'Output of a node, or of a run': [bytes(payloadLimits.outputBytes), 'lib/engine/graph/payload-limits.ts'],
   'Context of a node': [bytes(payloadLimits.contextBytes), 'lib/engine/graph/payload-limits.ts'],
   'Branches that begin together': [count(definitionLimits.nodes), findings],
   'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
-  'Nodes of passes in one answer': [count(mostShownInPasses), 'lib/service/get-run.ts'],
-  'Steps of code in one answer': [count(mostShownSteps), 'lib/service/get-run.ts'],
+  'Nodes of passes in one answer': [count(maxShownIterationNodes), 'lib/service/runs/get-run.ts'],
+  'Steps of code in one answer': [count(maxShownSteps), 'lib/service/runs/get-run.ts'],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
-  'Delay by queue': [seconds(longestQueueDelayMs), 'lib/ports/jobs.ts'],
+  'Delay by queue': [seconds(maxQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [
     seconds(numberIn('lib/engine/graph/decide.ts', 'const shortestQueueDelayMs = ')),
     'lib/engine/graph/decide.ts',
   ],
-  'First slice of a script': [`${firstSlice} ms`, 'lib/engine/shares.ts'],
-  'First slice after a spent one': [`${nextSlice} ms`, 'lib/engine/shares.ts'],
+  'First slice of a script': [`${firstTimeSlice} ms`, 'lib/engine/fair-shares.ts'],
+  'First slice after a spent one': [`${repeatTimeSlice} ms`, 'lib/engine/fair-shares.ts'],
   'Time of an expression': [
     seconds(numberIn('lib/nodes/condition/run.ts', 'const expressionLimitMs = ')),
     'lib/nodes/condition/run.ts',
@@ -377,25 +388,25 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/nodes/sandbox/virtual-machine.ts',
   ],
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
-  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed.ts'],
-  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed.ts'],
-  'Remark in an event': [characters(eventLimits.remark), 'lib/engine/log/event-limits.ts'],
+  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed-lines.ts'],
+  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed-lines.ts'],
+  'Remark in an event': [characters(eventLimits.reason), 'lib/engine/log/event-limits.ts'],
   'Nodes that a recovery names': [count(eventLimits.nodes), 'lib/engine/log/event-limits.ts'],
-  'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work.ts'],
-  'Words of one decision': [bytes(workLimits.decision.words), 'lib/engine/graph/work.ts'],
-  'Matching of one node': [characters(workLimits.node.matching), 'lib/engine/graph/work.ts'],
-  'Matching of one decision': [characters(workLimits.decision.matching), 'lib/engine/graph/work.ts'],
-  'Conditions of edges in a decision': [characters(workLimits.decision.edges), 'lib/engine/graph/work.ts'],
+  'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work-limits.ts'],
+  'Words of one decision': [bytes(workLimits.decision.inlineBytes), 'lib/engine/graph/work-limits.ts'],
+  'Matching of one node': [characters(workLimits.node.matching), 'lib/engine/graph/work-limits.ts'],
+  'Matching of one decision': [characters(workLimits.decision.matching), 'lib/engine/graph/work-limits.ts'],
+  'Conditions of edges in a decision': [characters(workLimits.decision.edges), 'lib/engine/graph/work-limits.ts'],
   'Regular expressions of a workflow': [
     `${count(definitionLimits.patterns)}, with ${characters(definitionLimits.patternCharacters)}`,
     'lib/engine/graph/findings.ts',
   ],
-  'Patterns of a contract': [count(numberIn('lib/lens/schema-rules.ts', 'const mostPatterns = ')), 'lib/lens/schema-rules.ts'],
+  'Patterns of a contract': [count(numberIn('lib/lens/schema-rules.ts', 'const maxPatterns = ')), 'lib/lens/schema-rules.ts'],
   'Text that a contract’s patterns look at': [
-    characters(numberIn('lib/lens/check.ts', 'const mostMatched = ')),
+    characters(numberIn('lib/lens/check.ts', 'const maxMatchedCharacters = ')),
     'lib/lens/check.ts',
   ],
-  'Depth of a value': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
+  'Depth of a value': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Regular expression': [characters(numberIn(regex, 'pattern: ')), regex],
   'Text it is matched against': [characters(numberIn(regex, 'text: ')), regex],
   'Redirects of a request': [count(numberIn(http, 'maxRedirects: z.int().min(0).max(')), http],
@@ -404,18 +415,18 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     http,
   ],
   'Body kept of a failed request': [
-    characters(numberIn('lib/nodes/http/failure.ts', 'const keptBody = ')),
+    characters(numberIn('lib/nodes/http/failure.ts', 'const maxBodyExcerpt = ')),
     'lib/nodes/http/failure.ts',
   ],
   'Time of a message': [`${count(functionShapes.code.timeoutSeconds)} s`, shapes],
-  'Time of an import': [seconds(placeLimits.importMs), bundles],
-  'Body of a response': [bytes(answerLimits.bodyBytes), 'lib/bundles/answer-limits.ts'],
-  'Nesting of a response': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
+  'Time of an import': [seconds(threadSlotLimits.importTimeoutMs), bundles],
+  'Body of a response': [bytes(responseLimits.bodyBytes), 'lib/bundles/response-limits.ts'],
+  'Nesting of a response': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/printed-lines.ts'],
   'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/printed-lines.ts'],
-  'Warm deployments of a function': [count(placeLimits.threads), bundles],
+  'Warm deployments of a function': [count(threadSlotLimits.threads), bundles],
   'Unpacked artifacts of a function': [
-    `${count(placeLimits.folders.deployments)}, at most ${bytes(placeLimits.folders.bytes)}`,
+    `${count(threadSlotLimits.folders.deployments)}, at most ${bytes(threadSlotLimits.folders.bytes)}`,
     bundles,
   ],
   'Heap of the thread of a deployment': [
@@ -423,65 +434,74 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'functions/code/wiring.ts',
   ],
   "A turn of a run's code": [
-    characters(numberIn('lib/bundles/turn-message.ts', 'mostTurnCharacters = ')),
-    'lib/bundles/turn-message.ts',
+    characters(numberIn('lib/bundles/parse-task-messages.ts', 'maxBatchCharacters = ')),
+    'lib/bundles/parse-task-messages.ts',
   ],
-  'Code that is to end': [seconds(numberIn('lib/bundles/thread-programs.ts', 'killMs = ')), 'lib/bundles/thread-programs.ts'],
+  'Code that is to end': [
+    seconds(numberIn('lib/bundles/thread-programs.ts', 'killTimeoutMs = ')),
+    'lib/bundles/thread-programs.ts',
+  ],
   'Import by `stepwell build`': [
-    seconds(numberIn('lib/cli/project/import-aside.ts', 'const importMs = ')),
-    'lib/cli/project/import-aside.ts',
+    seconds(numberIn('lib/cli/project/import-in-thread.ts', 'const importMs = ')),
+    'lib/cli/project/import-in-thread.ts',
   ],
   'Attempts of steps of a run': [
     count(numberIn('lib/program/find-workflow.ts', 'defaultStepAttempts = ')),
     'lib/program/find-workflow.ts',
   ],
-  'Most that a workflow may set': [count(mostStepAttempts), 'lib/engine/durable/take-turn.ts'],
-  'Name of a step': [characters(numberIn(steps, 'const longestName = ')), steps],
+  'Most that a workflow may set': [count(maxStepAttempts), 'lib/engine/durable/apply-command-batch.ts'],
+  'Name of a step': [characters(numberIn(steps, 'const maxNameLength = ')), steps],
   'Stored result, input or data': [bytes(numberIn(storing, 'const mostBytes = ') * 1_048_576), storing],
-  'Levels of a stored value': [`${treeLimits.levels} levels`, 'lib/engine/tree.ts'],
+  'Levels of a stored value': [`${jsonLimits.levels} levels`, 'lib/engine/validate-json.ts'],
   'Lines that a body prints': [
     `${numberIn('lib/program/printed.ts', 'lines: ')}, at most ${characters(numberIn('lib/program/printed.ts', 'bytes: '))}`,
     'lib/program/printed.ts',
   ],
   'Code that asks for nothing': [
-    seconds(numberIn('lib/program/begin-drive.ts', 'const defaultStallMs = ')),
-    'lib/program/begin-drive.ts',
+    seconds(numberIn('lib/program/start-workflow-task.ts', 'const defaultStallTimeoutMs = ')),
+    'lib/program/start-workflow-task.ts',
   ],
   'Drives that stall': [
-    count(numberIn('lib/engine/durable/take-turn.ts', 'const mostStalls = ')),
-    'lib/engine/durable/take-turn.ts',
+    count(numberIn('lib/engine/durable/apply-command-batch.ts', 'const mostStalls = ')),
+    'lib/engine/durable/apply-command-batch.ts',
   ],
   'Tries to undo what diverges': [
     count(numberIn('lib/engine/durable/decide.ts', 'const mostDivergedRollbacks = ')),
     'lib/engine/durable/decide.ts',
   ],
   'Drives that break their thread': [
-    count(numberIn('lib/engine/durable/break-drive.ts', 'const mostBreaks = ')),
-    'lib/engine/durable/break-drive.ts',
+    count(numberIn('lib/engine/durable/crash-workflow-task.ts', 'const mostBreaks = ')),
+    'lib/engine/durable/crash-workflow-task.ts',
   ],
   'Wait before a drive is tried again': [
-    minutes(numberIn('lib/engine/durable/put-off.ts', 'const longestMs = ')),
-    'lib/engine/durable/put-off.ts',
+    minutes(numberIn('lib/engine/durable/defer-workflow-task.ts', 'const longestMs = ')),
+    'lib/engine/durable/defer-workflow-task.ts',
   ],
   'Time that a step has at least': [
-    seconds(numberIn('lib/service/drive-code-run.ts', 'const handOnMs = ')),
-    'lib/service/drive-code-run.ts',
+    seconds(numberIn('lib/service/execution/run-workflow-task.ts', 'const minStepTimeMs = ')),
+    'lib/service/execution/run-workflow-task.ts',
   ],
-  'Retry that is waited for in place': [seconds(numberIn('lib/program/live.ts', 'const shortWait = ')), 'lib/program/live.ts'],
-  'Body that is to end': [seconds(numberIn('lib/program/drive-code.ts', 'const graceMs = ')), 'lib/program/drive-code.ts'],
-  'Wait for another workflow': [`${numberIn(steps, 'const longWait = ') / 86_400_000} days`, steps],
+  'Retry that is waited for in place': [
+    seconds(numberIn('lib/program/live-execution.ts', 'const maxInlineRetryWait = ')),
+    'lib/program/live-execution.ts',
+  ],
+  'Body that is to end': [
+    seconds(numberIn('lib/program/execute-workflow-task.ts', 'const graceMs = ')),
+    'lib/program/execute-workflow-task.ts',
+  ],
+  'Wait for another workflow': [`${numberIn(steps, 'const defaultCallTimeout = ') / 86_400_000} days`, steps],
   'Undoing after the deadline': [
     `${numberIn('lib/engine/durable/decide.ts', 'const rollbackGrace = ') / 3_600_000} h`,
     'lib/engine/durable/decide.ts',
   ],
-  'Deliveries of a message': [count(mostDeliveries), fetchRuns],
+  'Deliveries of a message': [count(maxDeliveries), fetchRuns],
   'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const longestBackoffMs = ') / 1_000)} s`, fetchRuns],
   'Published message': [bytes(numberIn('lib/api/world-routes.ts', 'const messageLimitBytes = ')), 'lib/api/world-routes.ts'],
   'Delay of a published message': [
-    `${count(numberIn('lib/api/schemas/world.ts', 'const longestDelaySeconds = '))} s`,
+    `${count(numberIn('lib/api/schemas/world.ts', 'const maxDelaySeconds = '))} s`,
     'lib/api/schemas/world.ts',
   ],
-  'Messages with code at once': [count(usualConcurrency.codeConcurrency), concurrency],
+  'Messages with code at once': [count(defaultConcurrency.codeConcurrency), concurrency],
   Artifact: [bytes(archiveLimits.archiveBytes), artifacts],
   'Artifact, unpacked': [bytes(archiveLimits.unpackedBytes), artifacts],
   'Entries of an artifact': [count(archiveLimits.entries), artifacts],
@@ -491,41 +511,47 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Workflows of a deployment': [count(numberIn(manifests, 'z.array(workflow).max(')), manifests],
   'Steps of a deployment': [count(numberIn(manifests, '.array(step)\n    .max(')), manifests],
   'Time of an upload': [
-    minutes(numberIn('lib/service/create-deployment.ts', 'const uploadTime = ')),
-    'lib/service/create-deployment.ts',
+    minutes(numberIn('lib/service/deployments/create-deployment.ts', 'const uploadUrlLifetime = ')),
+    'lib/service/deployments/create-deployment.ts',
   ],
-  'Changes of the active deployment': [count(mostActivationsKept), 'lib/ports/deployments.ts'],
+  'Changes of the active deployment': [count(maxActivationHistory), 'lib/ports/deployments.ts'],
   'A start that is under way': [
-    minutes(numberIn('lib/service/remove-deployment.ts', 'const startingTime = ')),
-    'lib/service/remove-deployment.ts',
+    minutes(numberIn('lib/service/deployments/remove-deployment.ts', 'const maxStartTime = ')),
+    'lib/service/deployments/remove-deployment.ts',
   ],
   'Page of deployments': [
     `${count(numberIn(manifests, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
     manifests,
   ],
-  'Value in a commit, compressed': [bytes(largestInItemBytes), payloads],
-  'Value in a commit, as it is': [bytes(largestUnpackedBytes), payloads],
-  'Input in the head': [bytes(largestInHeadBytes), payloads],
-  'Commit, compressed': [bytes(largestCommitBytes), payloads],
-  'Words of one turn of code in a commit': [bytes(mostInPart), 'lib/engine/durable/turn-parts.ts'],
-  'Sleeps woken by one commit': [count(numberIn('lib/service/wake-run.ts', 'const mostTogether = ')), 'lib/service/wake-run.ts'],
+  'Value in a commit, compressed': [bytes(maxInlineBytes), payloads],
+  'Value in a commit, as it is': [bytes(maxInlineUncompressedBytes), payloads],
+  'Input in the head': [bytes(maxInputInHeadBytes), payloads],
+  'Commit, compressed': [bytes(maxCommitBytes), payloads],
+  'Words of one turn of code in a commit': [bytes(maxPartBytes), 'lib/engine/durable/split-command-batch.ts'],
+  'Sleeps woken by one commit': [
+    count(numberIn('lib/service/runs/wake-run.ts', 'const mostTogether = ')),
+    'lib/service/runs/wake-run.ts',
+  ],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
   'First snapshot': [
     `${count(numberIn('lib/engine/log/stored-fold.ts', 'const firstSnapshotAt = '))} commits`,
     'lib/engine/log/stored-fold.ts',
   ],
   'Snapshot, compressed': [
-    bytes(numberIn('lib/service/snapshots.ts', 'const largestInItemBytes = ')),
-    'lib/service/snapshots.ts',
+    bytes(numberIn('lib/service/run-log/snapshots.ts', 'const largestInItemBytes = ')),
+    'lib/service/run-log/snapshots.ts',
   ],
-  'Commits lost to others': [count(numberIn('lib/service/append.ts', 'const mostLostPuts = ')), 'lib/service/append.ts'],
-  'Tries of one put': [count(numberIn('lib/service/append.ts', 'const mostPuts = ')), 'lib/service/append.ts'],
+  'Commits lost to others': [
+    count(numberIn('lib/service/run-log/append.ts', 'const maxLostPuts = ')),
+    'lib/service/run-log/append.ts',
+  ],
+  'Tries of one put': [count(numberIn('lib/service/run-log/append.ts', 'const mostPuts = ')), 'lib/service/run-log/append.ts'],
   Beat: [seconds(numberIn(attempt, 'const beatEvery = ')), attempt],
   'Look for a cancel': [seconds(numberIn(attempt, 'const lookEvery = ')), attempt],
   'First silence': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
   'Longest silence': [minutes(numberIn(silence, 'const longestPatience: DurationMs = ')), silence],
-  'Deaths of workers in one attempt': [count(mostDeaths), deliveries],
-  'Lost deliveries of one attempt go on': [`${longestDying / 3_600_000} h`, deliveries],
+  'Deaths of workers in one attempt': [count(maxCrashes), deliveries],
+  'Lost deliveries of one attempt go on': [`${crashWindow / 3_600_000} h`, deliveries],
   'Pause after a worker died': [minutes(numberIn(deliveries, 'const longestPause: DurationMs = ')), deliveries],
   'Look of the sweep before a deadline': [minutes(numberIn(silence, 'const deadlineLead: DurationMs = ')), silence],
   'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingLook: DurationMs = ')), silence],
@@ -534,22 +560,22 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     minutes(numberIn(silence, 'const lastPlaceLook: DurationMs = ')),
     silence,
   ],
-  'Second look for a run': [`${numberIn(recover, 'const untilSecondLook = ')} min`, recover],
+  'Second look for a run': [`${numberIn(recover, 'const secondCheckMinutes = ')} min`, recover],
   'Runs called to free places': [
-    count(numberIn('lib/service/tend-place.ts', 'const mostCalled = ')),
-    'lib/service/tend-place.ts',
+    count(numberIn('lib/service/execution/reconcile-slot.ts', 'const maxNotifiedRuns = ')),
+    'lib/service/execution/reconcile-slot.ts',
   ],
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
   'First look that asks again': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
   'Longest time unasked': [`${numberIn(silence, 'const lastSignalLook: DurationMs = ') / 3_600_000} h`, silence],
   'Looks that are left together': [seconds(numberIn(silence, 'const lookLead: DurationMs = ')), silence],
-  Nudge: [seconds(numberIn('lib/service/later.ts', 'nudgeDelay = ')), 'lib/service/later.ts'],
+  Nudge: [seconds(numberIn('lib/service/commit/schedule-message.ts', 'nudgeDelay = ')), 'lib/service/commit/schedule-message.ts'],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],
   'Invisibility of a message': [
     `${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`,
     queues,
   ],
-  'Tries of a message': [`${numberIn(queues, 'const leastReceives = ')}, and for an hour`, queues],
+  'Tries of a message': [`${numberIn(queues, 'const minReceives = ')}, and for an hour`, queues],
   'A message in its queue': [
     `${count(numberIn(queues, '...queueProps(shape),\n    retentionPeriod: Duration.days('))} days`,
     queues,
@@ -558,31 +584,31 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(queues, 'longer than the retention of the queue it came from.\n    retentionPeriod: Duration.days('))} days`,
     queues,
   ],
-  'Workers at once, per queue': [count(usualConcurrency.nodeConcurrency), concurrency],
+  'Workers at once, per queue': [count(defaultConcurrency.nodeConcurrency), concurrency],
   'Share of a project in the workers': [`${numberIn(construct, 'props.maxProjectShare ?? ')} %`, construct],
-  'Collectors at once': [count(usualConcurrency.resultConcurrency), concurrency],
-  'Readers of events at once': [count(usualConcurrency.watchers), concurrency],
-  'Runs watched over sockets at once': [count(usualConcurrency.watchedRuns), concurrency],
-  'Runs of one socket': [count(mostJoined), 'lib/service/join-run.ts'],
+  'Collectors at once': [count(defaultConcurrency.resultConcurrency), concurrency],
+  'Readers of events at once': [count(defaultConcurrency.watchers), concurrency],
+  'Runs watched over sockets at once': [count(defaultConcurrency.watchedRuns), concurrency],
+  'Runs of one socket': [count(maxJoinedRuns), 'lib/service/watching/join-run.ts'],
   'Message of a client over a socket': [bytes(socketMessageLimitBytes), 'lib/api/schemas/sockets.ts'],
   'Frame of a client over a socket': [bytes(socketLimits.frameBytes), 'lib/local/sockets/limits.ts'],
   'Message to a client over a socket': [
-    bytes(Math.min(largestFrameBytes, socketLimits.messageBytes)),
-    'lib/service/socket-frames.ts',
+    bytes(Math.min(maxFrameBytes, socketLimits.messageBytes)),
+    'lib/service/watching/socket-frames.ts',
   ],
-  'Output or context in such a message': [bytes(largestFrameValueBytes), 'lib/service/socket-frames.ts'],
-  'Posts of one message to a socket': [count(mostPosts), 'lib/service/socket-listener.ts'],
-  'Waiting for one socket': [bytes(mostWaitingBytes), 'lib/service/socket-listener.ts'],
-  'Hops of messages without a commit': [count(mostHops), 'lib/engine/hops.ts'],
-  'Wait of a message beyond them': [minutes(longestBackoff), 'lib/engine/hops.ts'],
-  'Invocations of a function in one chain': [count(mostInvocationsInAChain), 'lib/local/lambda/lineage.ts'],
-  'Turn of a speaker': [seconds(longestTurn), 'lib/service/speak-run.ts'],
-  'Time of a speaker': [`${functionShapes.speaker.timeoutSeconds} s`, shapes],
-  'Signs of life over a socket': [seconds(socketHeartbeatEvery), 'lib/service/speak-run.ts'],
-  'Deletions in a sweep': [seconds(deletingTime), deletions],
+  'Output or context in such a message': [bytes(maxFrameValueBytes), 'lib/service/watching/socket-frames.ts'],
+  'Posts of one message to a socket': [count(maxPosts), 'lib/service/watching/socket-subscriber.ts'],
+  'Waiting for one socket': [bytes(maxQueuedBytes), 'lib/service/watching/socket-subscriber.ts'],
+  'Hops of messages without a commit': [count(maxHops), 'lib/engine/hops.ts'],
+  'Wait of a message beyond them': [minutes(maxBackoff), 'lib/engine/hops.ts'],
+  'Invocations of a function in one chain': [count(maxInvocationsPerChain), 'lib/local/lambda/lineage.ts'],
+  'Time a broadcaster handles one message': [seconds(maxBroadcastDuration), 'lib/service/watching/broadcast-run.ts'],
+  'Timeout of a broadcaster': [`${functionShapes.broadcaster.timeoutSeconds} s`, shapes],
+  'Signs of life over a socket': [seconds(socketHeartbeatInterval), 'lib/service/watching/broadcast-run.ts'],
+  'Deletions in a sweep': [seconds(deletionTimeBudget), deletions],
   'Settling of a deletion': [minutes(settlingTime), deletions],
   'A start of the sweep waits': [
-    seconds(numberIn('lib/constructs/sweep-schedule.ts', 'const longestInQueue = Duration.seconds(') * 1_000),
+    seconds(numberIn('lib/constructs/sweep-schedule.ts', 'const maxEventAge = Duration.seconds(') * 1_000),
     'lib/constructs/sweep-schedule.ts',
   ],
   'Time of a sweep': [`${count(functionShapes.sweep.timeoutSeconds)} s`, shapes],

@@ -1,7 +1,7 @@
 /** docs/METRICS.md names each metric with its unit. */
 import { expect, test } from 'vitest';
 import { metricNamespace } from '../../lib/contract/metrics.ts';
-import { measureUnits } from '../../lib/engine/log/measures.ts';
+import { metricUnits } from '../../lib/engine/log/run-metrics.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/METRICS.md');
@@ -9,6 +9,6 @@ const text = read('docs/METRICS.md');
 test('every metric with its unit, and no other; and the namespace', () => {
   const ofMetrics = rowsIn(text).filter(({ section }) => section === 'Metrics');
   const rows = ofMetrics.map(({ cells: [name = '', unit = ''] }) => [quotedIn(name)[0], unit]);
-  expect(rows).toEqual(Object.entries(measureUnits));
+  expect(rows).toEqual(Object.entries(metricUnits));
   expect(text).toContain(`namespace \`${metricNamespace}\``);
 });

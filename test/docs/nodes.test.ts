@@ -12,7 +12,7 @@ import { http } from '../../lib/nodes/http/shape.ts';
 import { javascript } from '../../lib/nodes/javascript/shape.ts';
 import { loop } from '../../lib/nodes/loop/shape.ts';
 import { lens } from '../../lib/nodes/lens/shape.ts';
-import { scriptFaults } from '../../lib/nodes/sandbox/script.ts';
+import { scriptErrorCodes } from '../../lib/nodes/sandbox/script.ts';
 import { signal } from '../../lib/nodes/signal/shape.ts';
 import { subflow } from '../../lib/nodes/subflow/shape.ts';
 import { graphDefaults, settingKeys } from '../../lib/nodes/settings.ts';
@@ -78,7 +78,7 @@ describe.each([
 
 test('every operator, and every code of a script', () => {
   expect(firsts('condition')).toEqual(expect.arrayContaining([...comparisonNames, 'expression']));
-  expect(firsts('javascript')).toEqual(expect.arrayContaining([...scriptFaults]));
+  expect(firsts('javascript')).toEqual(expect.arrayContaining([...scriptErrorCodes]));
 });
 
 test('every code of a lens that failed', () => {

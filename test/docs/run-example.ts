@@ -8,15 +8,15 @@ import { ConfiguredModels } from '../../lib/models/configured-models.ts';
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { WordModeration } from '../../lib/models/moderation.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
-import type { Reach } from '../../lib/nodes/http/destination.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { NetworkAccess } from '../../lib/nodes/http/destination.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { ProjectQueries } from '../../lib/service/project-queries.ts';
-import { tendChild } from '../../lib/service/tend-child.ts';
-import { tendPlace } from '../../lib/service/tend-place.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { ProjectQueries } from '../../lib/service/definitions/project-queries.ts';
+import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
+import { reconcileSlot } from '../../lib/service/execution/reconcile-slot.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { http } from '../functions/http.ts';
 
 const folder = new URL('../../examples/', import.meta.url);
@@ -88,7 +88,10 @@ const noting = <Port extends object>(port: Port, written: unknown[]): Port =>
   });
 
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, others, lenses, input, signals, secrets, query }: Example, reach?: Reach) {
+export async function runExample(
+  { name, workflow, others, lenses, input, signals, secrets, query }: Example,
+  networkAccess?: NetworkAccess,
+) {
   const written: unknown[] = [];
   const api = http(({ log, blobs, notices }) => ({
     log: noting(log, written),
@@ -125,7 +128,7 @@ export async function runExample({ name, workflow, others, lenses, input, signal
   );
   const lens = { lenses: world.lenses, models, moderation: new WordModeration(['forbidden']) };
   const queries = new ProjectQueries(world);
-  const runAttempt = attemptsBy(createRunners(reach === undefined ? { lens } : { lens, reach }), {
+  const runAttempt = createAttemptRunner(createRunners(networkAccess === undefined ? { lens } : { lens, networkAccess }), {
     query: (scope, asked, version) => queries.of(scope, queryName(asked), version),
     secret: async (_scope, secret) => {
       const text = secrets[secret];
@@ -141,7 +144,7 @@ export async function runExample({ name, workflow, others, lenses, input, signal
     deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     by: 'worker',
-    folds: new WarmFolds(),
+    foldCache: new FoldCache(),
     runAttempt,
   };
   for (;;) {
@@ -149,11 +152,11 @@ export async function runExample({ name, workflow, others, lenses, input, signal
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
     for (const job of jobs) {
       if (job.kind === 'child') {
-        await tendChild(worker, job);
+        await reconcileChild(worker, job);
         continue;
       }
-      if (job.kind === 'place') {
-        await tendPlace(worker, job);
+      if (job.kind === 'slot') {
+        await reconcileSlot(worker, job);
         continue;
       }
       if (job.kind !== 'node' && job.kind !== 'wake') continue;

@@ -1,7 +1,7 @@
 /** docs/SDK.md shows code that the tests run, and says numbers, words and codes that the code has. */
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { mostStepAttempts } from '../../lib/engine/durable/take-turn.ts';
+import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
 import { stepRetryDefaults, workflowRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
 import { parseDuration } from '../../lib/sdk/duration.ts';
 import { defineWorkflow } from '../../lib/sdk/index.ts';
@@ -92,7 +92,7 @@ test('every code that the code says is in the table', () => {
       (file) => `lib/program/${file}`,
     ),
     ...['decide.ts', 'ask.ts', 'take-turn.ts', 'waits.ts'].map((file) => `lib/engine/durable/${file}`),
-    'lib/service/drive-code-run.ts',
+    'lib/service/execution/run-workflow-task.ts',
   ];
   const said = files.flatMap((file) => [
     ...[...read(file).matchAll(/\bcode: '([a-z_]+)'/g)].map(([, code]) => code),
@@ -106,6 +106,6 @@ test('what the page says of limits is so', () => {
   expect(page).toContain(
     `at most ${numberIn('lib/program/find-workflow.ts', 'defaultStepAttempts = ').toLocaleString('en')} attempts of steps`,
   );
-  expect(page).toContain(`up to ${mostStepAttempts.toLocaleString('en')}`);
-  expect(() => defineWorkflow({ name: 'a', maxStepAttempts: mostStepAttempts + 1 }, () => null)).toThrow(TypeError);
+  expect(page).toContain(`up to ${maxStepAttempts.toLocaleString('en')}`);
+  expect(() => defineWorkflow({ name: 'a', maxStepAttempts: maxStepAttempts + 1 }, () => null)).toThrow(TypeError);
 });

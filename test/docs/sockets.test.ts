@@ -4,8 +4,8 @@ import { errorCatalogue } from '../../lib/api/errors.ts';
 import { socketActions, socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { deltaEventName, heartbeatEventName } from '../../lib/engine/log/event-names.ts';
 import { nodeUpdateName, statusUpdateName } from '../../lib/engine/log/socket-update.ts';
-import { mostJoined } from '../../lib/service/join-run.ts';
-import { largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
+import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
+import { maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/SOCKETS.md');
@@ -47,9 +47,9 @@ test('the refusals of an opening have the status that it says', () => {
 });
 
 test('its numbers', () => {
-  expect(text).toContain(`More than ${mostJoined} runs on one socket`);
+  expect(text).toContain(`More than ${maxJoinedRuns} runs on one socket`);
   expect(text).toContain(`above ${socketMessageLimitBytes.toLocaleString('en-US')} bytes`);
-  expect(text.split(`${largestFrameValueBytes.toLocaleString('en-US')} bytes`)).toHaveLength(3);
+  expect(text.split(`${maxFrameValueBytes.toLocaleString('en-US')} bytes`)).toHaveLength(3);
 });
 
 test('the client is the one of the examples, word for word', () => {

@@ -5,14 +5,14 @@ import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { packedDeployment } from '../artifact/packed.ts';
-import { asking, backtracking, chain, echoes, longChain, scripted } from './bad-workflows.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { httpWorkflow, backtracking, chain, repeatedEchoes, longChain, scripted } from './bad-workflows.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { findOrder } from '../functions/queries.ts';
 import { orderTotal } from './workflows.ts';
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 beforeAll(async () => {
-  cloud = await startCloudHere();
+  cloud = await startInProcessCloud();
   expect((await cloud.call('POST', '/v1/workflows', orderTotal)).status).toBe(201);
 });
 afterAll(() => cloud.stop());
@@ -76,7 +76,7 @@ describe('refused at the door', () => {
     },
     // This machine's API is served over http, and told to be content with that; here it is not.
     https_required: async () => {
-      const strict = await startCloudHere({ 'stepwell:requireHttps': true });
+      const strict = await startInProcessCloud({ 'stepwell:requireHttps': true });
       try {
         return await strict.call('GET', '/v1/runs', undefined, { 'x-forwarded-proto': 'https' });
       } finally {
@@ -404,7 +404,7 @@ describe('scripts that ask for too much', () => {
 describe('values that fit no item and no message', () => {
   test('an input that does not compress, given back by ten siblings and by the end', async () => {
     const noise = randomBytes(600_000).toString('base64');
-    await publish(echoes('echoes', 10));
+    await publish(repeatedEchoes('echoes', 10));
     const runId = await begin('echoes', noise);
     const { status, nodes } = await ended(runId);
     expect([status, new Set(nodes.map((node) => node.status))]).toEqual(['completed', new Set(['completed'])]);
@@ -425,7 +425,7 @@ describe('requests to where none may go', () => {
     'http://10.0.0.1/',
   ])('%s', async (url) => {
     const name = `ask-${url.replaceAll(/[^a-z0-9]+/g, '-')}`;
-    await publish(asking(name, url));
+    await publish(httpWorkflow(name, url));
     const runId = await begin(name);
     expect(await nodeOf(runId, 'ask')).toMatchObject({
       status: 'failed',
@@ -440,7 +440,7 @@ describe('requests to where none may go', () => {
   });
 
   test('a looked-up address is held to the same rule', async () => {
-    await publish(asking('ask-anything', '{{ctx.input.url}}'));
+    await publish(httpWorkflow('ask-anything', '{{ctx.input.url}}'));
     expect(await nodeOf(await begin('ask-anything', { url: 'file:///etc/passwd' }), 'ask')).toMatchObject({
       status: 'failed',
       error: { cause: 'forbidden', code: 'protocol_forbidden' },

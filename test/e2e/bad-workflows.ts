@@ -27,7 +27,7 @@ export const scripted = (name: string, code: string, timeoutSeconds = 30) => ({
   ],
 });
 
-export const asking = (name: string, url: string) => chain(name, [{ id: 'ask', type: 'http', config: { url } }]);
+export const httpWorkflow = (name: string, url: string) => chain(name, [{ id: 'ask', type: 'http', config: { url } }]);
 
 /** A regular expression that takes other engines longer than the universe has lasted. */
 export const backtracking = (name: string, pattern: string) => ({
@@ -66,7 +66,7 @@ export const longChain = (name: string, count: number) =>
   );
 
 /** So many siblings that their results are gathered; each gives the run's whole input. */
-export const echoes = (name: string, count: number) => {
+export const repeatedEchoes = (name: string, count: number) => {
   const ids = Array.from({ length: count }, (_, at) => `echo${at}`);
   return {
     name,

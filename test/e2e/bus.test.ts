@@ -4,11 +4,11 @@ import * as z from 'zod';
 import { busEvents } from '../../lib/codec/bus-events.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { chain } from './bad-workflows.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 beforeAll(async () => {
-  cloud = await startCloudHere({ 'stepwell:startedEvents': true });
+  cloud = await startInProcessCloud({ 'stepwell:startedEvents': true });
 });
 afterAll(() => cloud.stop());
 

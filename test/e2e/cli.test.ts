@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshFolder, readyFolder, root, startLocal, type LocalStart } from './local-start.ts';
+import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
 const folder = freshFolder();
 const env = {
@@ -18,7 +18,7 @@ const env = {
 };
 let local: LocalStart;
 beforeAll(async () => {
-  local = await startLocal(readyFolder(env.STEPWELL_DIR));
+  local = await startLocal(preparedFolder(env.STEPWELL_DIR));
 });
 afterAll(() => local.end('SIGKILL'));
 

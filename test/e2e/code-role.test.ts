@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { arns } from '../../lib/local/place.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { arns } from '../../lib/local/aws-environment.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder, root } from './local-start.ts';
 
 const [given, kept] = ['authors-own', 'somebody-elses'].map(arns.secret);
@@ -29,11 +29,14 @@ export const asks = defineWorkflow({ name: 'asks' }, async ({ input, step }) => 
 }));
 `;
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 let role: string;
 beforeAll(async () => {
   const codePermissions = [{ actions: ['secretsmanager:GetSecretValue'], resources: [given] }];
-  cloud = await startCloudHere({ 'stepwell:codePermissions': codePermissions, 'stepwell:codeVariables': { GREETING: 'hello' } });
+  cloud = await startInProcessCloud({
+    'stepwell:codePermissions': codePermissions,
+    'stepwell:codeVariables': { GREETING: 'hello' },
+  });
   for (const arn of [given, kept])
     cloud.cloud.secrets.write(arn ?? '', { text: `text of ${arn}`, version: 'v'.repeat(32), createdAt: Date.now() });
   const roles = cloud.cloud.template.of('AWS::IAM::Role').filter(({ logicalId }) => logicalId.includes('Authors'));
@@ -60,8 +63,8 @@ test(
     });
     const table = cloud.cloud.template.of('AWS::DynamoDB::GlobalTable', 'AWS::DynamoDB::Table')[0]?.name;
     const asked: string[] = [];
-    cloud.cloud.recorder.listen(({ by, service, operation }) => {
-      if (['sts', 'secretsmanager'].includes(service)) asked.push(`${by.replace(/.*-(\w+)$/, '$1')} ${operation}`);
+    cloud.cloud.recorder.listen(({ caller, service, operation }) => {
+      if (['sts', 'secretsmanager'].includes(service)) asked.push(`${caller.replace(/.*-(\w+)$/, '$1')} ${operation}`);
     });
     const started = await cloud.call(
       'POST',

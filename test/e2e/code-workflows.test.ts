@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder, type LocalStart, root, startLocal } from './local-start.ts';
 
-type Place = Pick<CloudHere, 'url' | 'apiKey' | 'call'>;
+type Place = Pick<InProcessCloud, 'url' | 'apiKey' | 'call'>;
 
 const examples = join(root, 'examples/code-workflows');
 /** `stepwell` in a project, as a terminal has it. @returns what it printed */
@@ -101,14 +101,14 @@ const exampleRuns = z
   )
   .parse(JSON.parse(readFileSync(join(examples, 'runs.json'), 'utf8')));
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 /** the commits behind the head of each run, as the table took them */
 const commits = new Map<string, number>();
 const putItem = z.looseObject({
   Item: z.looseObject({ pk: z.looseObject({ S: z.string() }), sk: z.looseObject({ S: z.string() }) }),
 });
 beforeAll(async () => {
-  cloud = await startCloudHere({ 'stepwell:codeTimeoutSeconds': 30 });
+  cloud = await startInProcessCloud({ 'stepwell:codeTimeoutSeconds': 30 });
   cloud.cloud.recorder.listen(({ service, operation, input, status }) => {
     const put = service === 'dynamodb' && operation === 'PutItem' && status === 200 ? putItem.safeParse(input).data : undefined;
     const runId = put?.Item.sk.S.startsWith('log#') === true ? put.Item.pk.S.split('#').at(-1) : undefined;
@@ -137,7 +137,7 @@ describe('examples/code-workflows', { timeout: 60_000 }, () => {
     const id = await start(cloud, 'fulfil-order', { items: [{ price: 1, quantity: 2 }], discount: 0 });
     await ended(cloud, id);
     expect(commits.get(id)).toBe(3);
-    expect(await stepsIn(cloud, id, 'node.completed')).toEqual(['total', 'discount', '.drive.1']);
+    expect(await stepsIn(cloud, id, 'node.completed')).toEqual(['total', 'discount', '.workflow-task.1']);
   });
 
   test('ten steps side by side are asked for in one commit', async () => {
@@ -250,7 +250,9 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
 
   test('code that asks for something else than before is told of, and its run can be run again on mended code', async () => {
     const id = await start(cloud, 'strays');
-    const run = await when(cloud, id, ({ nodes }) => nodes.some(({ nodeId, attempt }) => nodeId === '.drive.2' && attempt > 1));
+    const run = await when(cloud, id, ({ nodes }) =>
+      nodes.some(({ nodeId, attempt }) => nodeId === '.workflow-task.2' && attempt > 1),
+    );
     expect(run.status).toBe('running');
     const said = await cli(cloud, folder, 'explain', id);
     expect(said).toMatch(/step 1 of this run is function "at \d+", and the code of deployment \w+ asks for function "at \d+"/);

@@ -1,12 +1,12 @@
 /** A page in a browser and the embedded cloud: preflight, answers, errors of functions and of the gateway, a stream, a socket. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
 const page = 'https://app.example.com';
 const other = 'https://evil.example';
-let here: CloudHere;
+let here: InProcessCloud;
 beforeAll(async () => {
-  here = await startCloudHere({ 'stepwell:corsOrigins': [page] });
+  here = await startInProcessCloud({ 'stepwell:corsOrigins': [page] });
 });
 afterAll(() => here.stop());
 

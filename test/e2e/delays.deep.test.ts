@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { openScheduleStore } from '../../lib/local/scheduler/schedule-store.ts';
 import { chain } from './bad-workflows.ts';
-import { readyFolder, startLocal, type LocalStart } from './local-start.ts';
+import { preparedFolder, startLocal, type LocalStart } from './local-start.ts';
 
-const directory = readyFolder();
+const directory = preparedFolder();
 let local: LocalStart;
 beforeAll(async () => {
   local = await startLocal(directory);

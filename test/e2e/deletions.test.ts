@@ -6,15 +6,15 @@ import { DynamoDeletions } from '../../lib/aws/deletions.ts';
 import { Table } from '../../lib/aws/table.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import { instant } from '../../lib/engine/time.ts';
-import { place } from '../../lib/local/place.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { awsEnvironment } from '../../lib/local/aws-environment.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 let client: DynamoDBClient;
 beforeAll(async () => {
-  cloud = await startCloudHere();
+  cloud = await startInProcessCloud();
   const { url: endpoint, accessKeyId, secretAccessKey } = cloud.cloud.tables;
-  client = new DynamoDBClient({ endpoint, region: place.region, credentials: { accessKeyId, secretAccessKey } });
+  client = new DynamoDBClient({ endpoint, region: awsEnvironment.region, credentials: { accessKeyId, secretAccessKey } });
 });
 afterAll(async () => {
   client.destroy();

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { packedDeployment } from '../artifact/packed.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 beforeAll(async () => {
-  cloud = await startCloudHere();
+  cloud = await startInProcessCloud();
 });
 afterAll(() => cloud.stop());
 

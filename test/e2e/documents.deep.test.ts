@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { freshFolder, readyFolder, root, startLocal, type LocalStart } from './local-start.ts';
+import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
 interface Block {
   /** the heading it stands under */
@@ -35,7 +35,7 @@ const folder = freshFolder();
 const state = join(folder, '.stepwell');
 let local: LocalStart;
 beforeAll(async () => {
-  readyFolder(state);
+  preparedFolder(state);
   symlinkSync(join(root, 'examples'), join(folder, 'examples'));
   const { scripts } = packageShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const pack = scripts.pack.replaceAll(/(?<= )(bin|scripts)\//g, `${join(root, '/')}$1/`);

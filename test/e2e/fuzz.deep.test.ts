@@ -6,8 +6,8 @@
  */
 import { availableParallelism } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startCloudHere } from './cloud-here.ts';
-import { askerOf } from './fuzz/ask.ts';
+import { startInProcessCloud } from './in-process-cloud.ts';
+import { createRequestSender } from './fuzz/request-sender.ts';
 import { campaign } from './fuzz/campaign.ts';
 import { openHandlers } from './fuzz/handlers.ts';
 
@@ -23,19 +23,23 @@ describe(`seed ${seed}`, () => {
   test(`${count} requests to the handlers`, async () => {
     const door = await openHandlers();
     onTestFinished(() => door.close());
-    const { faults, good, neverGood } = await campaign(door, seed, count);
-    expect(faults.slice(0, 10), `${faults.length} of ${count}`).toEqual([]);
-    expect(good).toBeGreaterThan(leastGood);
-    expect(neverGood, 'operations that were never answered well').toEqual([]);
+    const { violations, succeeded, neverSucceeded } = await campaign(door, seed, count);
+    expect(violations.slice(0, 10), `${violations.length} of ${count}`).toEqual([]);
+    expect(succeeded).toBeGreaterThan(leastGood);
+    expect(neverSucceeded, 'operations that were never answered well').toEqual([]);
   });
 
   test(`${overHttp} requests over HTTP`, async () => {
-    const cloud = await startCloudHere(undefined, undefined, threads);
+    const cloud = await startInProcessCloud(undefined, undefined, threads);
     onTestFinished(() => cloud.stop());
-    const asker = askerOf(cloud.url);
+    const asker = createRequestSender(cloud.url);
     onTestFinished(() => asker.close());
-    const { faults, good } = await campaign({ apiKey: cloud.apiKey, ask: (request) => asker.ask(request) }, seed, overHttp);
-    expect(faults.slice(0, 10), `${faults.length} of ${overHttp}`).toEqual([]);
-    expect(good).toBeGreaterThan(leastGood);
+    const { violations, succeeded } = await campaign(
+      { apiKey: cloud.apiKey, send: (request) => asker.send(request) },
+      seed,
+      overHttp,
+    );
+    expect(violations.slice(0, 10), `${violations.length} of ${overHttp}`).toEqual([]);
+    expect(succeeded).toBeGreaterThan(leastGood);
   }, 900_000);
 });

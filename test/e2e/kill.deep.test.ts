@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readyFolder, startLocal, type LocalStart } from './local-start.ts';
+import { preparedFolder, startLocal, type LocalStart } from './local-start.ts';
 import { pauseAndJoin } from './workflows.ts';
 
 const runs = 50;
@@ -17,7 +17,7 @@ let local: LocalStart | undefined;
 afterAll(() => local?.end('SIGTERM'));
 
 test('fifty open runs survive a kill of everything: each completes, and none does anything twice', async () => {
-  const directory = readyFolder();
+  const directory = preparedFolder();
   local = await startLocal(directory);
   const first = local;
   expect((await first.call('POST', '/v1/workflows', pauseAndJoin)).status).toBe(201);

@@ -5,20 +5,20 @@
 import { expect, test } from 'vitest';
 import { runsTableKeys } from '../../lib/contract/environment.ts';
 import { partitionOf } from '../../lib/contract/record-kinds.ts';
-import { prepare } from './kills/prepared.ts';
-import { type Evidence, compare, judge } from './kills/judge.ts';
-import { playRound } from './kills/round.ts';
+import { prepare } from './kills/prepare.ts';
+import { type Evidence, compare, checkRound } from './kills/check-round.ts';
+import { runRound } from './kills/round.ts';
 import { type Reading, type Tables, readTables } from './kills/tables.ts';
-import { readyFolder } from './local-start.ts';
+import { preparedFolder } from './local-start.ts';
 
 /** Chosen among those that meet all of it. */
 const seed = 1;
 
 test('five kills under load: nothing is lost, nothing is done twice without a reason, and every run ends', async () => {
-  const prepared = readyFolder();
+  const prepared = preparedFolder();
   await prepare(prepared);
   const asked = { seed, kills: ['thread', 'whole', 'thread', 'whole', 'whole'], prepared } as const;
-  const { kills, verdict } = await playRound(asked, async (rested) => {
+  const { kills, result } = await runRound(asked, async (rested) => {
     // A reader that finds nothing wrong has to be one that would.
     for (const [fault, plant] of faults) {
       const undo = await plant(rested);
@@ -30,8 +30,8 @@ test('five kills under load: nothing is lost, nothing is done twice without a re
   const { whole = 0, ...threads } = kills;
   expect(whole).toBe(3);
   expect(Object.values(threads).reduce((sum, each) => sum + each, 0)).toBe(2);
-  expect(verdict.byStatus['completed'] ?? 0).toBeGreaterThan(2);
-  expect(verdict.commits).toBeGreaterThan(20);
+  expect(result.byStatus['completed'] ?? 0).toBeGreaterThan(2);
+  expect(result.commits).toBeGreaterThan(20);
 });
 
 interface Meddled {
@@ -42,7 +42,7 @@ interface Meddled {
 
 async function verdictOf({ tables, evidence, reading }: Meddled): Promise<void> {
   const now = await readTables(tables);
-  await judge(now, evidence);
+  await checkRound(now, evidence);
   const known = new Map<string, string>();
   compare(reading, known);
   compare(now, known);

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { root } from './local-start.ts';
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 beforeAll(async () => {
-  cloud = await startCloudHere({
+  cloud = await startInProcessCloud({
     'stepwell:models': {
       default: { provider: 'deterministic' },
       near: { provider: 'openai', baseUrl: 'https://localhost/v1', model: 'm' },

@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-e2e-'));
 
 /** A state folder that finds the synthesis of this test run: a start on it synthesizes only where it is told something else. */
-export function readyFolder(directory = freshFolder()): string {
+export function preparedFolder(directory = freshFolder()): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const ready = inject('synthesis');
   for (const name of ['cloud-assembly', 'cache']) symlinkSync(join(ready, name), join(directory, name));

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type Signer, signedHeaders } from '../signed-request.ts';
 import { argumentsOf, listeningOf, processTree } from './listening.ts';
-import { type LocalStart, readyFolder, startLocal } from './local-start.ts';
+import { type LocalStart, preparedFolder, startLocal } from './local-start.ts';
 
 const infoShape = z.object({
   apiKey: z.string(),
   webhookSecret: z.string(),
   tables: z.object({ url: z.string(), accessKeyId: z.string(), secretAccessKey: z.string() }),
 });
-const directory = readyFolder();
+const directory = preparedFolder();
 let local: LocalStart;
 let info: z.infer<typeof infoShape>;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { chain } from './bad-workflows.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder } from './local-start.ts';
 
 /** The assembly, with no function that may take part in a loop. */
@@ -52,7 +52,7 @@ const naps = chain(
 
 const runShape = z.looseObject({ status: z.string(), output: z.unknown().optional() });
 
-async function begin(cloud: CloudHere, definition: { readonly name: string }, input: unknown = {}) {
+async function begin(cloud: InProcessCloud, definition: { readonly name: string }, input: unknown = {}) {
   expect((await cloud.call('POST', '/v1/workflows', definition)).status).toBe(201);
   const start = { workflowName: definition.name, input };
   const { body } = await cloud.call('POST', '/v1/runs', start, { 'idempotency-key': definition.name });
@@ -60,14 +60,14 @@ async function begin(cloud: CloudHere, definition: { readonly name: string }, in
   return async () => runShape.parse((await cloud.call('GET', `/v1/runs/${runId}`)).body);
 }
 
-async function ended(cloud: CloudHere, definition: { readonly name: string }, input: unknown = {}) {
+async function ended(cloud: InProcessCloud, definition: { readonly name: string }, input: unknown = {}) {
   const see = await begin(cloud, definition, input);
   await expect.poll(async () => (await see()).status, { timeout: 120_000, interval: 200 }).not.toMatch(/pending|running/);
   return see();
 }
 
 test('chains of more than 16 messages go on to the end of the run', async () => {
-  const cloud = await startCloudHere();
+  const cloud = await startInProcessCloud();
   let mostHops = 0;
   cloud.cloud.recorder.listen(({ service, operation, input }) => {
     if (service !== 'sqs' || !operation.startsWith('SendMessage')) return;
@@ -85,10 +85,10 @@ test('chains of more than 16 messages go on to the end of the run', async () => 
 const visibility = z.looseObject({ QueueUrl: z.string() });
 
 test('without RecursiveLoop in the template, they lose a message to the dead-letter queue at the 17th invocation', async () => {
-  const cloud = await startCloudHere(undefined, withoutAllow);
+  const cloud = await startInProcessCloud(undefined, withoutAllow);
   const refused: string[] = [];
-  cloud.cloud.recorder.listen(({ by, operation, input }) => {
-    if (by === 'pollers' && operation === 'ChangeMessageVisibility') refused.push(visibility.parse(input).QueueUrl);
+  cloud.cloud.recorder.listen(({ caller, operation, input }) => {
+    if (caller === 'pollers' && operation === 'ChangeMessageVisibility') refused.push(visibility.parse(input).QueueUrl);
   });
   const refusals = (queue: string): number => refused.filter((url) => url.includes(queue)).length;
   const seeRounds = await begin(cloud, inRounds, { items });

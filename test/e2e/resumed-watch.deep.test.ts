@@ -3,18 +3,18 @@
  * misses nothing in five hundred times is held by `test/service/resumed-watch.deep.test.ts`; here it must not use up the slots.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { StepwellClient, type RunNews } from '../../lib/client/index.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { StepwellClient, type RunUpdate } from '../../lib/client/index.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
 const slots = 10;
 const resumptions = 10 * slots;
 /** A pass begins, is queued, ends and is over: more events than there are resumptions. */
 const passes = 50;
 
-let here: CloudHere;
+let here: InProcessCloud;
 let client: StepwellClient;
 beforeAll(async () => {
-  here = await startCloudHere({ 'stepwell:watchers': slots });
+  here = await startInProcessCloud({ 'stepwell:watchers': slots });
   // While all slots are taken it is refused, and asks again.
   client = new StepwellClient({ baseUrl: here.url, apiKey: here.apiKey, retries: 10 });
 });
@@ -44,7 +44,7 @@ test('comes back each time, misses nothing and sees nothing twice', async () => 
   const items = Array.from({ length: passes }, (_, at) => at);
   const { runId } = await client.trigger({ workflowName: 'loop-and-wait', input: { items } });
   const seen: number[] = [];
-  const goOn = async (): Promise<RunNews | undefined> => {
+  const goOn = async (): Promise<RunUpdate | undefined> => {
     for await (const news of client.watchRun(runId, { after: seen.at(-1) ?? 0, reader: 'one that comes back' })) return news;
     return undefined;
   };

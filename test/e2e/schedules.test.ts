@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { chain } from './bad-workflows.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 beforeAll(async () => {
-  cloud = await startCloudHere();
+  cloud = await startInProcessCloud();
   expect((await cloud.call('POST', '/v1/workflows', chain('flow', []))).status).toBe(201);
 });
 afterAll(() => cloud.stop());

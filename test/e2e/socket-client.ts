@@ -14,7 +14,7 @@ export interface SocketClient {
   readonly frames: readonly Frame[];
   /** the code of the close, once it has closed */
   readonly closed: Promise<number>;
-  say(message: object | string): void;
+  send(message: object | string): void;
   /** the first frame for which this holds, now or within the time */
   until(holds: (frame: Frame) => boolean, withinMs?: number): Promise<Frame>;
   close(): Promise<number>;
@@ -36,7 +36,7 @@ export async function openClient(url: string, key?: string): Promise<SocketClien
   return {
     frames,
     closed: closing.promise,
-    say: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     async until(holds, withinMs = 15_000) {
       const endsAt = performance.now() + withinMs;
       for (;;) {

@@ -6,17 +6,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { askTables } from '../signed-request.ts';
-import { speakerIn } from '../../bench/speaker.ts';
+import { streamWriterIn } from '../../bench/stream-writer.ts';
 import { StepwellClient } from '../../lib/client/index.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { watchRun } from '../../examples/watch-socket.ts';
 import { type Frame, frameShape, openClient } from './socket-client.ts';
 
-let here: CloudHere;
+let here: InProcessCloud;
 let client: StepwellClient;
 let url: string;
 beforeAll(async () => {
-  here = await startCloudHere();
+  here = await startInProcessCloud();
   url = here.cloud.socketUrl ?? '';
   client = new StepwellClient({ baseUrl: here.url, apiKey: here.apiKey });
   await here.call('POST', '/v1/lenses', { name: 'tell', template: 'Tell of [[what]]', params: { delayMs: 120 } });
@@ -68,7 +68,7 @@ describe('a run that is watched', () => {
     const what = 'a long walk along the river, and of what was seen there';
     const runId = await runWith(what);
     const socket = await open();
-    socket.say({ action: 'join', runId });
+    socket.send({ action: 'join', runId });
     await socket.until(({ type }) => type === 'left');
     expect(socket.frames[0]).toEqual({ type: 'joined', runId, after: 0 });
     expect(updates(socket.frames)).toEqual([
@@ -97,25 +97,25 @@ describe('a run that is watched', () => {
 
   test('leaving stops it; coming back with the last id misses nothing, and the end is the end', async () => {
     const runId = await later();
-    const voice = speakerIn(here.cloud, runId, 'start');
+    const voice = streamWriterIn(here.cloud, runId, 'start');
     const first = await open();
-    first.say({ action: 'join', runId });
+    first.send({ action: 'join', runId });
     await first.until(({ type }) => type === 'workflow_node_update');
-    voice.say('Once ');
+    voice.append('Once ');
     await first.until(isSaid('Once '));
-    first.say({ action: 'leave', runId });
+    first.send({ action: 'leave', runId });
     expect(await first.until(({ type }) => type === 'left')).toEqual({ type: 'left', runId, reason: 'asked' });
     await wait(1_500);
     const heard = first.frames.length;
-    voice.say('upon ');
+    voice.append('upon ');
     await wait(1_500);
     expect(first.frames.length).toBe(heard);
 
     const last = first.frames.findLast(({ type }) => type.startsWith('workflow_'))?.eventId ?? 0;
     const second = await open();
-    second.say({ action: 'join', runId, after: last });
+    second.send({ action: 'join', runId, after: last });
     await second.until(isSaid('upon '));
-    voice.say('a time');
+    voice.append('a time');
     await voice.end();
     await second.until(isSaid('a time'));
     await client.cancelRun(runId);
@@ -128,10 +128,10 @@ describe('a run that is watched', () => {
   test('many watch one run, from different places, and who comes late hears all of it', async () => {
     const runId = await later();
     const early = await open();
-    early.say({ action: 'join', runId });
+    early.send({ action: 'join', runId });
     await early.until(({ type }) => type === 'workflow_node_update');
     const late = await open();
-    late.say({ action: 'workflow_run_join', runId });
+    late.send({ action: 'workflow_run_join', runId });
     await late.until(({ type }) => type === 'workflow_node_update');
     await client.cancelRun(runId);
     for (const socket of [early, late]) await socket.until(({ type }) => type === 'left');
@@ -156,9 +156,9 @@ describe('who may', () => {
     const address = `${url}?runId=${runId}&ticket=${ticket}`;
     const socket = await openClient(address);
     await expect(openClient(address)).rejects.toThrow('refused');
-    socket.say({ action: 'join', runId: await later() });
+    socket.send({ action: 'join', runId: await later() });
     expect(await socket.until(({ type }) => type === 'error')).toMatchObject({ code: 'not_found' });
-    socket.say({ action: 'join', runId });
+    socket.send({ action: 'join', runId });
     await socket.until(({ type }) => type === 'joined');
     await client.cancelRun(runId);
     await socket.until(isStatus('cancelled'));
@@ -184,19 +184,19 @@ describe('what goes wrong', () => {
       [{ action: 'ping', text: 'x'.repeat(10_000) }, 'payload_too_large'],
     ] as const) {
       const before = socket.frames.length;
-      socket.say(said);
+      socket.send(said);
       await expect.poll(() => socket.frames[before]).toMatchObject({ type: 'error', code, correlationId: expect.any(String) });
     }
-    socket.say({ action: 'ping' });
+    socket.send({ action: 'ping' });
     await socket.until(({ type }) => type === 'pong');
-    socket.say('x'.repeat(131_073));
+    socket.send('x'.repeat(131_073));
     expect(await socket.closed).toBe(1_009);
   });
 
   test('a socket that closes is taken away from everywhere', async () => {
     const runId = await later();
     const socket = await open();
-    socket.say({ action: 'join', runId });
+    socket.send({ action: 'join', runId });
     await socket.until(({ type }) => type === 'joined');
     await socket.close();
     await expect.poll(() => recordsIn(here), { timeout: 15_000 }).toEqual([]);
@@ -236,7 +236,7 @@ describe('what goes wrong', () => {
     silent.pause();
     silent.write(masked(JSON.stringify({ action: 'join', runId })));
     const reader = await open();
-    reader.say({ action: 'join', runId });
+    reader.send({ action: 'join', runId });
     await reader.until(isStatus('completed'), 60_000);
     expect(reader.frames.filter(({ payload }) => typeof payload?.['output'] === 'string')).toHaveLength(120);
     await reader.close();
@@ -254,7 +254,7 @@ function masked(text: string): Buffer {
 const scanned = z.object({ Items: z.array(z.object({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) })) });
 
 /** What the control table has of sockets and watchers. */
-async function recordsIn({ cloud }: CloudHere): Promise<readonly string[]> {
+async function recordsIn({ cloud }: InProcessCloud): Promise<readonly string[]> {
   const table = cloud.template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('ControlTable'))?.name;
   const found = await askTables(cloud.tables, 'Scan', { TableName: table, ConsistentRead: true });
   const keys = scanned.parse(found).Items.map(({ pk, sk }) => `${pk.S} ${sk.S}`);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { demoProviders } from '../../lib/local/demo-webhook.ts';
-import { arns } from '../../lib/local/place.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { arns } from '../../lib/local/aws-environment.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder } from './local-start.ts';
 
 const numbered = (of: (at: number) => unknown) =>
@@ -31,7 +31,7 @@ const many = {
 const runShape = z.looseObject({ status: z.string(), nodes: z.array(z.looseObject({ nodeId: z.string() })) });
 
 /** What became of a request that uses this secret, in a run that a webhook started. */
-async function runOfWebhook(cloud: CloudHere, secret: string): Promise<string> {
+async function runOfWebhook(cloud: InProcessCloud, secret: string): Promise<string> {
   const config = { url: 'https://nobody.invalid/', headers: { authorization: `{{secret:${secret}}}` }, retry: { attempts: 1 } };
   const nodes = [
     { id: 'start', type: 'start' },
@@ -54,7 +54,7 @@ async function runOfWebhook(cloud: CloudHere, secret: string): Promise<string> {
 }
 
 test('200 webhooks, secrets and models start, and the functions read them', { timeout: 120_000 }, async () => {
-  const cloud = await startCloudHere(many);
+  const cloud = await startInProcessCloud(many);
   try {
     const reads: unknown[] = [];
     cloud.cloud.recorder.listen(({ service, operation, input }) => {
@@ -80,7 +80,7 @@ test('a variable that is too large is refused in the words of Lambda', { timeout
     }
     return folder;
   };
-  await expect(startCloudHere(undefined, oversized)).rejects.toThrow(
+  await expect(startInProcessCloud(undefined, oversized)).rejects.toThrow(
     /StepwellFunctionsWorkerFunction\w+: Lambda was unable to configure your environment variables because the environment variables you have provided exceeded the 4KB limit\. String measured: \{"STEPWELL_RUNS_TABLE":/,
   );
 });

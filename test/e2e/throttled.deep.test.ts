@@ -2,12 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
 const runs = 60;
 const accountConcurrency = 3;
 /** In AWS a throttled message waits for its visibility timeout: 960 s here. */
-const throttledMs = 2_000;
+const throttledVisibilityMs = 2_000;
 
 const script = { code: 'const until = Date.now() + 20; while (Date.now() < until); return ctx.input.at' };
 const workflow = {
@@ -29,7 +29,7 @@ const workflow = {
 const runShape = z.looseObject({ runId: z.string(), status: z.string() });
 
 /** Requests are throttled too, and their callers try again. */
-async function patiently(cloud: CloudHere, ...request: Parameters<CloudHere['call']>): Promise<unknown> {
+async function patiently(cloud: InProcessCloud, ...request: Parameters<InProcessCloud['call']>): Promise<unknown> {
   for (;;) {
     const { status, body } = await cloud.call(...request);
     if (status < 500) return body;
@@ -38,13 +38,13 @@ async function patiently(cloud: CloudHere, ...request: Parameters<CloudHere['cal
 }
 
 test(`${runs} runs end well where ${accountConcurrency} invocations may run at once`, { timeout: 300_000 }, async () => {
-  const cloud = await startCloudHere(undefined, undefined, 8, { accountConcurrency, throttledMs });
+  const cloud = await startInProcessCloud(undefined, undefined, 8, { accountConcurrency, throttledVisibilityMs });
   try {
     let throttles = 0;
     const receives = new Map<string, number>();
-    cloud.cloud.recorder.listen(({ by, operation, response }) => {
+    cloud.cloud.recorder.listen(({ caller, operation, response }) => {
       if (operation === 'Throttle') throttles += 1;
-      if (by !== 'pollers' || operation !== 'ReceiveMessage') return;
+      if (caller !== 'pollers' || operation !== 'ReceiveMessage') return;
       for (const [, id] of response.toString('utf8').matchAll(/"MessageId":"([^"]+)"/g))
         receives.set(id ?? '', (receives.get(id ?? '') ?? 0) + 1);
     });

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { chain } from './bad-workflows.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
 const value = z.union([
   z.strictObject({ stringValue: z.string() }),
@@ -44,7 +44,7 @@ const received: ReceivedSpan[] = [];
 let status = 200;
 let asked = 0;
 let collector: Server;
-let here: CloudHere;
+let here: InProcessCloud;
 
 beforeAll(async () => {
   collector = createServer((request, response) => {
@@ -67,7 +67,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
   const { port } = z.object({ port: z.number() }).parse(collector.address());
-  here = await startCloudHere({ 'stepwell:traces': { endpoint: `http://127.0.0.1:${port}/v1/traces` } });
+  here = await startInProcessCloud({ 'stepwell:traces': { endpoint: `http://127.0.0.1:${port}/v1/traces` } });
 });
 afterAll(async () => {
   // What was warned of is that the collector refused.

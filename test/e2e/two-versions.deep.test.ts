@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { foldSchema } from '../../lib/engine/log/fold.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder, root } from './local-start.ts';
 import { TwoVersions } from './two-versions.ts';
 
@@ -31,7 +31,7 @@ export const paused = defineWorkflow({ name: 'paused' }, async ({ input, step })
 `;
 
 const versions = new TwoVersions();
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 /** by run: the schemas of the folds that were stored, one after the other, the commits behind its head, its last drive's message */
 const schemas = new Map<string, string[]>();
 const commits = new Map<string, number>();
@@ -44,7 +44,7 @@ const putItem = z.looseObject({
 });
 const sent = z.looseObject({ MessageBody: z.string() });
 beforeAll(async () => {
-  cloud = await startCloudHere(undefined, (assembly) => versions.both(assembly));
+  cloud = await startInProcessCloud(undefined, (assembly) => versions.both(assembly));
   cloud.cloud.recorder.listen(({ operation, input, status }) => {
     const put = operation === 'PutItem' && status === 200 ? putItem.safeParse(input).data?.Item : undefined;
     const id = put?.pk.S.split('#').at(-1) ?? '';
@@ -125,7 +125,7 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
     await when(id, waits);
     versions.serve('older');
     expect(await goOn(id)).toBe(202);
-    const isPutOff = ({ nodeId, attempt }: Run['nodes'][number]): boolean => nodeId === '.drive.2' && attempt > 1;
+    const isPutOff = ({ nodeId, attempt }: Run['nodes'][number]): boolean => nodeId === '.workflow-task.2' && attempt > 1;
     const put = await when(id, ({ nodes }) => nodes.some(isPutOff));
     expect(put.status).toBe('running');
     const { body } = await cloud.call('GET', `/v1/runs/${id}/events?limit=1000`);

@@ -28,13 +28,13 @@ const changes: readonly Change[] = [
   // Replays: steps of one name are told apart by another sign, in runs that were begun so.
   { file: 'lib/engine/durable/replay-version.ts', was: 'replayVersion = 1;', is: 'replayVersion = 2;' },
   {
-    file: 'lib/program/drive-code.ts',
+    file: 'lib/program/execute-workflow-task.ts',
     was: 'run: task.run,',
     is: `run: { ...task.run, sign: task.replayVersion >= 2 ? '#' : ':' },`,
   },
-  { file: 'lib/program/play.ts', was: '#keys = new StepKeys();', is: '#keys;' },
+  { file: 'lib/program/workflow-invocation.ts', was: '#keys = new StepKeys();', is: '#keys;' },
   {
-    file: 'lib/program/play.ts',
+    file: 'lib/program/workflow-invocation.ts',
     was: 'this.#settings = settings;',
     is: 'this.#settings = settings; this.#keys = new StepKeys(settings.run.sign);',
   },
@@ -59,7 +59,7 @@ const changes: readonly Change[] = [
   { file: 'lib/codec/fold.ts', was: `read('a snapshot', storedFold, body);`, is: `read('a snapshot', storedFold, body.told);` },
   // A new fact in an event, of steps of one name.
   {
-    file: 'lib/engine/durable/take-turn.ts',
+    file: 'lib/engine/durable/apply-command-batch.ts',
     was: `type: 'NODE_COMPLETED',`,
     is: `type: 'NODE_COMPLETED', ...(entry.key.startsWith('moody') ? { mood: 'bright' } : {}),`,
   },

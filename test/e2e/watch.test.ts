@@ -1,15 +1,15 @@
 /** Watching on the embedded cloud: the gateway streams, the function follows, and nobody's key is in an address. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { speakerIn } from '../../bench/speaker.ts';
-import { type RunNews, StepwellClient, isDelta } from '../../lib/client/index.ts';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { streamWriterIn } from '../../bench/stream-writer.ts';
+import { type RunUpdate, StepwellClient, isDelta } from '../../lib/client/index.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { orderTotal } from './workflows.ts';
 
-let here: CloudHere;
+let here: InProcessCloud;
 let client: StepwellClient;
 beforeAll(async () => {
-  here = await startCloudHere();
+  here = await startInProcessCloud();
   client = new StepwellClient({ baseUrl: here.url, apiKey: here.apiKey });
   await client.createWorkflow(orderTotal);
 });
@@ -21,15 +21,15 @@ const ticketShape = z.object({ ticket: z.string() });
 const later = async (): Promise<string> =>
   (await client.trigger({ workflowName: 'order-total', input, availableAt: new Date(Date.now() + 3_600_000).toISOString() }))
     .runId;
-const said = (news: RunNews): string => (isDelta(news) ? news.payload.text : '');
+const said = (news: RunUpdate): string => (isDelta(news) ? news.payload.text : '');
 
 test('a run is watched from its start to its end, and each event comes once', async () => {
   const { runId } = await client.trigger({ workflowName: 'order-total', input });
-  const seen: RunNews[] = [];
+  const seen: RunUpdate[] = [];
   for await (const news of client.watchRun(runId)) seen.push(news);
   expect(seen.map(({ eventId }) => eventId)).toEqual(seen.map((_, at) => at + 1));
   expect(seen.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: { value: { due: 135 } } } });
-  const again: RunNews[] = [];
+  const again: RunUpdate[] = [];
   for await (const news of client.watchRun(runId, { after: seen.length - 2 })) again.push(news);
   expect(again).toEqual(seen.slice(-2));
   for await (const news of client.watchRun(runId, { after: seen.length })) expect(news).toBeUndefined();
@@ -37,18 +37,18 @@ test('a run is watched from its start to its end, and each event comes once', as
 
 test('what a node says comes while it says it, again to who comes back, and a cancellation ends it', async () => {
   const runId = await later();
-  const voice = speakerIn(here.cloud, runId, 'start');
-  const heard: RunNews[] = [];
+  const voice = streamWriterIn(here.cloud, runId, 'start');
+  const heard: RunUpdate[] = [];
   for await (const news of client.watchRun(runId)) {
-    if (heard.length === 0) voice.say('Once ');
+    if (heard.length === 0) voice.append('Once ');
     heard.push(news);
-    if (said(news) === 'Once ') voice.say('upon ');
+    if (said(news) === 'Once ') voice.append('upon ');
     if (said(news) === 'upon ') break;
   }
-  voice.say('a time');
+  voice.append('a time');
   await voice.end();
   const last = heard.findLast(({ type }) => type !== 'node.stream.delta')?.eventId ?? 0;
-  const rest: RunNews[] = [];
+  const rest: RunUpdate[] = [];
   for await (const news of client.watchRun(runId, { after: last })) {
     rest.push(news);
     if (said(news) === 'a time') await client.cancelRun(runId);

@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder, root } from './local-start.ts';
 
 const program = join(root, 'bin/stepwell-cli.mjs');
@@ -51,12 +51,12 @@ const together = 8;
 const concurrency = 3;
 const widest = 3;
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 let worker: ChildProcess | undefined;
 const environment = () => ({ ...process.env, HOME: home, STEPWELL_URL: cloud.url, STEPWELL_API_KEY: cloud.apiKey });
 
 beforeAll(async () => {
-  cloud = await startCloudHere({ 'stepwell:codeRunsIn': 'both' }, undefined, threads);
+  cloud = await startInProcessCloud({ 'stepwell:codeRunsIn': 'both' }, undefined, threads);
   writeFileSync(settings, JSON.stringify(cloud.cloud.worker));
   mkdirSync(join(project, 'workflows'));
   writeFileSync(join(project, 'stepwell.config.json'), JSON.stringify({ worker: { concurrency } }));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder, root } from './local-start.ts';
 
 const program = join(root, 'bin/stepwell-cli.mjs');
@@ -35,7 +35,7 @@ export const versioned = defineWorkflow({ name: 'versioned' }, async ({ step }) 
 `;
 const write = (version: string): void => writeFileSync(join(project, 'workflows/all.ts'), code(version));
 
-let cloud: CloudHere;
+let cloud: InProcessCloud;
 const children: ChildProcess[] = [];
 const environment = () => ({
   ...process.env,
@@ -44,7 +44,7 @@ const environment = () => ({
   STEPWELL_API_KEY: cloud.apiKey,
 });
 beforeAll(async () => {
-  cloud = await startCloudHere({ 'stepwell:codeRunsIn': 'worker' });
+  cloud = await startInProcessCloud({ 'stepwell:codeRunsIn': 'worker' });
   writeFileSync(settings, JSON.stringify(cloud.cloud.worker));
   mkdirSync(join(project, 'workflows'));
   writeFileSync(join(project, 'stepwell.config.json'), '{ "worker": { "concurrency": 3 } }');

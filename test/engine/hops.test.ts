@@ -1,7 +1,7 @@
 /** When a message is a hop, and when the next one waits. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type NextHop, hops, mostHops, nextHop, noHops, unhurried } from '../../lib/engine/hops.ts';
+import { type NextHop, hops, maxHops, nextHop, noHops, minUncountedInterval } from '../../lib/engine/hops.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 
 const now = durationMs(0);
@@ -23,13 +23,13 @@ test('a message that nothing was handled for begins a chain', () => {
 });
 
 test('a chain makes 16 hops as fast as it wishes', () => {
-  const chain = chainOf(mostHops);
+  const chain = chainOf(maxHops);
   expect(chain.map((each) => each.hops)).toEqual(Array.from({ length: 16 }, (_, index) => index + 1));
   expect(chain.every(({ delay, isSlowed }) => delay === 0 && !isSlowed)).toBe(true);
 });
 
 test('beyond them every second hop waits, twice as long each time, for four minutes at most', () => {
-  const waits = chainOf(mostHops + 22).slice(mostHops);
+  const waits = chainOf(maxHops + 22).slice(maxHops);
   expect(waits.filter((_, index) => index % 2 === 0).map(({ delay }) => delay / 1_000)).toEqual([
     1, 2, 4, 8, 16, 32, 64, 128, 240, 240, 240,
   ]);
@@ -44,9 +44,9 @@ test('a commit ends the count', () => {
 test('what takes a minute by itself is not counted, whether it waits or works', () => {
   const same = { hops: hops(40), isSlowed: false };
   expect(nextHop(handled(40), seconds(150))).toEqual({ ...same, delay: seconds(150) });
-  expect(nextHop(handled(40, { took: unhurried }), now)).toEqual({ ...same, delay: now });
+  expect(nextHop(handled(40, { took: minUncountedInterval }), now)).toEqual({ ...same, delay: now });
   expect(nextHop(handled(40, { took: 40_000 }), seconds(20))).toEqual({ ...same, delay: seconds(20) });
-  expect(nextHop(handled(mostHops, { took: 39_000 }), seconds(20))).toEqual({ hops: 17, delay: seconds(20), isSlowed: false });
+  expect(nextHop(handled(maxHops, { took: 39_000 }), seconds(20))).toEqual({ hops: 17, delay: seconds(20), isSlowed: false });
 });
 
 test('a chain without commits makes 64 hurried messages in its first hour at most, and 32 in an hour once it waits its longest', () => {
@@ -65,7 +65,7 @@ test('a chain without commits makes 64 hurried messages in its first hour at mos
         expect(next.delay).toBeGreaterThanOrEqual(asked);
         at += took + next.delay;
         count = next.hops;
-        if (took + asked < unhurried) hurried.push({ at, hops: next.hops });
+        if (took + asked < minUncountedInterval) hurried.push({ at, hops: next.hops });
       }
       const within = (from: number): number => hurried.filter((each) => each.at >= from && each.at < from + minutes(60)).length;
       expect(within(0)).toBeLessThanOrEqual(64);

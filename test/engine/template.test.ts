@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { PayloadsNeeded } from '../../lib/engine/graph/context.ts';
-import { faultsOf, parseTemplate, pathsOf, resolveTemplate } from '../../lib/engine/graph/template.ts';
+import { templateErrorsOf, parseTemplate, pathsOf, resolveTemplate } from '../../lib/engine/graph/template.ts';
 import { contextOf } from '../nodes/given.ts';
 
 const order = { id: 7, open: true, lines: [{ sku: 'a', 'unit price': 2.5 }], note: null, 'a"b': 1, "it's": 2 };
@@ -124,14 +124,14 @@ describe('what is no path is refused, with its place', () => {
     ['{{{ctx.a}}}', 'begins with ctx'],
     ['{{#if ctx.a}}', 'begins with ctx'],
   ])('%s', (template, words) => {
-    const [fault, ...others] = faultsOf({ list: ['fine {{ctx.a}}', { 'a/b': `x ${template}` }] });
+    const [fault, ...others] = templateErrorsOf({ list: ['fine {{ctx.a}}', { 'a/b': `x ${template}` }] });
     expect(others).toEqual([]);
-    expect(fault?.place).toBe('/list/1/a~1b');
+    expect(fault?.pointer).toBe('/list/1/a~1b');
     expect(fault?.message).toContain(words);
   });
 
   it('each once, wherever they stand', () => {
-    expect(faultsOf(['{{x}}', 'fine', { b: '{{ctx.a' }]).map(({ place }) => place)).toEqual(['/0', '/2/b']);
+    expect(templateErrorsOf(['{{x}}', 'fine', { b: '{{ctx.a' }]).map(({ pointer }) => pointer)).toEqual(['/0', '/2/b']);
   });
 });
 
@@ -187,7 +187,7 @@ describe('for all values', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
         const parsed = parseTemplate(pieces.join(''));
-        expect('parts' in parsed !== 'fault' in parsed).toBe(true);
+        expect('parts' in parsed !== 'error' in parsed).toBe(true);
       }),
     );
   });

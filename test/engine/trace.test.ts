@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readTraceparent, traceFacts, traceparent, withSpan } from '../../lib/engine/trace.ts';
+import { readTraceparent, traceFields, traceparent, withSpan } from '../../lib/engine/trace.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 
 const trace = '0af7651916cd43dd8448eb211c80319c';
@@ -30,7 +30,7 @@ test.each([
 
 test('another span stays in its trace', () => {
   expect(withSpan(traceparent(`00-${trace}-${span}-01`), '00f067aa0ba902b7')).toBe(`00-${trace}-00f067aa0ba902b7-01`);
-  expect(traceFacts({ correlationId: correlationId('a'), traceparent: traceparent(`00-${trace}-${span}-01`) })).toEqual({
+  expect(traceFields({ correlationId: correlationId('a'), traceparent: traceparent(`00-${trace}-${span}-01`) })).toEqual({
     correlationId: 'a',
     traceId: trace,
   });

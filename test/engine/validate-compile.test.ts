@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type NodeTerms, compile } from '../../lib/engine/graph/compile.ts';
+import { type NodeExecutionTraits, compile } from '../../lib/engine/graph/compile.ts';
 import type { WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { durationMs } from '../../lib/engine/time.ts';
 
-const terms: NodeTerms = {
+const terms: NodeExecutionTraits = {
   policy: {
     joinMode: 'all',
     errorHandling: 'continue',
@@ -16,7 +16,7 @@ const terms: NodeTerms = {
     isDisabled: false,
   },
   isPure: false,
-  announcesStart: false,
+  recordsStart: false,
 };
 
 const version: fc.Arbitrary<WorkflowVersion> = fc.integer({ min: 1, max: 12 }).chain((size) =>

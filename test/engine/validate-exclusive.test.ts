@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type JoinPolicy, areExclusive, endsBefore } from '../../lib/engine/graph/exclusive.ts';
 import type { EdgeState } from '../../lib/engine/graph/edge-state.ts';
-import { verdict } from '../../lib/engine/graph/join.ts';
+import { decideJoin } from '../../lib/engine/graph/join.ts';
 import { type Shape, shapeOf } from '../../lib/engine/graph/shape.ts';
 import { nodeId } from '../../lib/engine/ids.ts';
 
@@ -45,8 +45,8 @@ const play = ({ shape, policies }: Graph, choose: (below: number) => number) => 
   const stateOf = (source: number, handle: string): EdgeState => {
     const end = ended.get(source);
     if (end === undefined) return 'unresolved';
-    if (end.how === 'skipped') return isCutOff.has(source) ? 'starved' : 'dead';
-    if (end.how === 'failed') return 'broken';
+    if (end.how === 'skipped') return isCutOff.has(source) ? 'upstream_failed' : 'dead';
+    if (end.how === 'failed') return 'source_failed';
     return end.how === handle ? 'live' : 'dead';
   };
   const settle = (): void => {
@@ -56,7 +56,7 @@ const play = ({ shape, policies }: Graph, choose: (below: number) => number) => 
         const policy = policies[node];
         if (began.has(node) || ended.has(node) || policy === undefined) continue;
         const edges = (shape.inbound[node] ?? []).map(({ source, handle }) => stateOf(source, handle));
-        const result = edges.length === 0 ? 'fire' : verdict(new Set(edges), policy);
+        const result = edges.length === 0 ? 'fire' : decideJoin(new Set(edges), policy);
         if (result === 'wait') continue;
         isChanged = true;
         if (result === 'fire') began.set(node, (moment += 1));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptInput } from '../../lib/engine/graph/arguments.ts';
+import { validateInput } from '../../lib/engine/graph/validate-input.ts';
 import type { ArgumentDeclaration } from '../../lib/engine/graph/definition.ts';
 
 const declared: readonly ArgumentDeclaration[] = [
@@ -10,17 +10,17 @@ const declared: readonly ArgumentDeclaration[] = [
 ];
 
 test('without declarations anything is taken as it is', () => {
-  expect(acceptInput(undefined, [1])).toEqual({ kind: 'accepted', input: [1] });
-  expect(acceptInput(undefined, undefined)).toEqual({ kind: 'accepted', input: {} });
+  expect(validateInput(undefined, [1])).toEqual({ kind: 'accepted', input: [1] });
+  expect(validateInput(undefined, undefined)).toEqual({ kind: 'accepted', input: {} });
 });
 
 test('defaults fill what was not given, and never what was', () => {
-  expect(acceptInput(declared, { to: 'x' })).toEqual({ kind: 'accepted', input: { to: 'x', copies: 1, tags: [] } });
-  expect(acceptInput(declared, { to: 'x', copies: 4 })).toMatchObject({ input: { copies: 4 } });
+  expect(validateInput(declared, { to: 'x' })).toEqual({ kind: 'accepted', input: { to: 'x', copies: 1, tags: [] } });
+  expect(validateInput(declared, { to: 'x', copies: 4 })).toMatchObject({ input: { copies: 4 } });
 });
 
 test('each fault has its place, and all come at once', () => {
-  expect(acceptInput(declared, { copies: 'many', extra: [], 'a/b': 1 })).toMatchObject({
+  expect(validateInput(declared, { copies: 'many', extra: [], 'a/b': 1 })).toMatchObject({
     kind: 'refused',
     faults: [
       { place: '/input/to', code: 'argument_missing' },
@@ -32,10 +32,10 @@ test('each fault has its place, and all come at once', () => {
 });
 
 test('an input that is no object cannot carry arguments', () => {
-  expect(acceptInput(declared, 'text')).toMatchObject({ kind: 'refused', faults: [{ place: '/input', code: 'input_type' }] });
+  expect(validateInput(declared, 'text')).toMatchObject({ kind: 'refused', faults: [{ place: '/input', code: 'input_type' }] });
 });
 
 test('names every object has by itself are not arguments', () => {
   const named: readonly ArgumentDeclaration[] = [{ name: 'constructor', type: 'string', required: true }];
-  expect(acceptInput(named, {})).toMatchObject({ faults: [{ code: 'argument_missing' }] });
+  expect(validateInput(named, {})).toMatchObject({ faults: [{ code: 'argument_missing' }] });
 });

@@ -30,7 +30,7 @@ function drawn(drawing: readonly string[], more: Readonly<Record<string, NodeDef
 }
 
 const found = (definition: WorkflowVersion): readonly string[] =>
-  validate(definition, inspectNode).map(({ code, place }) => `${code} ${place}`);
+  validate(definition, inspectNode).map(({ code, pointer }) => `${code} ${pointer}`);
 
 const bodies = (definition: WorkflowVersion): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries([...compile(definition, termsOf).nodes.values()].map(({ id, loop }) => [id, loop]));

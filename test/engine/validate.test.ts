@@ -24,7 +24,7 @@ const workflow = (
 
 /** A small world of types: `start` begins, `end` has no way out, `fork` has two and no main one. */
 const inspect: InspectNode = ({ type, config }) => {
-  if (type === 'unheard-of') return { findings: [{ code: 'node_type_unknown', place: '/type', message: 'no such type' }] };
+  if (type === 'unheard-of') return { findings: [{ code: 'node_type_unknown', pointer: '/type', message: 'no such type' }] };
   const variable = config['outputVariable'];
   return {
     findings: [],
@@ -41,7 +41,7 @@ const inspect: InspectNode = ({ type, config }) => {
 };
 
 const found = (definition: WorkflowDefinition): readonly string[] =>
-  validate(definition, inspect).map(({ code, place }) => `${code} ${place}`);
+  validate(definition, inspect).map(({ code, pointer }) => `${code} ${pointer}`);
 const writes = (outputVariable: string, more: NodeDefinition['config'] = {}): NodeDefinition['config'] => ({
   outputVariable,
   ...more,
@@ -229,7 +229,7 @@ describe('size', () => {
 
   test('too many nodes or edges are refused alone, with the limit', () => {
     const findings = validate(chain(definitionLimits.nodes + 1, definitionLimits.edges + 1), inspect);
-    expect(findings.map(({ code, place }) => `${code} ${place}`)).toEqual([
+    expect(findings.map(({ code, pointer }) => `${code} ${pointer}`)).toEqual([
       'definition_too_large /nodes',
       'definition_too_large /edges',
     ]);
@@ -243,7 +243,7 @@ describe('size', () => {
 });
 
 test('only errors refuse', () => {
-  const of = (severity: Finding['severity']): Finding => ({ severity, code: 'c', place: '', message: '' });
+  const of = (severity: Finding['severity']): Finding => ({ severity, code: 'c', pointer: '', message: '' });
   expect(hasErrors([])).toBe(false);
   expect(hasErrors([of('warning')])).toBe(false);
   expect(hasErrors([of('warning'), of('error')])).toBe(true);

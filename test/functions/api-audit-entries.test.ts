@@ -5,9 +5,9 @@ import { type Route } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
+import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
 import { packedDeployment } from '../artifact/packed.ts';
-import { replaced } from '../service/replaced.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 import { type CallOptions, type Http, formOf, http, openGraph, started, textIn } from './http.ts';
 
 const all: readonly Route[] = routes;
@@ -208,7 +208,7 @@ describe('what was done', () => {
 
 test('a request that breaks is recorded: what it asked for may have been done', async () => {
   const api = http((world) => ({
-    workflows: replaced(world.workflows, { putVersion: () => Promise.reject(new Unavailable('the table')) }),
+    workflows: overrideMethods(world.workflows, { putVersion: () => Promise.reject(new Unavailable('the table')) }),
   }));
   const key = await api.key(['admin']);
   expect((await api.call('POST', '/v1/workflows', { key, headers, body: { name: 'flow', ...openGraph } })).status).toBe(503);
@@ -271,15 +271,15 @@ describe('failed authentications', () => {
   test('cost a bounded number of writes a minute; the rest are counted, and a log line says how many', async () => {
     const api = http();
     const revoked = await api.key(['admin'], { revokedAt: api.world.clock.now() });
-    for (let count = 0; count < mostFailuresRecorded + 25; count += 1) await api.call('GET', '/v1/runs');
-    expect(entriesOf(api)).toHaveLength(mostFailuresRecorded);
+    for (let count = 0; count < maxFailuresRecorded + 25; count += 1) await api.call('GET', '/v1/runs');
+    expect(entriesOf(api)).toHaveLength(maxFailuresRecorded);
     // A flood without a key does not hide what is tried with one.
     await api.call('GET', '/v1/runs', { key: revoked });
     expect(entriesOf(api).at(-1)).toMatchObject({ metadata: { why: 'revoked' } });
     expect(api.logs.filter(({ message }) => message.includes('not recorded'))).toEqual([]);
     api.world.clock.advance(minutes(1));
     await api.call('GET', '/v1/runs');
-    expect(entriesOf(api)).toHaveLength(mostFailuresRecorded + 2);
+    expect(entriesOf(api)).toHaveLength(maxFailuresRecorded + 2);
     expect(api.logs.filter(({ message }) => message.includes('not recorded'))).toMatchObject([
       { level: 'warn', facts: { notRecorded: 25 } },
     ]);

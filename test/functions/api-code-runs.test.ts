@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
-import { codeManifest } from '../service/code-house.ts';
-import { type Stage, StagedCode, fn } from '../service/staged-code.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { codeManifest } from '../service/code-test-env.ts';
+import { type ScriptStage, ScriptedPrograms, functionCommand } from '../service/scripted-programs.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';
 import { type Http, http, textIn } from './http.ts';
 
@@ -24,12 +24,12 @@ async function shipped(workflows?: Parameters<typeof codeManifest>[1]): Promise<
 const start = (api: Http, key: string) =>
   api.call('POST', '/v1/runs', { key, body: { workflowName: 'order', input: { n: 1 } }, headers: { 'Idempotency-Key': 'k' } });
 
-async function drive({ world }: Http, stages: readonly Stage[]): Promise<void> {
+async function drive({ world }: Http, stages: readonly ScriptStage[]): Promise<void> {
   const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
-  const programs = new StagedCode(() => world.clock, stages);
+  const programs = new ScriptedPrograms(() => world.clock, stages);
   const driver = { deps, plans: new Plans(simulatedTypes), by: 'code', programs };
   const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
-  for (const job of world.jobs.takeMessages()) if (job.kind === 'drive') await driveCodeRun(driver, job, delivery);
+  for (const job of world.jobs.takeMessages()) if (job.kind === 'workflow_task') await runWorkflowTask(driver, job, delivery);
 }
 
 test('it is shown with the version that its author named, and its steps by their names; drives are in its events alone', async () => {
@@ -39,7 +39,7 @@ test('it is shown with the version that its author named, and its steps by their
   const path = `/v1/runs/${textIn(started, 'runId')}`;
   expect((await api.call('GET', path, { key })).body).toMatchObject({ version: '1', workflowVersion: null, nodes: [] });
   const wakeAt = after(api.world.clock.now(), hours(1));
-  await drive(api, [[fn('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
+  await drive(api, [[functionCommand('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
   const shown = await api.call('GET', path, { key });
   expect(shown.body).toMatchObject({
     status: 'running',
@@ -52,11 +52,11 @@ test('it is shown with the version that its author named, and its steps by their
     ],
   });
   const { body } = await api.call('GET', `${path}/events`, { key });
-  expect(JSON.stringify(body)).toContain('"nodeId":".drive.1"');
+  expect(JSON.stringify(body)).toContain('"nodeId":".workflow-task.1"');
   const list = await api.call('GET', '/v1/runs', { key });
   expect(list.body).toMatchObject({ data: [{ version: '1', workflowVersion: null, workflowName: 'order' }] });
   expect((await api.call('POST', `${path}/wake`, { key })).body).toEqual({ accepted: true, woken: ['nap'] });
-  await drive(api, [[fn('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
+  await drive(api, [[functionCommand('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
   expect((await api.call('GET', path, { key })).body).toMatchObject({ status: 'completed', output: ['charge card', 'nap'] });
 });
 

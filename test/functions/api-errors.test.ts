@@ -163,7 +163,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('POST', '/v1/workflows', create(key));
     const first = await api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
     const address = { projectId: projectId('acme'), environment: environment('test'), runId: runId(runIdOf(first)) };
-    await api.world.log.forget(address, api.world.clock.now());
+    await api.world.log.deleteRun(address, api.world.clock.now());
     return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
   },
   run_terminal: async () => {
@@ -246,7 +246,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await shipped();
     const scope = { projectId: projectId('acme'), environment: environment('test') };
     const since = api.world.clock.now();
-    await api.world.deployments.holdOpen(scope, deploymentId('d'), unknownRun, { since, expiresAt: after(since, days(1)) });
+    await api.world.deployments.pin(scope, deploymentId('d'), unknownRun, { since, expiresAt: after(since, days(1)) });
     return api.call('DELETE', '/v1/deployments/d', { key });
   },
   no_previous_deployment: async () => {

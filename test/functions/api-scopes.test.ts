@@ -35,8 +35,8 @@ describe.each(keyed)('$id', ({ method, path, scope }) => {
 test('routes without a scope answer without a key', async () => {
   const open = routes.filter(({ scope }) => scope === null);
   expect(open.map(({ operationId }) => operationId)).toEqual(['getHealth', 'getOpenApi', 'receiveWebhook']);
-  for (const { method, path, answers } of open.filter(({ operationId }) => operationId !== 'receiveWebhook')) {
-    expect([(await http().call(method, path)).status]).toEqual(Object.keys(answers).map(Number));
+  for (const { method, path, responses } of open.filter(({ operationId }) => operationId !== 'receiveWebhook')) {
+    expect([(await http().call(method, path)).status]).toEqual(Object.keys(responses).map(Number));
   }
   expect((await http().call('POST', '/v1/webhooks/git')).status).toBe(401);
 });

@@ -87,7 +87,7 @@ describe('a run', () => {
   test('and to the notice of its end', async () => {
     const [api, key, runId] = await begun();
     await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
-    expect(api.world.notices.told).toMatchObject([{ status: 'cancelled', correlationId: 'order 17/retry' }]);
+    expect(api.world.notices.statusNotices).toMatchObject([{ status: 'cancelled', correlationId: 'order 17/retry' }]);
   });
 
   test('a rerun goes back to its own request', async () => {

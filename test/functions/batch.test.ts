@@ -2,11 +2,11 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSRecord } from 'aws-lambda';
 import { afterEach, expect, test, vi } from 'vitest';
-import { eachMessage, logKeysOf, mostHopsOf } from '../../functions/batch.ts';
+import { processEachMessage, logKeysOf, maxHopsOf } from '../../functions/batch.ts';
 import { hopLimiter } from '../../functions/wiring.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
-import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { nodeJob } from '../contract/jobs.suite.ts';
 import { context } from './http.ts';
 
@@ -40,7 +40,7 @@ test('a line has the keys of its own message', async () => {
   };
   const traced = nodeJob({ trace });
   const { trace: _trace, ...plain } = nodeJob();
-  const answer = await eachMessage(
+  const answer = await processEachMessage(
     { Records: [record('1'), record('2'), record('3')] },
     context,
     logger,
@@ -70,13 +70,13 @@ test('a line has the keys of its own message', async () => {
 });
 
 test('what a message sends on is one hop further than the message; what is no count begins a chain', async () => {
-  const world = memoryWorld();
+  const world = memoryPorts();
   const jobs = hopLimiter.jobs(world.jobs);
   const withHops = (messageId: string, stringValue?: string): SQSRecord => ({
     ...record(messageId),
     messageAttributes: stringValue === undefined ? {} : { hops: { dataType: 'Number', stringValue } },
   });
-  await eachMessage(
+  await processEachMessage(
     { Records: [withHops('1', '7'), withHops('2'), withHops('3', 'many'), withHops('4', '-1')] },
     context,
     new Logger({ serviceName: 'test', logLevel: 'SILENT' }),
@@ -87,10 +87,10 @@ test('what a message sends on is one hop further than the message; what is no co
 
 test('messages that are handled together go on with the longest of their chains', () => {
   const of = (...counts: readonly string[]) =>
-    mostHopsOf(
+    maxHopsOf(
       counts.map((stringValue) => ({ ...record('1'), messageAttributes: { hops: { dataType: 'Number', stringValue } } })),
     );
-  expect([of('2', '9', '3'), of('none'), mostHopsOf([record('1')])]).toEqual([9, 0, 0]);
+  expect([of('2', '9', '3'), of('none'), maxHopsOf([record('1')])]).toEqual([9, 0, 0]);
 });
 
 test('a message that is slowed is counted, also with no metrics set, and a line names its run', async () => {
@@ -102,10 +102,10 @@ test('a message that is slowed is counted, also with no metrics set, and a line 
     });
   }
   vi.stubEnv('STEPWELL_RUNS_TABLE', 'the-runs');
-  const world = memoryWorld();
+  const world = memoryPorts();
   const job = nodeJob();
   const sixteen = { ...record('1'), messageAttributes: { hops: { dataType: 'Number', stringValue: '16' } } };
-  await eachMessage({ Records: [sixteen] }, context, new Logger({ serviceName: 'test' }), () =>
+  await processEachMessage({ Records: [sixteen] }, context, new Logger({ serviceName: 'test' }), () =>
     hopLimiter.jobs(world.jobs).send([job]),
   );
   vi.unstubAllEnvs();

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { firstAttempt, firstCommit, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { jobBody, parseJob } from '../../lib/codec/jobs.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
-import type { DriveJob } from '../../lib/ports/jobs.ts';
+import type { WorkflowTaskJob } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { type RunsCode, takeCodeJob } from '../../functions/code/take.ts';
-import { codeCreation, fetchCreation } from '../contract/samples.ts';
-import { begun, statusOf } from '../service/code-house.ts';
-import { fn } from '../service/staged-code.ts';
+import { type CodeRunner, handleCodeJob } from '../../functions/code/handle-code-job.ts';
+import { codeCreation, bundleCreation } from '../contract/samples.ts';
+import { startCodeRun, statusOf } from '../service/code-test-env.ts';
+import { functionCommand } from '../service/scripted-programs.ts';
 
 /** What the role of this function allows (`lib/constructs/function-shapes.ts`); whatever else is asked for is denied. */
 const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
@@ -43,57 +43,57 @@ const restricted = (deps: Deps): Deps =>
     },
   });
 
-const driven = async (stages: Parameters<typeof begun>[0]) => {
-  const { home, code, run } = await begun(stages);
-  const runner: RunsCode = {
-    ...home.worker,
+const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
+  const { env, code, run } = await startCodeRun(stages);
+  const runner: CodeRunner = {
+    ...env.worker,
     by: 'code',
-    deps: restricted(home.deps),
+    deps: restricted(env.deps),
     programs: code,
-    told: { tell: () => undefined },
+    messageHeads: { record: () => undefined },
     bundles: { deliver: () => Promise.reject(new Error('no message was sent')) },
   };
-  const take = (job: Parameters<typeof takeCodeJob>[1], isRedelivered = false) =>
-    takeCodeJob(runner, parseJob(jobBody(job)), { isRedelivered, mustEndAt: after(home.world.clock.now(), minutes(15)) });
-  return { home, code, run, take };
+  const take = (job: Parameters<typeof handleCodeJob>[1], isRedelivered = false) =>
+    handleCodeJob(runner, parseJob(jobBody(job)), { isRedelivered, mustEndAt: after(env.ports.clock.now(), minutes(15)) });
+  return { home: env, code, run, take };
 };
 
 test('a drive is taken from its queue, and what it asks for goes by queues that its role may send to', async () => {
   const { home, run, take } = await driven([
-    [fn('a', { hasRollback: true })],
+    [functionCommand('a', { hasRollback: true })],
     [{ kind: 'signal-send', key: 'tell', signal: 's', correlation: '1', data: 'x'.repeat(50_000) }],
     [
       { kind: 'signal-wait', key: 'wait', signal: 's', correlation: '1' },
       { kind: 'workflow', key: 'sub', workflowName: 'flow', input: {} },
     ],
   ]);
-  const [job] = home.world.jobs.takeMessages();
+  const [job] = home.ports.jobs.takeMessages();
   if (job === undefined) throw new Error('nothing was sent');
-  expect(job).toMatchObject({ kind: 'drive', run });
+  expect(job).toMatchObject({ kind: 'workflow_task', run });
   await take(job);
   await take(job, true);
   expect(await statusOf(home, run)).toBe('running');
-  expect(home.world.jobs.sent).toEqual([]);
+  expect(home.ports.jobs.sent).toEqual([]);
   // The signal that is there is not given here: to look at the run is asked of the worker.
-  expect(home.world.jobs.delayed.map(({ job: { kind } }) => kind)).toEqual(expect.arrayContaining(['child', 'signal', 'waits']));
-  for (const look of home.world.jobs.takeDue()) await home.take(look);
-  expect(home.world.jobs.messages).toMatchObject([{ kind: 'drive', nodeId: '.drive.2' }]);
+  expect(home.ports.jobs.delayed.map(({ job: { kind } }) => kind)).toEqual(expect.arrayContaining(['child', 'signal', 'waits']));
+  for (const look of home.ports.jobs.takeDue()) await home.take(look);
+  expect(home.ports.jobs.messages).toMatchObject([{ kind: 'workflow_task', nodeId: '.workflow-task.2' }]);
 });
 
 test('a run that ends here lets go of its deployment', async () => {
-  const { home, run, take } = await driven([[fn('a')]]);
-  for (const job of home.world.jobs.takeMessages()) await take(job);
+  const { home, run, take } = await driven([[functionCommand('a')]]);
+  for (const job of home.ports.jobs.takeMessages()) await take(job);
   expect(await statusOf(home, run)).toBe('completed');
-  expect((await home.world.log.head(run))?.projection.status).toBe('completed');
+  expect((await home.ports.log.head(run))?.projection.status).toBe('completed');
 });
 
 test('what the worker does is no business of this queue, nor a drive of a run of another kind', async () => {
-  const { run, take } = await driven([[fn('a')]]);
+  const { run, take } = await driven([[functionCommand('a')]]);
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
   await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue holds a job of kind node');
-  await expect(take({ kind: 'message', ...attempt, resend: 0, creation: fetchCreation(run) })).rejects.toThrow(
+  await expect(take({ kind: 'message', ...attempt, resend: 0, creation: bundleCreation(run) })).rejects.toThrow(
     `${run.runId} is no run of a deployment's code`,
   );
-  const unknown: DriveJob = { kind: 'drive', ...attempt, resend: 0, creation: codeCreation(run) };
+  const unknown: WorkflowTaskJob = { kind: 'workflow_task', ...attempt, resend: 0, creation: codeCreation(run) };
   await expect(take(unknown)).resolves.toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { databaseWorldOf } from '../../functions/worker/database-wiring.ts';
+import { databasePortsOf } from '../../functions/worker/database-wiring.ts';
 import { DataApi } from '../../lib/aws/data-api.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 
@@ -41,12 +41,13 @@ afterEach(() => void vi.unstubAllEnvs());
 const of = (project: string, name: string) => ({ projectId: projectId(project), environment: environment(name) });
 
 test('a name means the database that the setting gives it for that project and environment, and no other', async () => {
-  const world = databaseWorldOf();
-  expect(await world.placeOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
-  expect(await world.placeOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
-  expect(await world.placeOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
-  for (const name of ['other', 'constructor', '__proto__']) expect(await world.placeOf(of('acme', 'test'), name)).toBeUndefined();
-  expect(await world.placeOf(of('rival', 'test'), 'orders')).toBeUndefined();
+  const world = databasePortsOf();
+  expect(await world.targetOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
+  expect(await world.targetOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
+  expect(await world.targetOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
+  for (const name of ['other', 'constructor', '__proto__'])
+    expect(await world.targetOf(of('acme', 'test'), name)).toBeUndefined();
+  expect(await world.targetOf(of('rival', 'test'), 'orders')).toBeUndefined();
 });
 
 test('what it asks goes to the region of the cluster, once, whatever comes of it', async () => {
@@ -58,7 +59,7 @@ test('what it asks goes to the region of the cluster, once, whatever comes of it
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = z.object({ port: z.number() }).parse(server.address());
   vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
-  const databases = await databaseWorldOf().service();
+  const databases = await databasePortsOf().service();
   const answer = await databases.begin(database('orders'), AbortSignal.timeout(10_000));
   expect(answer).toEqual({ fault: { kind: 'unreachable', name: 'ServiceUnavailableError' } });
   expect(heard).toEqual([expect.stringMatching(/^\/BeginTransaction .*\/eu-west-1\/rds-data\//)]);
@@ -67,7 +68,7 @@ test('what it asks goes to the region of the cluster, once, whatever comes of it
 });
 
 test('the service is loaded once, when it is asked for', async () => {
-  const world = databaseWorldOf();
+  const world = databasePortsOf();
   const first = await world.service();
   expect(first).toBeInstanceOf(DataApi);
   expect(await world.service()).toBe(first);

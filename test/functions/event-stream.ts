@@ -1,7 +1,7 @@
 /** A stream of server-sent events, read frame by frame while time passes as it is needed. */
 import type { Readable } from 'node:stream';
 import * as z from 'zod';
-import type { MemoryWorld } from '../../lib/memory/memory-world.ts';
+import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import type { Answered } from './http.ts';
 
 export interface Frame {
@@ -33,7 +33,7 @@ export interface OpenStream {
 }
 
 export const streamIn = (
-  { clock }: Pick<MemoryWorld, 'clock'>,
+  { clock }: Pick<MemoryPorts, 'clock'>,
   { status, stream }: Pick<Answered, 'status' | 'stream'>,
 ): OpenStream => {
   if (stream === undefined) throw new Error(`${status} is no stream`);

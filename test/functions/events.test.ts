@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { commitNo, environment, eventId, projectId, runId as runIdOf } from '../../lib/engine/ids.ts';
 import { eventIdAfter } from '../../lib/engine/log/commit.ts';
-import type { MemoryWorld } from '../../lib/memory/memory-world.ts';
+import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import { eventOf, http, openGraph, started } from './http.ts';
 
 const page = z.object({
@@ -13,7 +13,7 @@ const page = z.object({
 });
 
 /** Two more commits behind the first: one that recovers, one that cancels. */
-const startAndCancel = async ({ log, clock, ids }: MemoryWorld, id: string): Promise<void> => {
+const startAndCancel = async ({ log, clock, ids }: MemoryPorts, id: string): Promise<void> => {
   const run = { projectId: projectId('acme'), environment: environment('test'), runId: runIdOf(id) };
   const head = await log.head(run);
   if (head === undefined) throw new Error('no such run');

@@ -4,14 +4,14 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
-import { type Taker, take } from '../../functions/first-key/take.ts';
+import { type ResourceEventDeps, handleResourceEvent } from '../../functions/first-key/handle-resource-event.ts';
 import { parseKey } from '../../lib/api/auth/key-format.ts';
 import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
-import { minuteOf } from '../../lib/engine/log/silence.ts';
+import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { days } from '../../lib/engine/time.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
 import { MemoryStoredSettings } from '../../lib/memory/stored-settings.ts';
-import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import type { ApiKey } from '../../lib/ports/control.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 
@@ -53,14 +53,14 @@ const answerShape = z.object({
 });
 
 const installation = () => {
-  const { keys, clock, index } = memoryWorld();
+  const { keys, clock, index } = memoryPorts();
   const secrets = new MemorySecrets();
   const settings = new MemoryStoredSettings();
   secrets.create(firstArn);
   const logged: unknown[] = [];
   const log = (...said: readonly unknown[]): void => void logged.push(said);
-  const taker: Taker = {
-    keeper: { keys, clock, index, secrets, settings },
+  const taker: ResourceEventDeps = {
+    ports: { keys, clock, index, secrets, settings },
     logger: { info: log, warn: log, error: log },
     sleep: async () => undefined,
   };
@@ -81,7 +81,7 @@ const installation = () => {
       oldStored,
     }: { old?: readonly object[]; first?: object; stored?: readonly object[]; oldStored?: readonly object[] } = {},
   ) => {
-    await take(taker, {
+    await handleResourceEvent(taker, {
       RequestType: type,
       ResponseURL: url,
       StackId: 'stack',
@@ -293,7 +293,7 @@ describe('keys of the configuration', () => {
 
 test('a question that cannot be understood is answered all the same', async () => {
   const here = installation();
-  await take(here.taker, {
+  await handleResourceEvent(here.taker, {
     RequestType: 'Create',
     ResponseURL: url,
     StackId: 'stack',

@@ -14,18 +14,18 @@ import { toolsOf } from '../../functions/api/tools.ts';
 import { newKey } from '../../lib/api/auth/key-format.ts';
 import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
-import { errorAnswer } from '../../lib/api/schemas/service.ts';
+import { errorResponse } from '../../lib/api/schemas/service.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { type JsonObject } from '../../lib/engine/json.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { days, hours } from '../../lib/engine/time.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
-import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts';
+import { type MemoryPorts, memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
-import { WebhookSecrets } from '../../lib/service/webhook-secrets.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { SecretCache } from '../../lib/service/access/secret-cache.ts';
+import { WebhookSecrets } from '../../lib/service/access/webhook-secrets.ts';
 import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-providers.ts';
 
 export interface Answered {
@@ -52,7 +52,7 @@ const record = z.record(z.string(), z.custom<JsonObject[string]>());
 const logged = z.looseObject({ operation: z.string().exactOptional() });
 
 export interface Http {
-  readonly world: MemoryWorld;
+  readonly world: MemoryPorts;
   /** those of the providers of webhooks */
   readonly secrets: MemorySecrets;
   readonly logs: readonly { readonly level: string; readonly message: string; readonly facts: unknown }[];
@@ -66,19 +66,19 @@ export interface Http {
 
 /**
  * @param change replaces ports of the world
- * @param mostStreams of events at once; default: as many as come
+ * @param maxStreams of events at once; default: as many as come
  * @param corsOrigins of pages that may call it; default: none
  */
 export const http = (
-  change: (world: MemoryWorld) => Partial<MemoryWorld> = () => ({}),
-  mostStreams?: number,
+  change: (world: MemoryPorts) => Partial<MemoryPorts> = () => ({}),
+  maxStreams?: number,
   corsOrigins: readonly string[] = [],
 ): Http => {
-  const made = memoryWorld();
+  const made = memoryPorts();
   const world = { ...made, ...change(made) };
   const deps = {
     ...world,
-    settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true, mostStreams, corsOrigins },
+    settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true, maxStreams, corsOrigins },
   };
   const logs: { level: string; message: string; facts: unknown }[] = [];
   const log =
@@ -94,7 +94,7 @@ export const http = (
   const webhooks = {
     ...tools,
     providers: async () => testProviders,
-    secrets: new WebhookSecrets(new KeptSecrets(secrets, deps.clock)),
+    secrets: new WebhookSecrets(new SecretCache(secrets, deps.clock)),
   };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
@@ -153,7 +153,7 @@ const holdAgainstRoute = ({ status, headers, body, operation, stream }: Answered
   if (headers['x-content-type-options'] !== 'nosniff') throw new Error('an answer without the security headers');
   const route: Route | undefined = routes.find(({ operationId }) => operationId === operation);
   if (status >= 400) {
-    const { code, correlationId } = errorAnswer.parse(body);
+    const { code, correlationId } = errorResponse.parse(body);
     if (correlationId !== headers['x-workflow-correlation-id']) throw new Error('two correlation ids in one answer');
     if (route !== undefined && !errorsOf(route).includes(code)) throw new Error(`${route.operationId} does not declare ${code}`);
   } else if (route === undefined && headers['access-control-allow-methods'] === undefined)
@@ -161,7 +161,7 @@ const holdAgainstRoute = ({ status, headers, body, operation, stream }: Answered
   else if (route === undefined) return;
   else if (stream !== undefined || status === 204) {
     if (route.streams === undefined) throw new Error(`${route.operationId} does not stream`);
-  } else z.object({ schema: z.custom<z.ZodType>() }).parse(route.answers[status]).schema.parse(body);
+  } else z.object({ schema: z.custom<z.ZodType>() }).parse(route.responses[status]).schema.parse(body);
 };
 
 export const context: Context = {

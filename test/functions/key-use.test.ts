@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { keyId as toKeyId } from '../../lib/engine/ids.ts';
 import { hours, iso, minutes, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { Authenticator } from '../../lib/service/authenticate.ts';
+import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { type Http, http } from './http.ts';
 
 const idOf = (key: string): string => key.split('_')[2] ?? '';
@@ -19,8 +19,8 @@ const listed = async (api: Http, key: string, id: string) =>
 const counting = (): Http & { readonly notes: () => number } => {
   let notes = 0;
   const api = http(({ keys }) => {
-    const note = keys.noteUse.bind(keys);
-    keys.noteUse = (id, at) => ((notes += 1), note(id, at));
+    const note = keys.recordKeyUse.bind(keys);
+    keys.recordKeyUse = (id, at) => ((notes += 1), note(id, at));
     return {};
   });
   return { ...api, notes: () => notes };
@@ -60,7 +60,7 @@ describe('the last use of a key', () => {
     await ask(api, key);
     const stored = await api.world.keys.key(toKeyId(idOf(key)));
     if (stored === undefined) throw new Error('no key');
-    await new Authenticator(api.world).noteUse(stored);
+    await new Authenticator(api.world).recordUse(stored);
     expect(api.notes()).toBe(1);
   });
 
@@ -72,7 +72,7 @@ describe('the last use of a key', () => {
 
   test('that cannot be noted stops nobody, and is logged without the key', async () => {
     const api = http(({ keys }) => {
-      keys.noteUse = () => Promise.reject(new Unavailable('the table'));
+      keys.recordKeyUse = () => Promise.reject(new Unavailable('the table'));
       return {};
     });
     const key = await api.key(['workflows:read']);

@@ -5,7 +5,7 @@ import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { environment, keyId, projectId, runId as toRunId } from '../../lib/engine/ids.ts';
 import { hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { mostJoined } from '../../lib/service/join-run.ts';
+import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
 import { type Http, http, openGraph, started, textIn } from './http.ts';
 import { type SocketApiHere, socketApi } from './socket-events.ts';
 
@@ -29,7 +29,7 @@ const opened = async (): Promise<Given> => {
   return all;
 };
 const joinedIn = async ({ here, runId }: Given) =>
-  (await here.sockets.room({ ...scope, runId: toRunId(runId) })).members.map(({ connectionId }) => connectionId);
+  (await here.sockets.watchersOf({ ...scope, runId: toRunId(runId) })).members.map(({ connectionId }) => connectionId);
 const idOf = (key: string) => keyId(key.split('_')[2] ?? '');
 const without = ({ correlationId: _correlationId, ...frame }: Readonly<Record<string, unknown>> = {}) => frame;
 
@@ -144,7 +144,7 @@ describe('joining', () => {
   test.each(['join', 'workflow_run_join'])('%s puts the connection into the room and asks for a speaker', async (action) => {
     const all = await opened();
     expect(await all.here.say('a', { action, runId: all.runId, ...(action === 'join' ? { after: 3 } : {}) })).toBeUndefined();
-    const { members } = await all.here.sockets.room({ ...scope, runId: toRunId(all.runId) });
+    const { members } = await all.here.sockets.watchersOf({ ...scope, runId: toRunId(all.runId) });
     expect(members).toMatchObject([{ connectionId: 'a', heard: { after: action === 'join' ? 3 : 0 }, isGreeted: false }]);
     expect(all.here.watches.sent).toMatchObject([{ run: { ...scope, runId: all.runId } }]);
   });
@@ -217,7 +217,7 @@ describe('joining', () => {
     const all = await given();
     const free = await all.api.key(['admin'], { rateLimitPerMinute: null });
     await all.here.open('a', { key: free });
-    for (let count = 0; count < mostJoined; count += 1) {
+    for (let count = 0; count < maxJoinedRuns; count += 1) {
       const runId = await started(all.api, free, { input: { count } });
       expect(await all.here.say('a', { action: 'join', runId })).toBeUndefined();
     }

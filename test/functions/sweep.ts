@@ -2,11 +2,11 @@
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
-import { type Continued, continueDeletions } from '../../lib/service/continue-deletions.ts';
-import { Plans } from '../../lib/service/graph.ts';
+import { type ContinueResult, continueDeletions } from '../../lib/service/deletions/continue-deletions.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
 import type { Http } from './http.ts';
 
-export const sweepDeletions = ({ world }: Http): Promise<Continued> => {
+export const sweepDeletions = ({ world }: Http): Promise<ContinueResult> => {
   const settings = { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true };
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const deps = Object.assign({ ...world }, { settings });

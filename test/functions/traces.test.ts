@@ -1,10 +1,10 @@
 /** Ends of runs from the queue: what could not be sent comes back, and where nothing could, the function fails and is counted. */
 import type { SQSEvent } from 'aws-lambda';
 import { expect, test } from 'vitest';
-import { takeEnded } from '../../functions/traces/take.ts';
+import { exportEndedRuns } from '../../functions/traces/export-ended-runs.ts';
 import type { Span } from '../../lib/ports/spans.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { type House, finished, house, workflow } from '../service/house.ts';
+import { type TestEnv, finished, createTestEnv, workflow } from '../service/test-env.ts';
 
 const attributes = {
   ApproximateReceiveCount: '1',
@@ -24,8 +24,8 @@ const record = (messageId: string, body: string) => ({
   awsRegion: 'eu-west-1',
 });
 
-const played = async (): Promise<{ home: House; bodyOf: (name: string) => Promise<string> }> => {
-  const home = house({ answer: () => finished('x') });
+const played = async (): Promise<{ home: TestEnv; bodyOf: (name: string) => Promise<string> }> => {
+  const home = createTestEnv({ answer: () => finished('x') });
   for (const name of ['one', 'two']) await home.publish({ ...workflow(name, 'a>b') });
   return {
     home,
@@ -39,7 +39,7 @@ const played = async (): Promise<{ home: House; bodyOf: (name: string) => Promis
   };
 };
 
-const toolsOf = (home: House, refuses: (spans: readonly Span[]) => boolean = () => false) => {
+const toolsOf = (home: TestEnv, refuses: (spans: readonly Span[]) => boolean = () => false) => {
   const sent: Span[] = [];
   const errors: unknown[] = [];
   const spans = {
@@ -51,9 +51,9 @@ const toolsOf = (home: House, refuses: (spans: readonly Span[]) => boolean = () 
   const logger = { info: () => undefined, error: (...said: readonly unknown[]) => void errors.push(said) };
   return { sent, errors, tools: { deps: home.deps, tracing: () => ({ spans, samplePercent: 100 }), logger } };
 };
-const take = (tools: Parameters<typeof takeEnded>[0], ...bodies: readonly string[]) => {
+const take = (tools: Parameters<typeof exportEndedRuns>[0], ...bodies: readonly string[]) => {
   const event: SQSEvent = { Records: bodies.map((body, at) => record(String(at), body)) };
-  return takeEnded(tools, event);
+  return exportEndedRuns(tools, event);
 };
 const isOf = (name: string) => (batch: readonly Span[]) => batch.some((span) => span.name === `run ${name}`);
 

@@ -196,7 +196,7 @@ describe('who may', () => {
     for (const lose of [
       async (api: Http, id: string) => {
         const scopeOf = { projectId: projectId('acme'), environment: environment('test') };
-        await api.world.keys.amendKey(scopeOf, toKeyId(id), { scopes: ['trigger:write'] });
+        await api.world.keys.updateKey(scopeOf, toKeyId(id), { scopes: ['trigger:write'] });
       },
       async (api: Http) => {
         Object.assign(api.world.keys, { key: () => Promise.reject(new Unavailable('the table')) });

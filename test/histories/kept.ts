@@ -1,5 +1,5 @@
 /** A history that is kept for ever, and what the code came to on it when it was recorded. */
-import type { History, RunFacts, Turn } from '../../lib/engine/durable/turn.ts';
+import type { History, RunFacts, CommandBatch } from '../../lib/engine/durable/command-batch.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { saidOf } from '../program/driven-run.ts';
 
@@ -15,10 +15,10 @@ export interface KeptHistory {
   }[];
 }
 
-export const firstOf = (turn: Pick<Turn, 'entries'>): readonly string[] =>
+export const firstOf = (turn: Pick<CommandBatch, 'entries'>): readonly string[] =>
   turn.entries.map((entry) => {
     if (entry.kind === 'returned') return `returned ${JSON.stringify(entry.output)}`;
     if (entry.kind === 'threw') return `threw ${entry.failure.code ?? entry.failure.cause}: ${entry.failure.message}`;
-    if (entry.kind === 'asked') return `asked ${entry.command.kind} ${entry.command.key}`;
+    if (entry.kind === 'scheduled') return `asked ${entry.command.kind} ${entry.command.key}`;
     return saidOf(entry);
   });

@@ -25,7 +25,7 @@ for (const [program, { workflow, options = {}, play }] of Object.entries(program
   const drives: KeptHistory['drives'][number][] = [];
   for (const history of histories) {
     const { turn, end } = await replayOnly([workflow], history, { run: run.facts, input });
-    if (end.kind !== 'over') throw new Error(`${program}: ${JSON.stringify(end)}`);
+    if (end.kind !== 'finished') throw new Error(`${program}: ${JSON.stringify(end)}`);
     drives.push({ history, first: firstOf(turn ?? { entries: [] }) });
   }
   const kept: KeptHistory = { program, run: run.facts, input, drives };

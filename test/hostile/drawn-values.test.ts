@@ -4,23 +4,23 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answered } from '../../lib/bundles/answered.ts';
-import { turnIn } from '../../lib/bundles/turn-message.ts';
+import { parseBundleResponse } from '../../lib/bundles/parse-bundle-response.ts';
+import { parseBatch } from '../../lib/bundles/parse-task-messages.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
 import { type JsonValue, inline } from '../../lib/engine/json.ts';
-import { leastLengthOf } from '../../lib/engine/least-length.ts';
-import { boundEvent, wordsIn } from '../../lib/engine/log/event-limits.ts';
+import { minJsonLength } from '../../lib/engine/min-json-length.ts';
+import { truncateEvent, inlineBytesOf } from '../../lib/engine/log/event-limits.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
-import { printedLimits } from '../../lib/engine/log/printed.ts';
-import { faultInBody, faultInOutput, treeLimits } from '../../lib/engine/tree.ts';
+import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
+import { findBodyError, findOutputError, jsonLimits } from '../../lib/engine/validate-json.ts';
 import { attempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { storedValue } from '../../lib/program/stored-value.ts';
 import { http } from '../functions/http.ts';
 import { inputOf, planNode, toolsOf } from '../nodes/given.ts';
 import { OtherSide, reachOf } from '../nodes/other-side.ts';
-import { house, workflow } from '../service/house.ts';
+import { createTestEnv, workflow } from '../service/test-env.ts';
 
 const depths = fc.oneof(
   fc.integer({ min: 0, max: 99 }),
@@ -58,10 +58,10 @@ describe('a drawn value', () => {
   it('is found by its depth, and its place leads to it', () => {
     fc.assert(
       fc.property(trees, ({ value, depth }) => {
-        const fault = faultInOutput(value);
-        expect(fault?.code).toBe(depth > treeLimits.levels ? 'too_deep' : undefined);
-        if (fault !== undefined) expect(fault.steps).toHaveLength(treeLimits.levels + 1);
-        expect(faultInBody(value)?.code).toBe(fault?.code);
+        const fault = findOutputError(value);
+        expect(fault?.code).toBe(depth > jsonLimits.levels ? 'too_deep' : undefined);
+        if (fault !== undefined) expect(fault.path).toHaveLength(jsonLimits.levels + 1);
+        expect(findBodyError(value)?.code).toBe(fault?.code);
       }),
       { numRuns: 200 },
     );
@@ -72,7 +72,7 @@ describe('a drawn value', () => {
       fc.property(fc.jsonValue({ maxDepth: 6 }), (drawn) => {
         const text = JSON.stringify(drawn);
         const value: JsonValue = JSON.parse(text);
-        const least = leastLengthOf(value, Infinity);
+        const least = minJsonLength(value, Infinity);
         expect(least).toBeLessThanOrEqual(text.length + 1);
         expect(least * 6).toBeGreaterThanOrEqual(text.length);
       }),
@@ -83,12 +83,12 @@ describe('a drawn value', () => {
   it('as an output of a node ends its run', async () => {
     await fc.assert(
       fc.asyncProperty(trees, async ({ value, depth }) => {
-        const home = house({ answer: () => ({ kind: 'finished', output: inline(value), handle: 'output' }) });
+        const home = createTestEnv({ answer: () => ({ kind: 'finished', output: inline(value), handle: 'output' }) });
         await home.publish(workflow('flow', 'a>b'));
         const run = await home.begin('flow');
         await home.settle();
         const { progress } = (await home.fold(run)).state;
-        expect(progress.status).toBe(depth > treeLimits.levels ? 'failed' : 'completed');
+        expect(progress.status).toBe(depth > jsonLimits.levels ? 'failed' : 'completed');
         if (progress.status === 'failed') expect(progress.error).toMatchObject({ cause: 'invalid', code: 'output_too_deep' });
       }),
       runs,
@@ -99,7 +99,7 @@ describe('a drawn value', () => {
     fc.assert(
       fc.property(trees, ({ value, depth }) => {
         const stored = storedValue(value, 'result');
-        if (depth > treeLimits.levels)
+        if (depth > jsonLimits.levels)
           expect(stored).toMatchObject({ kind: 'refused', failure: { cause: 'invalid', code: 'result_not_serialisable' } });
         else expect(stored.kind).toBe('stored');
       }),
@@ -113,10 +113,12 @@ describe('a drawn value', () => {
         trees.filter(({ depth }) => depth <= 1_000),
         ({ value, depth }) => {
           const text = JSON.stringify(value);
-          const isTaken = depth <= treeLimits.levels;
-          expect(answered(200, text).kind).toBe(isTaken ? 'answered' : 'crashed');
+          const isTaken = depth <= jsonLimits.levels;
+          expect(parseBundleResponse(200, text).kind).toBe(isTaken ? 'answered' : 'crashed');
           const entries = [{ kind: 'returned', output: value }];
-          expect(turnIn(JSON.stringify({ entries, next: 'rests' })).kind === 'told').toBe(depth <= treeLimits.levels + 3);
+          expect(parseBatch(JSON.stringify({ entries, next: 'suspended' })).kind === 'parsed').toBe(
+            depth <= jsonLimits.levels + 3,
+          );
         },
       ),
       runs,
@@ -133,7 +135,7 @@ describe('a drawn value', () => {
         async ({ value, depth }, n) => {
           const text = JSON.stringify({ name: 'paid', correlation: `order ${n}`, payload: value });
           const { status, body } = await api.call('POST', '/v1/signals', { key, text });
-          const isTaken = depth < treeLimits.levels;
+          const isTaken = depth < jsonLimits.levels;
           expect([status, body['code']]).toEqual(
             text.length > 65_536 ? [413, 'payload_too_large'] : isTaken ? [202, undefined] : [400, 'invalid_request'],
           );
@@ -148,7 +150,7 @@ describe('over HTTP', () => {
   const server = new OtherSide();
   beforeAll(() => server.start());
   afterAll(() => server.stop());
-  const ask = attemptsBy(createRunners({ reach: reachOf() }));
+  const ask = createAttemptRunner(createRunners({ networkAccess: reachOf() }));
 
   it('a drawn answer is an output, or a failure with its code', async () => {
     await fc.assert(
@@ -160,7 +162,7 @@ describe('over HTTP', () => {
             response.end(JSON.stringify(value));
           });
           const { outcome } = await ask(planNode('http', { url: server.url('/') }), inputOf(), toolsOf());
-          if (depth < treeLimits.levels)
+          if (depth < jsonLimits.levels)
             expect(outcome).toMatchObject({ kind: 'finished', output: { value: { status: 200, body: value } } });
           else expect(outcome).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'output_too_deep' } });
         },
@@ -177,10 +179,10 @@ describe('over HTTP', () => {
           const code = `let v = 1; for (let i = 0; i < ${depth}; i += 1) v = i % 2 ? [v] : { v }; return v`;
           const { outcome } = await ask(
             planNode('javascript', { code }),
-            inputOf({ value: depth > treeLimits.levels ? null : value }),
+            inputOf({ value: depth > jsonLimits.levels ? null : value }),
             toolsOf(),
           );
-          if (depth <= treeLimits.levels) expect(outcome.kind).toBe('finished');
+          if (depth <= jsonLimits.levels) expect(outcome.kind).toBe('finished');
           else expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'output_too_deep' } });
         },
       ),
@@ -212,9 +214,9 @@ describe('the words of an event', () => {
     const ofNode = { nodeId: nodeId('a'), iteration: topLevel, attempt: attempt(1), startedAt: instant(0), endedAt: instant(0) };
     fc.assert(
       fc.property(failures, fc.array(words, { maxLength: 300 }), (failure, printed) => {
-        const event = boundEvent({ type: 'NODE_FAILED', ...ofNode, failure, printed } satisfies RunEvent);
-        expect(wordsIn(event)).toBeLessThan(largestWords);
-        expect(faultInOutput(event, treeLimits.levels + 5)).toBeUndefined();
+        const event = truncateEvent({ type: 'NODE_FAILED', ...ofNode, failure, printed } satisfies RunEvent);
+        expect(inlineBytesOf(event)).toBeLessThan(largestWords);
+        expect(findOutputError(event, jsonLimits.levels + 5)).toBeUndefined();
       }),
       { numRuns: 200 },
     );

@@ -11,21 +11,21 @@ import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
-import { type RunnerOptions, attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { type RunnerOptions, createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
-import { byRun, collectResults } from '../../lib/service/collect-results.ts';
-import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
-import { largestCommitBytes } from '../../lib/service/payloads.ts';
-import { nudgeRun } from '../../lib/service/nudge-run.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
-import { tendChild } from '../../lib/service/tend-child.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
+import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { maxCommitBytes } from '../../lib/service/run-log/payloads.ts';
+import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
 import { reachOf } from '../nodes/other-side.ts';
 
 const storedBytes = (events: readonly RunEvent[]): number => {
   const text = JSON.stringify(events);
-  return text.length < largestCommitBytes / 3 ? text.length : gzipSync(text, { level: 1 }).length;
+  return text.length < maxCommitBytes / 3 ? text.length : gzipSync(text, { level: 1 }).length;
 };
 
 /** The log of the world, which refuses what the table might refuse. */
@@ -38,7 +38,7 @@ const strict = (log: RunLog): RunLog =>
         const [first, second] = given;
         const written = name === 'create' ? commitOf(first) : name === 'put' ? eventsOf(second) : [];
         const bytes = storedBytes(written);
-        if (bytes > largestCommitBytes) throw new Error(`a commit of ${bytes} bytes is larger than one may be`);
+        if (bytes > maxCommitBytes) throw new Error(`a commit of ${bytes} bytes is larger than one may be`);
         return Reflect.apply(member, target, given);
       };
     },
@@ -90,7 +90,7 @@ export interface Drawn {
 
 /** One set of runners for many plays: as in a worker, what one script leaves behind would meet the next. */
 export function stage(options: RunnerOptions = {}): Stage {
-  const runAttempt = attemptsBy(createRunners({ reach: reachOf(), ...options }), {
+  const runAttempt = createAttemptRunner(createRunners({ networkAccess: reachOf(), ...options }), {
     secret: async (_scope, name) =>
       name === 'token' ? { kind: 'secret', text: 'a-secret-of-the-house' } : { kind: 'not_allowed' },
   });
@@ -162,15 +162,15 @@ async function workOff({ world }: Http, runAttempt: RunAttempt): Promise<void> {
     deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     by: 'worker',
-    folds: new WarmFolds(),
+    foldCache: new FoldCache(),
     runAttempt,
   };
   for (;;) {
     const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
     for (const job of jobs) {
-      if (job.kind === 'child') await tendChild(worker, job);
-      else if (job.kind === 'nudge') await nudgeRun(worker, job);
+      if (job.kind === 'child') await reconcileChild(worker, job);
+      else if (job.kind === 'recheck') await recheckRun(worker, job);
       else if (job.kind === 'node') await runNode(worker, job, delivery);
       else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
     }

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { alarmEntries } from '../../lib/constructs/alarm-list.ts';
 import { Alarms, anchor } from '../../lib/constructs/alarms.ts';
 import { Stepwell } from '../../lib/constructs/stepwell.ts';
-import { measureUnits } from '../../lib/engine/log/measures.ts';
+import { metricUnits } from '../../lib/engine/log/run-metrics.ts';
 import { type Resource, byId, emptyBundles, ofType, pointedAt, synthesize, usualFunctions, withTraces } from './synthesized.ts';
 
 const runbook = readFileSync(new URL('../../docs/RUNBOOK.md', import.meta.url), 'utf8');
@@ -48,7 +48,7 @@ test('every alarm is deployed, with the reason for its line and the place of its
 
 test('an alarm for too little takes silence for trouble, every other one takes it for peace', () => {
   for (const { id, Properties } of alarms) {
-    const below = id.includes('SweepStandsStill');
+    const below = id.includes('SweepNotStarting');
     expect(Properties, id).toMatchObject({
       TreatMissingData: below ? 'breaching' : 'notBreaching',
       ComparisonOperator: below ? 'LessThanThreshold' : 'GreaterThanOrEqualToThreshold',
@@ -66,7 +66,7 @@ test('no alarm on age tells of a message that a function works on for as long as
     'DelayedWait',
     'ResultsWait',
     'CodeMessagesWait',
-    'WatchesWait',
+    'BroadcastsWait',
     'TracesWait',
   ]);
   const mapping = z.object({ EventSourceArn: z.unknown().transform(pointedAt), FunctionName: z.unknown().transform(pointedAt) });
@@ -106,7 +106,7 @@ test('the alarm for messages without progress looks at what the functions of thi
     Dimensions: [{ Name: 'RunsTable', Value: expect.anything() }],
     EvaluationPeriods: 3,
   });
-  expect(Object.keys(measureUnits)).toContain('MessagesSlowed');
+  expect(Object.keys(metricUnits)).toContain('MessagesSlowed');
   const told = byId(runtime, 'StepwellFunctionsWorkerFunction').Properties['Environment'];
   expect(Object(told).Variables.STEPWELL_RUNS_TABLE).toEqual(Object(alarm?.Properties['Dimensions'])[0].Value);
 });
@@ -192,8 +192,8 @@ describe('however many functions there are', () => {
     });
     for (let count = 0; count <= mostPlanted; count += 1) {
       const all = new Map([...functions.byName, ...more.slice(0, count)]);
-      const watched = { queues, storage, timers, functions: all, restApi: undefined };
-      new Alarms(stack, `With${count}Alarms`, { watched, topic: undefined });
+      const monitored = { queues, storage, timers, functions: all, restApi: undefined };
+      new Alarms(stack, `With${count}Alarms`, { monitored, topic: undefined });
     }
     const found = resources.parse(Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm'));
     planted = Object.entries(found).map(([id, one]) => ({ id, ...one }));

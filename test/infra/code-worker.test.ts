@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Stepwell } from '../../lib/constructs/index.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
-import { toldToCode } from '../../lib/contract/worker-program.ts';
+import { codeWorkerEnvironment } from '../../lib/contract/worker-program.ts';
 import { type Granted, grantsIn } from './statements.ts';
 import { type Resource, byId, emptyBundles, newFolder, ofType, pointedAt, resourcesIn, synthesize } from './synthesized.ts';
 
@@ -93,7 +93,7 @@ test('a role of an application of one’s own is given the same, and the process
   const queue = `<${byId(resources, 'StepwellQueuesCodeQueue').id}.Arn>`;
   expect(granted.filter((grant) => !/^sqs:(Receive|Change|Delete|Get)/.test(grant))).toEqual(ofCode(resources));
   expect(granted.filter((grant) => grant.startsWith('sqs:ReceiveMessage'))).toEqual([`sqs:ReceiveMessage ${queue} {}`]);
-  const names = toldToCode.map((name) => environmentNames[name]);
+  const names = codeWorkerEnvironment.map((name) => environmentNames[name]);
   expect(Object.keys(stepwell.workerEnvironment).toSorted()).toEqual(names.toSorted());
 });
 

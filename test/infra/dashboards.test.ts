@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { EmfMetrics } from '../../lib/aws/metrics.ts';
-import { measureUnits } from '../../lib/engine/log/measures.ts';
+import { metricUnits } from '../../lib/engine/log/run-metrics.ts';
 import { instant } from '../../lib/engine/time.ts';
 import { written } from './statements.ts';
 import { type Resource, ofType, synthesize, withTraces } from './synthesized.ts';
@@ -133,7 +133,7 @@ test('every metric of every dashboard exists', () => {
     'RunsStarted',
     'RunsEnded',
   ]);
-  expect(Object.keys(measureUnits)).toEqual(expect.arrayContaining(['RunsStarted', 'RunsEnded']));
+  expect(Object.keys(metricUnits)).toEqual(expect.arrayContaining(['RunsStarted', 'RunsEnded']));
 });
 
 test.each([

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { StoredHeads, ToldHeads } from '../../lib/aws/run-heads.ts';
+import { StoredHeads, MessageHeads } from '../../lib/aws/run-heads.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
@@ -13,12 +13,12 @@ import { unsavedGraphBody } from '../../lib/codec/definition.ts';
 import { commitNo, eventId, firstAttempt, firstCommit, nodeId, nodeKey, signalId, topLevel } from '../../lib/engine/ids.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
 import { after, days, seconds } from '../../lib/engine/time.ts';
-import { blobsOf } from '../../lib/service/payloads.ts';
-import { readRun } from '../../lib/service/read-log.ts';
+import { blobPrefixOf } from '../../lib/service/run-log/payloads.ts';
+import { readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../contract/emulators/dynamo.ts';
 import type { Emulator } from '../contract/emulators/emulator-process.ts';
 import { codeCreation, commit, creation, expiresAt, freshRun, noon } from '../contract/samples.ts';
-import { house, scope, workflow } from '../service/house.ts';
+import { createTestEnv, scope, workflow } from '../service/test-env.ts';
 import { asks, cloudOf, needsOf, tableOf } from './privilege.ts';
 
 class AccessDenied extends Error {
@@ -26,7 +26,7 @@ class AccessDenied extends Error {
 }
 
 const { version: _version, ...definition } = workflow('forged', 'act>more');
-const forgedGraph = unsavedGraphBody({ definition, pinned: {}, reservedUnder: 'k' });
+const forgedGraph = unsavedGraphBody({ definition, pinned: {}, startIdempotencyKey: 'k' });
 const dispatched = {
   type: 'NODE_DISPATCHED',
   nodeId: nodeId('act'),
@@ -79,13 +79,13 @@ const first = commit(1, { firstEventId: eventId(1) });
 
 describe('a run of another project that the worker would work on', () => {
   test('would be worked on, were it written: the head says what the run is, and an item beside it what it does', async () => {
-    const home = house();
+    const home = createTestEnv();
     const run = { ...scope, runId: freshRun().runId };
     const head = creation(run, { workflow: { name: 'forged', version: 0 }, isTest: true });
-    await home.world.log.attach(run, 'graph', forgedGraph, head);
-    await home.world.log.create({
+    await home.ports.log.attach(run, 'graph', forgedGraph, head);
+    await home.ports.log.create({
       ...head,
-      deadlineAt: after(home.world.clock.now(), days(1)),
+      deadlineAt: after(home.ports.clock.now(), days(1)),
       commit: { ...first, events: [dispatched] },
     });
     const { nodeId: id, iteration, attempt } = dispatched;
@@ -103,7 +103,7 @@ describe('a run of another project that the worker would work on', () => {
     const known = new DynamoRunLog(stolen.runs, new StoredHeads(runs));
     await denied(known.put(victim, commit(2, { firstEventId: eventId(2) }), expiresAt));
     await denied(known.saveSnapshot(victim, { asOf: commitNo(2), schema: 1, state: null }, expiresAt));
-    await denied(known.beat(victim, { node: nodeKey(dispatched), at: noon, resends: 0 }, expiresAt));
+    await denied(known.heartbeat(victim, { node: nodeKey(dispatched), at: noon, resends: 0 }, expiresAt));
     await denied(known.project(victim, { status: 'completed', asOf: commitNo(2) }));
     await denied(new StoredHeads(stolen.runs).head(victim));
     await denied(known.commitsAfter(victim, firstCommit));
@@ -114,15 +114,15 @@ describe('a run of another project that the worker would work on', () => {
     const victim = freshRun();
     const platform = new DynamoRunLog(runs);
     await platform.create(creation(victim, { commit: first }));
-    const told = new ToldHeads();
-    told.tell(codeCreation(victim));
+    const told = new MessageHeads();
+    told.record(codeCreation(victim));
     const log = new DynamoRunLog(stolen.runs, told);
     const ends = [{ type: 'RUN_CANCELLED' } as const];
     await log.put(victim, commit(2, { firstEventId: eventId(2), events: ends }), expiresAt);
     await log.saveSnapshot(victim, { asOf: commitNo(2), schema: 1, state: null }, expiresAt);
     await log.project(victim, { status: 'cancelled', asOf: commitNo(2) });
     for (const reader of [platform, new DynamoRunLog(runs)]) {
-      const fold = await readRun({ log: reader }, victim);
+      const fold = await readRunFold({ log: reader }, victim);
       expect(fold?.state.asOf).toBe(1);
       expect(fold !== undefined && isTerminal(fold.state.progress)).toBe(false);
       expect(fold?.head.projection.status).toBe('pending');
@@ -131,14 +131,14 @@ describe('a run of another project that the worker would work on', () => {
 
   test('is none without a head, whatever code wrote of it', async () => {
     const nobody = freshRun();
-    const told = new ToldHeads();
-    told.tell(codeCreation(nobody));
+    const told = new MessageHeads();
+    told.record(codeCreation(nobody));
     const log = new DynamoRunLog(stolen.runs, told);
     await log.put(nobody, commit(2), expiresAt);
     await log.project(nobody, { status: 'failed', asOf: commitNo(2) });
     await log.attach(nobody, 'graph', forgedGraph, codeCreation(nobody));
     const platform = new DynamoRunLog(runs);
-    expect(await readRun({ log: platform }, nobody)).toBeUndefined();
+    expect(await readRunFold({ log: platform }, nobody)).toBeUndefined();
     const index = new DynamoRunIndex({ runs, control }, platform);
     expect((await index.listByState(nobody, 'failed', { limit: 5 })).heads).toEqual([]);
   });
@@ -166,9 +166,9 @@ test('a signal, and what lies where signals meet, is none of code’s', async ()
   const signals = new DynamoSignals(stolen.control);
   const { projectId, environment } = freshRun();
   const place = { projectId, environment, name: 'approved', correlation: '17' };
-  const kept = { signalId: signalId('s'), payload: 'yes', receivedAt: noon, keptUntil: expiresAt, forgetAt: expiresAt };
-  await denied(signals.keep(place, kept));
-  await denied(signals.at(place));
+  const kept = { signalId: signalId('s'), payload: 'yes', receivedAt: noon, bufferedUntil: expiresAt, retainUntil: expiresAt };
+  await denied(signals.store(place, kept));
+  await denied(signals.read(place));
 });
 
 test('when the sweep is to look at a run is noted apart, and no entry of others is written over', async () => {
@@ -182,6 +182,6 @@ test('when the sweep is to look at a run is noted apart, and no entry of others 
 
 test('what is large lies where its run’s kind says', () => {
   const run = freshRun();
-  expect(blobsOf(creation(run))).toBe(`${run.runId}/`);
-  expect(blobsOf(codeCreation(run))).toBe(`~code/${run.runId}/`);
+  expect(blobPrefixOf(creation(run))).toBe(`${run.runId}/`);
+  expect(blobPrefixOf(codeCreation(run))).toBe(`~code/${run.runId}/`);
 });

@@ -67,7 +67,7 @@ describe('whatever is written down', () => {
       .filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
     expect(writes).toEqual(['code', 'due-code', 'deaths-code', 'hold']);
-    expect(matrix.get(control('hold'))?.code).toBe('d');
+    expect(matrix.get(control('pin'))?.code).toBe('d');
     expect(may('p', 'payloads')).not.toContain('code');
     expect(may('p', 'artifacts')).toEqual(['deployments']);
   });
@@ -103,8 +103,8 @@ describe('whatever is written down', () => {
       code: ['test-runs', 'sweep'],
       due: ['test-runs', 'sweep'],
       streams: ['events'],
-      socket: ['sockets', 'speaker'],
-      watch: ['dead-letter', 'sockets', 'speaker'],
+      socket: ['sockets', 'broadcaster'],
+      watch: ['dead-letter', 'sockets', 'broadcaster'],
       workflow: ['sweep'],
       deployments: ['deployments'],
       hold: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks'],
@@ -140,7 +140,7 @@ describe('whatever is written down', () => {
     }
   });
 
-  test('alarms are taken away by those who keep schedules', () => {
+  test('alarms are taken away by those who manage schedules', () => {
     expect(may('d', 'timers')).toEqual(['library', 'sweep']);
   });
 

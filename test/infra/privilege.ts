@@ -5,9 +5,9 @@
 import { readTemplate, type Template } from '../../lib/local/template/template.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { dynamodb } from '../../lib/local/aws/dynamodb.ts';
-import { isFault } from '../../lib/local/aws/wire.ts';
-import { arns } from '../../lib/local/place.ts';
-import { evaluate, type Need } from '../../lib/local/policy/evaluate.ts';
+import { isServiceError } from '../../lib/local/aws/wire.ts';
+import { arns } from '../../lib/local/aws-environment.ts';
+import { evaluate, type RequiredPermission } from '../../lib/local/policy/evaluate.ts';
 import { type Roles, readRoles } from '../../lib/local/policy/roles.ts';
 import { recordKinds, type ControlKind, type RunsKind, type TableName, partitionOf } from '../../lib/contract/record-kinds.ts';
 import { type FunctionName, functionNames } from '../../lib/contract/environment.ts';
@@ -37,7 +37,7 @@ function roleOf({ template }: Cloud, name: FunctionName): { readonly arn: string
 }
 
 /** What the function's own code may do: its requests say which function they are of. */
-export function asks(cloud: Cloud, name: FunctionName): (need: Need) => boolean {
+export function asks(cloud: Cloud, name: FunctionName): (need: RequiredPermission) => boolean {
   const role = roleOf(cloud, name);
   const statements = cloud.roles.get(role.arn);
   if (statements === undefined) throw new Error(`the function ${name} has no role`);
@@ -55,16 +55,16 @@ export const tableOf = ({ template }: Cloud, table: TableName): string => {
 const service = dynamodb(() => Promise.reject(new Error('nothing is sent')));
 
 /** What a request to DynamoDB needs, as the embedded cloud reads it. */
-export function needsOf(operation: string, input: object): readonly Need[] {
+export function needsOf(operation: string, input: object): readonly RequiredPermission[] {
   const headers = { 'x-amz-target': `DynamoDB_20120810.${operation}` };
   const body = Buffer.from(JSON.stringify(input));
-  const read = service.read({ method: 'POST', path: '/', query: new URLSearchParams(), url: '/', headers, body });
-  if (isFault(read)) throw new Error(read.message);
-  return read.needs;
+  const read = service.parse({ method: 'POST', path: '/', query: new URLSearchParams(), url: '/', headers, body });
+  if (isServiceError(read)) throw new Error(read.message);
+  return read.requiredPermissions;
 }
 
 /** One request for each letter; `n` changes of a key when it was last used, and `u` anything. */
-const requests: Readonly<Record<string, (TableName: string, pk: string) => readonly Need[]>> = {
+const requests: Readonly<Record<string, (TableName: string, pk: string) => readonly RequiredPermission[]>> = {
   g: (TableName, pk) => needsOf('GetItem', { TableName, Key: { pk: { S: pk }, sk: { S: 's' } } }),
   b: (TableName, pk) => needsOf('BatchGetItem', { RequestItems: { [TableName]: { Keys: [{ pk: { S: pk }, sk: { S: 's' } }] } } }),
   q: (TableName, pk) =>
@@ -74,7 +74,7 @@ const requests: Readonly<Record<string, (TableName: string, pk: string) => reado
   n: (TableName, pk) => changed(TableName, pk, 'lastUsedAt'),
   d: (TableName, pk) => needsOf('DeleteItem', { TableName, Key: { pk: { S: pk }, sk: { S: 's' } } }),
 };
-const changed = (TableName: string, pk: string, attribute: string): readonly Need[] =>
+const changed = (TableName: string, pk: string, attribute: string): readonly RequiredPermission[] =>
   needsOf('UpdateItem', {
     TableName,
     Key: { pk: { S: pk }, sk: { S: 's' } },
@@ -109,7 +109,9 @@ const partitionsOf = (kind: Kind): readonly { readonly what: string; readonly pk
     : [{ what: kind, pk: partitionOf(kind, 'acme', 'live', 'one') }];
 
 /** Queues, objects and the rest, each with its actions by letter. */
-function places({ template }: Cloud): readonly { readonly what: string; readonly needs: Readonly<Record<string, Need>> }[] {
+function places({
+  template,
+}: Cloud): readonly { readonly what: string; readonly needs: Readonly<Record<string, RequiredPermission>> }[] {
   const arnOf = (type: string, id: string): string =>
     template.of(type).find(({ logicalId }) => logicalId.includes(id))?.arn ?? '';
   const bucket = template.of('AWS::S3::Bucket').find(({ logicalId }) => logicalId.includes('Bucket'))?.arn ?? '';

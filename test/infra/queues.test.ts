@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { deadLetterQueues, leastConcurrency } from '../../lib/contract/concurrency.ts';
+import { deadLetterQueues, minConcurrency } from '../../lib/contract/concurrency.ts';
 import { type Resource, byId, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();
@@ -125,7 +125,7 @@ test('the worker and the code’s function take one message at a time, the colle
   expect(facts('StepwellQueuesDelayQueue')).toEqual([[worker, 1, 100]]);
   expect(facts('StepwellQueuesResultsQueue')).toEqual([[collect, 10, 10]]);
   expect(facts('StepwellQueuesCodeQueue')).toEqual([[code, 1, 100]]);
-  expect(facts('StepwellQueuesWatchQueue')).toEqual([[byId(runtime, 'StepwellFunctionsSpeakerFunction').id, 1, 50]]);
+  expect(facts('StepwellQueuesWatchQueue')).toEqual([[byId(runtime, 'StepwellFunctionsBroadcasterFunction').id, 1, 50]]);
 });
 
 test('every dead-letter queue is consumed', () => {
@@ -142,7 +142,7 @@ test.each([
 ])('all queues together may take no more of the account’s concurrency than is documented: %s', (_what, settings, sum) => {
   const asked = mappingsIn(synthesize(settings).runtime).map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency);
   expect(asked.reduce((total, one) => total + one, 0)).toBe(sum);
-  expect(Math.min(...asked)).toBeGreaterThanOrEqual(leastConcurrency);
+  expect(Math.min(...asked)).toBeGreaterThanOrEqual(minConcurrency);
 });
 
 test('a consumer says which messages of a batch have failed', () => {

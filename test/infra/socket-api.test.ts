@@ -62,12 +62,12 @@ test('whoever speaks is told where, and the address is an output', () => {
     const { Variables } = z.object({ Variables: z.record(z.string(), z.unknown()) }).parse(Properties['Environment']);
     return Variables['STEPWELL_SOCKETS_URL'] === undefined ? [] : [[name, written(Variables['STEPWELL_SOCKETS_URL'])]];
   });
-  expect(told).toEqual([[byId(runtime, 'StepwellFunctionsSpeakerFunction').id, `<${id}.ApiEndpoint>/live`]]);
+  expect(told).toEqual([[byId(runtime, 'StepwellFunctionsBroadcasterFunction').id, `<${id}.ApiEndpoint>/live`]]);
   expect(text).toContain('"SocketUrl"');
 });
 
 test('without the function there is no such API, and no address', () => {
-  const without = synthesize({}, emptyBundles(['api', 'speaker']));
+  const without = synthesize({}, emptyBundles(['api', 'broadcaster']));
   expect(ofType(without.runtime, 'ApiGatewayV2::Api')).toEqual([]);
   expect(without.text).not.toContain('SocketUrl');
   expect(without.text).not.toContain('execute-api:ManageConnections');

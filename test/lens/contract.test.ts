@@ -6,7 +6,7 @@ import { contractReasons } from '../../lib/lens/check.ts';
 import { envelopeOf } from '../../lib/lens/envelope.ts';
 import { parseTemplate, placeholdersIn } from '../../lib/lens/placeholders.ts';
 import type { FieldSchema, InputContract, LensVersion } from '../../lib/ports/lenses.ts';
-import type { ModelAnswer } from '../../lib/ports/models.ts';
+import type { ModelResponse } from '../../lib/ports/models.ts';
 
 const placeholders = (template: string) => placeholdersIn(parseTemplate(template).parts);
 const errors = (contract: InputContract, inputs: JsonObject, template = '') =>
@@ -107,7 +107,7 @@ describe('an input contract', () => {
   });
 });
 
-const answered = (more: Partial<Extract<ModelAnswer, { kind: 'answered' }>>) =>
+const answered = (more: Partial<Extract<ModelResponse, { kind: 'completed' }>>) =>
   ({ kind: 'answered', mediaType: 'text', durationMs: durationMs(1), ...more }) as const;
 const out = (lens: Pick<LensVersion, 'kind' | 'output'>, more: Parameters<typeof answered>[0]) => {
   const envelope = envelopeOf(lens.kind, answered(more), { wantsData: lens.output !== undefined, metadata: {} });

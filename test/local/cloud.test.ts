@@ -128,7 +128,7 @@ async function start(resources: object = {}, directory = freshFolder()) {
     threads: 2,
     assembly: Promise.resolve(assemblyOf({ App: { Resources: { ...data, ...Resources, ...resources } } }, sources)),
     warn: (line) => void warned.push(line),
-    onDeath: (why) => void warned.push(why),
+    onEmulatorExit: (why) => void warned.push(why),
   });
   running.push(cloud);
   const post = (body: string) => fetch(`${cloud.url}/runs`, { method: 'POST', body });

@@ -39,7 +39,7 @@ const cloud = (answer: (event: Event) => Promise<unknown>, directory = folder())
     timeoutMs: 3_000,
     asyncInvoke: defaultAsyncInvokeConfig,
     warm: () => undefined,
-    loopFault: () => undefined,
+    recursionError: () => undefined,
     stop: async () => undefined,
     invoke: async (text) => {
       const event = eventShape.parse(JSON.parse(text));

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startDynalite } from '../../lib/local/emulators/dynalite.ts';
 import type { DynamodbEmulator } from '../../lib/local/emulators/dynoxide.ts';
-import { askDynamodb, type AskDynamodb } from '../../lib/local/emulators/forward.ts';
+import { createDynamodbCaller, type CallDynamodb } from '../../lib/local/emulators/forward.ts';
 import { deployTables } from '../../lib/local/deploy/tables.ts';
 import { freshFolder, templateOf } from './stacks.ts';
 
@@ -24,9 +24,9 @@ const template = templateOf({
 });
 
 let running: DynamodbEmulator | undefined;
-const start = async (folder: string): Promise<AskDynamodb> => {
+const start = async (folder: string): Promise<CallDynamodb> => {
   running = await startDynalite(folder, () => {});
-  return askDynamodb(running.forward);
+  return createDynamodbCaller(running.forward);
 };
 afterEach(async () => {
   await running?.stop();
@@ -35,7 +35,7 @@ afterEach(async () => {
 
 const found = z.object({ Items: z.array(z.object({ pk: z.object({ S: z.string() }) })) });
 
-const inIndex = async (ask: AskDynamodb): Promise<string[]> => {
+const inIndex = async (ask: CallDynamodb): Promise<string[]> => {
   const { output } = await ask('Query', {
     TableName: 'Things',
     IndexName: 'byGp',

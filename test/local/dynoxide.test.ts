@@ -1,7 +1,7 @@
 /** DynamoDB by dynoxide over a pipe: what its tools leave out, and what they would leave unanswered. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { findDynoxide, startDynoxide } from '../../lib/local/emulators/dynoxide.ts';
-import { askDynamodb } from '../../lib/local/emulators/forward.ts';
+import { createDynamodbCaller } from '../../lib/local/emulators/forward.ts';
 import { listeningOf, processTree } from '../e2e/listening.ts';
 import { freshFolder } from './stacks.ts';
 
@@ -11,7 +11,7 @@ const binary = findDynoxide();
 describe.runIf(binary !== undefined)('dynoxide', async () => {
   const emulator = await startDynoxide(binary ?? '', freshFolder(), () => {});
   afterAll(() => emulator.stop());
-  const ask = askDynamodb(emulator.forward);
+  const ask = createDynamodbCaller(emulator.forward);
   const TableName = 'Things';
   const string = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
   const keys = (hash: string, range: string) => [

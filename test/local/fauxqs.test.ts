@@ -185,7 +185,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     await running.pop()?.stop();
     const after = await start(folder);
     expect(await receive(after, 'q.fifo')).toEqual([]);
-    after.releaseReceived();
+    after.releaseInFlight();
     expect(bodies(await receive(after, 'q.fifo'))).toEqual(['m1', 'm2']);
   });
 });

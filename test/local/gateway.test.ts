@@ -34,7 +34,7 @@ import { deployQueuesAndBuckets } from '../../lib/local/deploy/queues.ts';
 import { deployTables } from '../../lib/local/deploy/tables.ts';
 import { signedHeaders } from '../signed-request.ts';
 import { startEmulators, type Emulators } from '../../lib/local/emulators/emulators.ts';
-import { askDynamodb } from '../../lib/local/emulators/forward.ts';
+import { createDynamodbCaller } from '../../lib/local/emulators/forward.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
 import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
 import { openScheduleStore } from '../../lib/local/scheduler/schedule-store.ts';
@@ -108,10 +108,10 @@ const buses = eventBridge(new Set(['default', 'bus']));
 beforeAll(async () => {
   [emulators, gateway] = await Promise.all([startEmulators(folder, () => {}), openGateway()]);
   const template = readTemplate(stacksOf({ App: { Resources: resources } }), gateway.url);
-  await deployTables(template, askDynamodb(emulators.dynamodb.forward));
+  await deployTables(template, createDynamodbCaller(emulators.dynamodb.forward));
   deployQueuesAndBuckets(template, emulators.fauxqs);
   const principals = createPrincipals(readRoles(template));
-  key = principals.enrol('Fn', 'arn:aws:iam::000000000000:role/Fn-role');
+  key = principals.createPrincipal('Fn', 'arn:aws:iam::000000000000:role/Fn-role');
   const recorder = createRecorder();
   recorder.listen((call) => void calls.push(call));
   gateway.mount({
@@ -414,7 +414,8 @@ test('conditional puts of one object take turns, whatever time the emulator take
     headers: { 'if-none-match': '*' },
     body: Buffer.from('x'),
   };
-  const put = async () => (await service.answer(request, { name: 'PutObject', input: undefined, needs: [] })).status;
+  const put = async () =>
+    (await service.handle(request, { name: 'PutObject', input: undefined, requiredPermissions: [] })).status;
   expect(await Promise.all([put(), put(), put()])).toEqual([200, 412, 412]);
 });
 

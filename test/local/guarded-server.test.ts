@@ -2,13 +2,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type AllowedOrigins, callerFault } from '../../lib/local/http/caller-guard.ts';
+import { type AllowedOrigins, checkCaller } from '../../lib/local/http/caller-guard.ts';
 import { guardedServer } from '../../lib/local/http/guarded-server.ts';
 import { limits } from '../../lib/local/http/limits.ts';
 import { listen } from '../../lib/local/http/listen.ts';
 
 const server = await listen(
-  guardedServer((_request, response) => void response.end('reached'), { origins: () => ({ ports: [], others: [] }) }),
+  guardedServer((_request, response) => void response.end('reached'), { origins: () => ({ ports: [], configuredOrigins: [] }) }),
   0,
 );
 afterAll(() => server.close(0));
@@ -73,7 +73,7 @@ describe('a request that no route sees is answered with a code, and its connecti
 });
 
 describe('who may ask', () => {
-  const own: AllowedOrigins = { ports: [4_700], others: ['http://localhost:5173'] };
+  const own: AllowedOrigins = { ports: [4_700], configuredOrigins: ['http://localhost:5173'] };
   const host = '127.0.0.1:4701';
 
   test.each([
@@ -87,7 +87,7 @@ describe('who may ask', () => {
     ['a page of its own that only reads', { host, 'sec-fetch-site': 'same-origin' }],
     ['a person who types the address', { host, 'sec-fetch-site': 'none' }],
     ['a person who follows a link', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
-  ])('%s may', (_who, headers) => expect(callerFault(headers, own)).toBeUndefined());
+  ])('%s may', (_who, headers) => expect(checkCaller(headers, own)).toBeUndefined());
 
   test.each([
     ['a page of another site', { host, origin: 'https://evil.example' }, 'origin'],
@@ -104,10 +104,10 @@ describe('who may ask', () => {
     ['a name that leads here (DNS rebinding)', { host: 'evil.example:4701' }, 'host'],
     ['such a name, and its origin', { host: 'evil.example', origin: 'http://evil.example' }, 'host'],
     ['no name', {}, 'host'],
-  ] as const)('%s may not', (_who, headers, fault) => expect(callerFault(headers, own)).toBe(fault));
+  ] as const)('%s may not', (_who, headers, fault) => expect(checkCaller(headers, own)).toBe(fault));
 
   test('no page may ask where none has any business', () => {
-    expect(callerFault({ host }, undefined)).toBeUndefined();
-    expect(callerFault({ host, origin: 'http://127.0.0.1:4701' }, undefined)).toBe('origin');
+    expect(checkCaller({ host }, undefined)).toBeUndefined();
+    expect(checkCaller({ host, origin: 'http://127.0.0.1:4701' }, undefined)).toBe('origin');
   });
 });

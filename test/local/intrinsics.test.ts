@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { resolveValue, type Surroundings } from '../../lib/local/template/intrinsics.ts';
+import { resolveValue, type TemplateScope } from '../../lib/local/template/intrinsics.ts';
 
-const around: Surroundings = {
+const around: TemplateScope = {
   stackName: 'App',
   ref: (id) => ({ Table: 'the-table', Flag: 'true' })[id],
   attribute: (id, name) => `${id}!${name}`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { evaluate, type Verdict } from '../../lib/local/policy/evaluate.ts';
+import { evaluate, type AccessDecision } from '../../lib/local/policy/evaluate.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
 import { parsePolicy } from '../../lib/local/policy/statements.ts';
 import { templateOf } from './stacks.ts';
@@ -14,13 +14,13 @@ interface Case {
   readonly action: string;
   readonly resource: string;
   readonly context?: Readonly<Record<string, readonly string[]>>;
-  readonly verdict: Verdict;
+  readonly verdict: AccessDecision;
 }
 
 const grant = (Action: unknown, Resource: unknown, more: object = {}) => ({ Effect: 'Allow', Action, Resource, ...more });
 
 const cases: readonly Case[] = [
-  { name: 'nothing allows', statements: [], action: 'dynamodb:GetItem', resource: runs, verdict: 'not allowed' },
+  { name: 'nothing allows', statements: [], action: 'dynamodb:GetItem', resource: runs, verdict: 'implicit_deny' },
   {
     name: 'the very action on the very table',
     statements: [grant('dynamodb:GetItem', runs)],
@@ -33,21 +33,21 @@ const cases: readonly Case[] = [
     statements: [grant('dynamodb:GetItem', runs)],
     action: 'dynamodb:PutItem',
     resource: runs,
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'another table',
     statements: [grant('dynamodb:GetItem', runs)],
     action: 'dynamodb:GetItem',
     resource: `${runs}2`,
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'a table does not grant its index',
     statements: [grant('dynamodb:Query', runs)],
     action: 'dynamodb:Query',
     resource: `${runs}/index/byProject`,
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'a wildcard in the resource',
@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     statements: [grant('s3:GetObject', 'arn:aws:s3:::a.b/*')],
     action: 's3:GetObject',
     resource: 'arn:aws:s3:::axb/k',
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'actions ignore case',
@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
     statements: [grant('dynamodb:GetItem', runs.toUpperCase())],
     action: 'dynamodb:GetItem',
     resource: runs,
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'a wildcard in the action',
@@ -96,14 +96,14 @@ const cases: readonly Case[] = [
     statements: [{ Effect: 'Deny', Action: 'dynamodb:*', Resource: '*' }, grant('*', '*')],
     action: 'dynamodb:GetItem',
     resource: runs,
-    verdict: 'denied explicitly',
+    verdict: 'explicit_deny',
   },
   {
     name: 'NotAction',
     statements: [{ Effect: 'Allow', NotAction: 'iam:*', Resource: '*' }],
     action: 'iam:PassRole',
     resource: 'r',
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'NotResource',
@@ -126,14 +126,14 @@ const cases: readonly Case[] = [
     action: 'iam:PassRole',
     resource: 'r',
     context: { 'iam:passedtoservice': ['lambda.amazonaws.com'] },
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'a condition on what is not known',
     statements: [grant('iam:PassRole', 'r', ifPassed)],
     action: 'iam:PassRole',
     resource: 'r',
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'IfExists on what is not known',
@@ -156,7 +156,7 @@ const cases: readonly Case[] = [
     action: 'a:B',
     resource: 'r',
     context: { k: ['x'] },
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'ForAllValues with one stranger',
@@ -164,7 +164,7 @@ const cases: readonly Case[] = [
     action: 'a:B',
     resource: 'r',
     context: { k: ['p', 'z'] },
-    verdict: 'not allowed',
+    verdict: 'implicit_deny',
   },
   {
     name: 'ForAnyValue with one friend',

@@ -6,7 +6,7 @@ import type { LambdaFunction, Refused } from '../../lib/local/lambda/function.ts
 import type { InvokeOutcome } from '../../lib/local/lambda/thread.ts';
 import type { Mapping } from '../../lib/local/pollers/mapping.ts';
 import { startPoller, type Poller } from '../../lib/local/pollers/poller.ts';
-import { queueCalls, type QueueCalls } from '../../lib/local/pollers/queue-calls.ts';
+import { createQueueClient, type QueueClient } from '../../lib/local/pollers/queue-client.ts';
 import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
 import { freshFolder } from './stacks.ts';
 
@@ -26,7 +26,7 @@ const patience = { timeout: 10_000 };
 const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
 
 let fauxqs: Fauxqs;
-let queues: QueueCalls;
+let queues: QueueClient;
 let calls: RecordedCall[];
 const pollers: Poller[] = [];
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
   const recorder = createRecorder();
   calls = [];
   recorder.listen((call) => void calls.push(call));
-  queues = queueCalls(fauxqs.queues, recorder, 'pollers');
+  queues = createQueueClient(fauxqs.queues, recorder, 'pollers');
 });
 afterEach(async () => {
   await Promise.all(pollers.splice(0).map((poller) => poller.stop()));
@@ -58,7 +58,7 @@ function poll(
     timeoutMs: 1_000,
     asyncInvoke: defaultAsyncInvokeConfig,
     warm: () => {},
-    loopFault: () => undefined,
+    recursionError: () => undefined,
     async invoke(event) {
       const { Records } = eventShape.parse(JSON.parse(event));
       const bodies = Records.map(({ body }) => body);
@@ -82,9 +82,9 @@ function poll(
     ...more,
   };
   const poller = startPoller(mapping, queues, {
-    wakePolls: () => fauxqs.wakePolls(),
+    endLongPolls: () => fauxqs.endLongPolls(),
     warn: (line) => void warned.push(line),
-    throttledMs: 10,
+    throttledVisibilityMs: 10,
   });
   pollers.push(poller);
   return { batches, receives, warned, poller };
@@ -192,6 +192,6 @@ describe('a poller', { timeout: 20_000 }, () => {
   test('is counted as a caller of the queue, with its empty receives', async () => {
     const { poller } = poll(async () => done);
     await poller.stop();
-    expect(calls.map(({ by, operation }) => `${by} ${operation}`)).toEqual(['pollers ReceiveMessage']);
+    expect(calls.map(({ caller, operation }) => `${caller} ${operation}`)).toEqual(['pollers ReceiveMessage']);
   });
 });

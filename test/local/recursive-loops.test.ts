@@ -52,7 +52,7 @@ async function chain(event: object, hopper: object = {}, ofQueue: object = redri
     threads: 1,
     assembly: Promise.resolve(assemblyOf({ App: { Resources: resources(ofQueue, hopper) } }, sources)),
     warn: (line) => void warned.push(line),
-    onDeath: (why) => void warned.push(why),
+    onEmulatorExit: (why) => void warned.push(why),
   });
   running.push(cloud);
   cloud.recorder.listen(({ operation }) => void (invocations += operation === 'Invocation' ? 1 : 0));

@@ -14,7 +14,7 @@ import { secretsManager } from '../../lib/local/aws/secrets.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
 import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
 import { openSecretStore } from '../../lib/local/secret-store.ts';
-import { arns } from '../../lib/local/place.ts';
+import { arns } from '../../lib/local/aws-environment.ts';
 import { allow, freshFolder, functionOf, templateOf } from './stacks.ts';
 
 const directory = freshFolder();
@@ -37,7 +37,7 @@ let close: () => Promise<void>;
 beforeAll(async () => {
   const principals = createPrincipals(readRoles(template));
   const role = template.all.find(({ logicalId }) => logicalId === 'keeperRole')?.arn ?? '';
-  const credentials = principals.enrol('keeper', role);
+  const credentials = principals.createPrincipal('keeper', role);
   const gateway = await openGateway();
   const recorder = createRecorder();
   recorder.listen((call) => void recorded.push(call));

@@ -105,7 +105,7 @@ describe('the address that functions post to', () => {
   test('a post needs the permission for its connection, under its method and stage', () => {
     const service = executeApi(createConnections(), place);
     for (const method of ['POST', 'DELETE', 'GET']) {
-      expect(service.read(request(method, '/live/@connections/a%2Bb%3D'))).toMatchObject({
+      expect(service.parse(request(method, '/live/@connections/a%2Bb%3D'))).toMatchObject({
         needs: [
           {
             action: 'execute-api:ManageConnections',
@@ -114,8 +114,8 @@ describe('the address that functions post to', () => {
         ],
       });
     }
-    expect(service.read(request('POST', '/prod/@connections/a'))).toHaveProperty('code');
-    expect(service.read(request('PUT', '/live/@connections/a'))).toHaveProperty('code');
+    expect(service.parse(request('POST', '/prod/@connections/a'))).toHaveProperty('code');
+    expect(service.parse(request('PUT', '/live/@connections/a'))).toHaveProperty('code');
   });
 
   test('a socket is posted to, asked about and closed; then it is gone', async () => {
@@ -123,9 +123,9 @@ describe('the address that functions post to', () => {
     const service = executeApi(connections, place);
     const ask = async (method: string, body?: string) => {
       const given = request(method, '/live/@connections/a', body);
-      const operation = service.read(given);
+      const operation = service.parse(given);
       if ('code' in operation) throw new Error(operation.message);
-      return (await service.answer(given, operation)).status;
+      return (await service.handle(given, operation)).status;
     };
     expect([await ask('POST', '{}'), await ask('GET'), await ask('DELETE')]).toEqual([410, 410, 410]);
     const { client, socket } = await pair();
@@ -143,7 +143,7 @@ describe('the address that functions post to', () => {
 
   test('the SDK reads a refusal as the gateway’s own', async () => {
     const server = createServer((_request, response) => {
-      const { status, headers, body } = executeApi(createConnections(), place).refuse({
+      const { status, headers, body } = executeApi(createConnections(), place).toErrorResponse({
         code: 'AccessDeniedException',
         message: 'no',
         status: 400,
@@ -181,7 +181,7 @@ describe('the gateway', () => {
     asyncInvoke: defaultAsyncInvokeConfig,
     warm: () => undefined,
     stop: async () => undefined,
-    loopFault: () => undefined,
+    recursionError: () => undefined,
     invoke: async (event) => ({ kind: 'returned', payload: JSON.stringify(answer(JSON.parse(event))) }),
   });
   const opened = async (answer: (event: { requestContext: { eventType: string }; body?: string }) => unknown) => {
@@ -192,7 +192,7 @@ describe('the gateway', () => {
     server.mount({
       routes,
       find: () => functionThat(answer),
-      origins: { ports: [], others: [] },
+      origins: { ports: [], configuredOrigins: [] },
       warn: (line) => expect(line).toBe(''),
     });
     return `${server.url}/${routes.stage}`;
@@ -216,7 +216,7 @@ describe('the gateway', () => {
   test('the template’s own routes: each event to one function, and only messages are answered', () => {
     const routes = readSocketRoutes(template());
     expect(routes?.stage).toBe('live');
-    expect(['$connect', '$disconnect', '$default', 'join'].map((key) => routes?.find(key)?.answers)).toEqual([
+    expect(['$connect', '$disconnect', '$default', 'join'].map((key) => routes?.find(key)?.sendsResponse)).toEqual([
       false,
       false,
       true,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { firstRun } from '../../lib/local/greeting.ts';
 import { describeHolder, lockInstance } from '../../lib/local/instance-lock.ts';
 import { isLocalHost } from '../../lib/local/http/local-host.ts';
-import { privateFolder } from '../../lib/local/private-folder.ts';
+import { ensurePrivateFolder } from '../../lib/local/ensure-private-folder.ts';
 import { readSettings } from '../../lib/local/settings.ts';
 import { digestSources } from '../../lib/local/synth/sources.ts';
 import { freshFolder } from './stacks.ts';
@@ -52,21 +52,21 @@ describe('the state folder', () => {
 
   test('is made for its owner alone', () => {
     const folder = join(freshFolder(), 'deep', 'state');
-    privateFolder(folder);
+    ensurePrivateFolder(folder);
     expect(modeOf(folder)).toBe(0o700);
   });
 
   test.each([0o755, 0o750, 0o711])('that others may look into (%o) is closed to them', (mode) => {
     const folder = freshFolder();
     chmodSync(folder, mode);
-    privateFolder(folder);
+    ensurePrivateFolder(folder);
     expect(modeOf(folder)).toBe(0o700);
   });
 
   test.each([0o777, 0o770, 0o1777])('that others may write to (%o) is not taken', (mode) => {
     const folder = freshFolder();
     chmodSync(folder, mode);
-    expect(() => privateFolder(folder)).toThrow('Other users may write to the state folder');
+    expect(() => ensurePrivateFolder(folder)).toThrow('Other users may write to the state folder');
     expect(modeOf(folder)).toBe(mode & 0o777);
   });
 });

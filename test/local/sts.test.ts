@@ -8,7 +8,7 @@ import { type Gateway, openGateway } from '../../lib/local/aws/gateway.ts';
 import { type Principals, createPrincipals } from '../../lib/local/aws/principals.ts';
 import { secretsManager } from '../../lib/local/aws/secrets.ts';
 import { sts } from '../../lib/local/aws/sts.ts';
-import { arns } from '../../lib/local/place.ts';
+import { arns } from '../../lib/local/aws-environment.ts';
 import { readRoles, readTrust } from '../../lib/local/policy/roles.ts';
 import { createRecorder } from '../../lib/local/recorder/recorder.ts';
 import { openSecretStore } from '../../lib/local/secret-store.ts';
@@ -60,7 +60,7 @@ interface Keys {
   readonly sessionToken?: string;
 }
 const as = (credentials: Keys) => ({ endpoint: gateway.url, region: 'us-east-1', credentials, maxAttempts: 1 });
-const functionKeys = (name: string): Keys => principals.enrol(name, roleArnOf(`${name}Role`));
+const functionKeys = (name: string): Keys => principals.createPrincipal(name, roleArnOf(`${name}Role`));
 const assume = (id: string, keys: Keys, more: object = {}) =>
   new STSClient(as(keys)).send(new AssumeRoleCommand({ RoleArn: roleArnOf(id), RoleSessionName: 'deployment-one', ...more }));
 const read = async (SecretId: string | undefined, keys: Keys) =>
@@ -90,7 +90,7 @@ test('a role that does not trust whoever asks is not lent, nor is one that the a
 });
 
 test('a session that is over is nobody’s', async () => {
-  const over = principals.lend('deployment-one', roleArnOf('Authors'), new Date(Date.now() - 1));
+  const over = principals.createSessionPrincipal('deployment-one', roleArnOf('Authors'), new Date(Date.now() - 1));
   await expect(read(lent, { accessKeyId: over.accessKeyId, secretAccessKey: 'x' })).rejects.toMatchObject({
     name: 'UnrecognizedClientException',
   });

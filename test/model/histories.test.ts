@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { roughWeather } from '../simulation/faults.ts';
+import { chaosFaults } from '../simulation/faults.ts';
 import { seeds } from '../simulation/seeds.ts';
 import { type SimulationOptions, simulate } from '../simulation/simulation.ts';
 import { ObservedHistory } from './observed-history.ts';
@@ -25,7 +25,7 @@ describe('histories of the simulation', () => {
   it('are walks that the model allows, step by step', async () => {
     const taken = new Map<string, number>();
     for (const seed of seeds(8)) {
-      for (const steps of await observe({ seed, rates: roughWeather, runs: 3 })) {
+      for (const steps of await observe({ seed, rates: chaosFaults, runs: 3 })) {
         expect(refusedIn(steps), `seed ${seed}`).toBeUndefined();
         for (const step of steps) taken.set(actionOf(step), (taken.get(actionOf(step)) ?? 0) + 1);
       }
@@ -51,7 +51,7 @@ function refusal(steps: readonly string[]): { readonly at: number; readonly beli
 /** Of the first world in which a put was refused. */
 async function withRefusal() {
   for (const seed of seeds(20)) {
-    for (const steps of await observe({ seed, rates: roughWeather, runs: 3 })) {
+    for (const steps of await observe({ seed, rates: chaosFaults, runs: 3 })) {
       const found = refusal(steps);
       if (found !== undefined) return [steps, found] as const;
     }
@@ -62,7 +62,7 @@ async function withRefusal() {
 describe('a history that was tampered with is refused', () => {
   const seed = 2;
   const longest = async (): Promise<readonly string[]> =>
-    (await observe({ seed, rates: roughWeather, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
+    (await observe({ seed, rates: chaosFaults, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
   const first = (steps: readonly string[], pattern: RegExp): number => {
     const found = steps.findIndex((step) => pattern.test(step));
     expect(found, `no step is like ${pattern.source}`).toBeGreaterThan(-1);

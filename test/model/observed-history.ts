@@ -6,7 +6,7 @@ import type { HeadProjection, RunCreation } from '../../lib/engine/log/head.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { PutResult } from '../../lib/ports/run-log.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { replaced } from '../service/replaced.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 
 export class ObservedHistory {
   /** by run id: calls of actions, in the order in which they were seen */
@@ -23,7 +23,7 @@ export class ObservedHistory {
     };
     return {
       ...world,
-      log: replaced(world.log, {
+      log: overrideMethods(world.log, {
         create: (run) => landed(run.address, run.commit, world.log.create(run)),
         put: (run, commit, expiresAt) => landed(run, commit, world.log.put(run, commit, expiresAt)),
       }),
@@ -47,7 +47,7 @@ export class ObservedHistory {
     };
     return {
       ...reached,
-      log: replaced(log, {
+      log: overrideMethods(log, {
         create: (run: RunCreation) => asked(run.address, run.commit, () => log.create(run)),
         put: (run, commit, expiresAt) => asked(run, commit, () => log.put(run, commit, expiresAt)),
         commitsAfter: async (run, from) => {
@@ -61,15 +61,15 @@ export class ObservedHistory {
           return log.project(run, projection);
         },
       }),
-      jobs: replaced(jobs, {
+      jobs: overrideMethods(jobs, {
         send: (sent) => {
           for (const job of sent) sends(job);
           return jobs.send(sent);
         },
-        sendLater: async (job, delay) => {
+        sendDelayed: async (job, delay) => {
           sends(job);
-          await jobs.sendLater(job, delay);
-          if (job.kind === 'nudge') this.#saw(job.run, `nudges(${me})`);
+          await jobs.sendDelayed(job, delay);
+          if (job.kind === 'recheck') this.#saw(job.run, `nudges(${me})`);
         },
         sendResult: (result) => {
           // As with a job for a run that is called, what is sent of its end is no attempt.
@@ -78,19 +78,19 @@ export class ObservedHistory {
           return jobs.sendResult(result);
         },
       }),
-      timers: replaced(timers, {
+      timers: overrideMethods(timers, {
         set: (timer) => {
           sends(timer.job);
           return timers.set(timer);
         },
       }),
-      index: replaced(index, {
+      index: overrideMethods(index, {
         markDue: async (entry) => {
           await index.markDue(entry);
           this.#saw(entry.run, `marks(${me})`);
         },
       }),
-      notices: replaced(notices, {
+      notices: overrideMethods(notices, {
         runStatusChanged: async (notice) => {
           await notices.runStatusChanged(notice);
           if (isEnding(notice.status)) this.#saw(notice.run, `tells(${me}, "${endings[notice.status]}")`);

@@ -84,7 +84,7 @@ describe('an answer', () => {
   test('without a secret no key is sent; pictures are handed on by their address', async () => {
     server.answers((_request, response) => stream(response, lines(delta('x'), end)));
     const { keys } = keysGiven();
-    const model = new ChatCompletions({ baseUrl: server.url(''), model: 'm', keys, reach: reachOf() });
+    const model = new ChatCompletions({ baseUrl: server.url(''), model: 'm', keys, networkAccess: reachOf() });
     const attachments = [{ kind: 'image', url: 'https://example.com/a.png' }] as const;
     expect(await model.execute(requestOf({ attachments }), callOf().call)).toMatchObject({ kind: 'answered', text: 'x' });
     expect(server.seen[0]?.headers).not.toHaveProperty('authorization');
@@ -257,16 +257,16 @@ describe('trouble', () => {
 
   test('by production’s rule nothing near is asked, and the key goes nowhere', async () => {
     server.answers((_request, response) => response.end());
-    const { model } = given({ baseUrl: `http://127.0.0.1:${server.port}`, reach: publicInternet });
+    const { model } = given({ baseUrl: `http://127.0.0.1:${server.port}`, networkAccess: publicInternet });
     expect(await model.execute(requestOf(), callOf().call)).toMatchObject({ cause: 'invalid', code: 'address_forbidden' });
     expect(server.seen).toEqual([]);
   });
 
   test('pictures alone are handed on by their address', () => {
     const { model } = given();
-    expect(model.refusal('image')).toBeUndefined();
-    expect(model.refusal('audio')).toMatch(/audio cannot be handed to small-1/);
-    expect(model.refusal('document')).toMatch(/document/);
+    expect(model.attachmentError('image')).toBeUndefined();
+    expect(model.attachmentError('audio')).toMatch(/audio cannot be handed to small-1/);
+    expect(model.attachmentError('document')).toMatch(/document/);
   });
 });
 
@@ -281,7 +281,7 @@ describe('the key', () => {
     server.answers((_request, response) => stream(response, lines(delta('x'), end)));
     const { keys } = keysGiven();
     const modelBy = (keyName: string) =>
-      new ChatCompletions({ baseUrl: server.url('/v1'), model: 'small-1', keyName, keys, reach: reachOf() });
+      new ChatCompletions({ baseUrl: server.url('/v1'), model: 'small-1', keyName, keys, networkAccess: reachOf() });
     await modelBy('own-key').execute(requestOf(), callOf().call);
     expect(server.seen.at(-1)?.headers.authorization).toBe('Bearer sk-of-the-project');
     const asked = server.seen.length;

@@ -17,10 +17,10 @@ describe('the models of the configuration', () => {
       async ({ provider }) => {
         made.push(provider);
         return {
-          refusal: (kind) => (kind === 'image' ? undefined : `no ${kind}`),
+          attachmentError: (kind) => (kind === 'image' ? undefined : `no ${kind}`),
           execute: async () => {
             time.advance(durationMs(250));
-            return { kind: 'answered', mediaType: 'text', text: 'x' };
+            return { kind: 'completed', mediaType: 'text', text: 'x' };
           },
         };
       },
@@ -28,9 +28,9 @@ describe('the models of the configuration', () => {
     );
     for (let count = 0; count < 3; count += 1)
       expect(await models.execute(requestOf(), callOf().call)).toMatchObject({ text: 'x', durationMs: 250 });
-    expect(await models.refusal('default', ['image'])).toBeUndefined();
-    expect(await models.refusal('default', ['image', 'audio', 'document'])).toBe('no audio');
-    expect(await models.refusal('unknown', ['audio'])).toBeUndefined();
+    expect(await models.attachmentError('default', ['image'])).toBeUndefined();
+    expect(await models.attachmentError('default', ['image', 'audio', 'document'])).toBe('no audio');
+    expect(await models.attachmentError('unknown', ['audio'])).toBeUndefined();
     expect(made).toEqual(['deterministic']);
   });
 

@@ -31,13 +31,13 @@ export const callOf = () => {
   const call = {
     signal: stop.signal,
     idempotencyToken: 'run/node/1',
-    say: (text: string) => void heard.push(text),
+    onText: (text: string) => void heard.push(text),
     secrets: {
-      one: async (name: string): ReturnType<CallSecrets['one']> =>
+      resolve: async (name: string): ReturnType<CallSecrets['resolve']> =>
         name === 'own-key'
           ? { text: 'sk-of-the-project' }
           : { failure: { cause: 'forbidden', code: 'secret_not_allowed', message: `not ${name}` } },
-      alsoHide: (_name: string, text: string) => void hidden.push(text),
+      addRedaction: (_name: string, text: string) => void hidden.push(text),
     },
   };
   return { heard, hidden, stop, call };

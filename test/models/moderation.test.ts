@@ -9,7 +9,7 @@ afterAll(() => server.stop());
 
 const { signal } = new AbortController();
 const gateway = (url = server.url('/check')) =>
-  new HttpModeration({ url, secretArn: arn, keys: keysGiven().keys, reach: reachOf() });
+  new HttpModeration({ url, secretArn: arn, keys: keysGiven().keys, networkAccess: reachOf() });
 const ask = (status: number, body: string, text = 'hello') => {
   server.answers((_request, response) => response.writeHead(status).end(body));
   return gateway().check('input', text, signal);

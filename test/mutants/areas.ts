@@ -19,7 +19,7 @@ const engine = [
 /** Of the log: its own, and what plays each kind of event in a few commits. */
 const log = [
   'test/engine/log/*.test.ts',
-  'test/engine/places.test.ts',
+  'test/engine/concurrency-slots.test.ts',
   'test/engine/durable/*.test.ts',
   'test/engine/graph/{endings,retries,signals,sleeps,subflow}.test.ts',
 ];
@@ -44,13 +44,13 @@ export const areas: readonly Area[] = [
   // Passes of loops are in their states, and what a join waits for.
   ...['fold.ts', 'run-state', 'silence'].map((name) => ({
     path: `lib/engine/log/${name}`,
-    tests: [...log, 'test/engine/graph/{loops,joins,failures}.test.ts', 'test/service/mend-run.test.ts'],
+    tests: [...log, 'test/engine/graph/{loops,joins,failures}.test.ts', 'test/service/execution/recover-run.test.ts'],
   })),
   { path: 'lib/engine/log/', tests: log },
   { path: 'lib/engine/graph/join', tests: joins },
   { path: 'lib/engine/graph/edge-state', tests: joins },
   { path: 'lib/engine/graph/payload-limits', tests: [...engine, 'test/engine/graph/payload-limits.test.ts'] },
-  { path: 'lib/engine/graph/finish', tests: [...engine, 'test/engine/graph/{payload-limits,topologies}.test.ts'] },
+  { path: 'lib/engine/graph/finish-graph', tests: [...engine, 'test/engine/graph/{payload-limits,topologies}.test.ts'] },
   { path: 'lib/engine/graph/', tests: engine },
   {
     path: 'lib/engine/durable/',
@@ -62,13 +62,20 @@ export const areas: readonly Area[] = [
     ],
   },
   { path: 'lib/engine/retry/', tests: ['test/engine/retry/*.test.ts', 'test/engine/graph/retries.test.ts'] },
-  { path: 'lib/engine/places', tests: ['test/engine/places.test.ts', 'test/service/places.test.ts'] },
-  { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/fetch-runs.test.ts'] },
+  {
+    path: 'lib/engine/concurrency-slots',
+    tests: ['test/engine/concurrency-slots.test.ts', 'test/service/concurrency-slots.test.ts'],
+  },
+  { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/bundle-runs.test.ts'] },
   { path: 'lib/engine/polled/', tests: ['test/engine/polled/*.test.ts'] },
   { path: 'lib/engine/schedule/', tests: ['test/engine/schedule/*.test.ts', 'test/service/schedules.test.ts'] },
   {
     path: 'lib/engine/query/',
-    tests: ['test/engine/query/*.test.ts', 'test/service/project-queries.test.ts', 'test/nodes/data-query/http.test.ts'],
+    tests: [
+      'test/engine/query/*.test.ts',
+      'test/service/definitions/project-queries.test.ts',
+      'test/nodes/data-query/http.test.ts',
+    ],
   },
   { path: 'lib/engine/', tests: [...engine, 'test/service/trace.test.ts'] },
 ];

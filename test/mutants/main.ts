@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { optionsOrEnd, wholeNumber } from '../../scripts/options.ts';
+import { parseOptionsOrExit, wholeNumber } from '../../scripts/options.ts';
 import { writeProof } from '../simulation/write-proof.ts';
 import { type Area, areas, everyTest } from './areas.ts';
 import { type Report, reportOf, reportSchema } from './report.ts';
@@ -31,7 +31,7 @@ interface Due {
   readonly rank: number;
 }
 
-const { minutes, concurrency, positionals } = optionsOrEnd({
+const { minutes, concurrency, positionals } = parseOptionsOrExit({
   usage: 'usage: npm run mutants -- [--minutes <n>] [--concurrency <n>] [<beginnings of paths> …]',
   allowPositionals: true,
   options: { minutes: { type: 'string' }, concurrency: { type: 'string', default: '1' } },

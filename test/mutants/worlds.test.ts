@@ -8,7 +8,7 @@ import { crashRun } from '../simulation/crash-run.ts';
 import { noFaults } from '../simulation/faults.ts';
 import { seeds } from '../simulation/seeds.ts';
 import { simulate } from '../simulation/simulation.ts';
-import { worldOfSeed } from '../simulation/world-of-seed.ts';
+import { optionsOfSeed } from '../simulation/options-of-seed.ts';
 
 describe('a world holds', () => {
   it.each(seeds(4))('of code, with nothing that goes wrong: seed %i', async (seed) => {
@@ -20,7 +20,7 @@ describe('a world holds', () => {
   });
 
   it.each(seeds(16))('in rough weather: seed %i', async (seed) => {
-    await simulate(worldOfSeed(seed));
+    await simulate(optionsOfSeed(seed));
   });
 });
 

@@ -47,7 +47,7 @@ describe('what needs no worker is decided inside the commit', () => {
   });
 
   it('and every other type has a runner', () => {
-    const models: Models = { refusal: async () => undefined, execute: () => Promise.reject(new Error('asked')) };
+    const models: Models = { attachmentError: async () => undefined, execute: () => Promise.reject(new Error('asked')) };
     const runners = createRunners({ lens: { lenses: memoryLenses(), models, moderation: noModeration } });
     const configs: Record<string, JsonObject> = {
       condition: { branches: scripted },

@@ -1,4 +1,4 @@
-import { NodeWork } from '../../lib/engine/graph/work.ts';
+import { NodeWork } from '../../lib/engine/graph/work-limits.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';

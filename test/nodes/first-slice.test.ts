@@ -2,15 +2,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { SliceSpent } from '../../lib/engine/shares.ts';
+import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { withinSlice } from '../../lib/nodes/sandbox/first-slice.ts';
 import type { Sandbox, Script } from '../../lib/nodes/sandbox/script.ts';
 import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
 import { inputOf, planNode, toolsOf } from './given.ts';
 
-const attempt = attemptsBy(createRunners());
+const attempt = createAttemptRunner(createRunners());
 const slice = durationMs(300);
 const run = (
   type: string,
@@ -27,12 +27,12 @@ describe('a script that has not ended when its slice is spent', () => {
     ['loops where no interrupt is looked at', "return Array.prototype.join.call({ length: 2 ** 53 - 1 }, '')"],
     ['loops in a job that it left behind', 'const again = () => Promise.resolve().then(again); again()'],
   ])('has no outcome, and is to begin again in the slow lane: %s', async (_name, code) => {
-    await expect(run('javascript', { code })).rejects.toThrow(SliceSpent);
+    await expect(run('javascript', { code })).rejects.toThrow(TimeSliceExceeded);
   });
 
   test('is the same as an expression of a condition', async () => {
     const branches = [{ id: 'a', expression: '(() => { for (;;) {} })()' }];
-    await expect(run('condition', { branches })).rejects.toThrow(SliceSpent);
+    await expect(run('condition', { branches })).rejects.toThrow(TimeSliceExceeded);
   });
 
   test('is the author’s to answer for where its own limit is shorter', async () => {
@@ -55,14 +55,14 @@ test('scripts of one attempt share its slice, by the time that they compute', as
     run: async ({ sliceMs }) => {
       slices.push(sliceMs);
       await wait(5);
-      return { kind: 'returned', output: 'true', printed: [], computedMs: 20 };
+      return { kind: 'returned', output: 'true', printed: [], cpuMs: 20 };
     },
   };
   const script: Script = { code: '', context: '{}', inputs: '{}', timeoutMs: seconds(5), memoryBytes: 1 };
   const sliced = withinSlice(sandbox, durationMs(50));
   const { signal } = new AbortController();
   for (let expression = 0; expression < 3; expression += 1) await sliced.run(script, signal);
-  await expect(sliced.run(script, signal)).rejects.toThrow(SliceSpent);
+  await expect(sliced.run(script, signal)).rejects.toThrow(TimeSliceExceeded);
   expect(slices).toEqual([50, 30, 10]);
   expect(withinSlice(sandbox, undefined)).toBe(sandbox);
 });
@@ -73,7 +73,7 @@ test('a thread says how long its script computed', async () => {
   const short: Script = { code: 'return 1', context: '{}', inputs: '{}', timeoutMs: seconds(30), memoryBytes: 67_108_864 };
   const end = await sandbox.run({ ...short, sliceMs: seconds(5) }, signal);
   expect(end).toMatchObject({ kind: 'returned', output: '1' });
-  expect(end.computedMs).toBeGreaterThan(0);
+  expect(end.cpuMs).toBeGreaterThan(0);
   const long = await sandbox.run({ ...short, code: 'let n = 0; while (n < 3_000_000) n++; return n' }, signal);
-  expect(long.computedMs).toBeGreaterThan(end.computedMs);
+  expect(long.cpuMs).toBeGreaterThan(end.cpuMs);
 });

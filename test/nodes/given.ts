@@ -1,6 +1,6 @@
 /** What nodes are given in these tests. */
 import type { ContextView } from '../../lib/engine/graph/context.ts';
-import { NodeWork } from '../../lib/engine/graph/work.ts';
+import { NodeWork } from '../../lib/engine/graph/work-limits.ts';
 import type { NodeInput, PlanNode } from '../../lib/engine/graph/plan.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import { environment, firstAttempt, nodeId, projectId, topLevel } from '../../lib/engine/ids.ts';
@@ -58,7 +58,7 @@ export const decided = (type: string, config: JsonObject, context: JsonObject = 
 
 /** The findings as `code place`, which is what others depend on. */
 export const found = (type: string, config: JsonObject): readonly string[] =>
-  findingsOf({ id: nodeId('n'), type, config }, '/nodes/0').map(({ code, place }) => `${code} ${place}`);
+  findingsOf({ id: nodeId('n'), type, config }, '/nodes/0').map(({ code, pointer }) => `${code} ${pointer}`);
 
 export const policyFor = (config: JsonObject, type = 'start') => policyOf({ type, config });
 

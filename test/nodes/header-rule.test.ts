@@ -1,6 +1,6 @@
 /** Which headers an author may name: one rule for `http` nodes, stored queries and webhook settings. */
 import { expect, test } from 'vitest';
-import { judgeQuery } from '../../lib/engine/query/judge.ts';
+import { validateQuery } from '../../lib/engine/query/validate-query.ts';
 import { queryName } from '../../lib/engine/ids.ts';
 import { seconds } from '../../lib/engine/time.ts';
 import { webhookProviders } from '../../lib/webhooks/provider.ts';
@@ -9,7 +9,7 @@ import { found } from './given.ts';
 const inNode = (name: string) => found('http', { url: 'https://example.com', headers: { [name]: 'x' } });
 
 const inQuery = (name: string) =>
-  judgeQuery({
+  validateQuery({
     kind: 'http',
     name: queryName('orders'),
     parameters: [],
@@ -17,7 +17,7 @@ const inQuery = (name: string) =>
     timeoutMs: seconds(30),
     connection: 'https://api.example.com',
     request: { method: 'GET', path: '/orders', query: {}, headers: { [name]: 'x' }, body: null },
-  }).findings.map(({ code, place }) => `${code} ${place}`);
+  }).findings.map(({ code, pointer }) => `${code} ${pointer}`);
 
 const provider = {
   scheme: 'hmac-sha256',

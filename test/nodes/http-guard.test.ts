@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import type { Reach } from '../../lib/nodes/http/destination.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { NetworkAccess } from '../../lib/nodes/http/destination.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { inputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';
 
@@ -10,8 +10,8 @@ beforeAll(() => server.start());
 afterAll(() => server.stop());
 beforeEach(() => server.answers((_request, response) => response.end('ok')));
 
-const ask = async (url: string, reach?: Reach, config: JsonObject = {}) => {
-  const attempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }));
+const ask = async (url: string, networkAccess?: NetworkAccess, config: JsonObject = {}) => {
+  const attempt = createAttemptRunner(createRunners(networkAccess === undefined ? {} : { networkAccess }));
   const { outcome } = await attempt(planNode('http', { url: '{{ctx.url}}', ...config }), inputOf({ url }), toolsOf());
   return outcome.kind === 'failed' ? `${outcome.failure.cause} ${outcome.failure.code}` : outcome.kind;
 };

@@ -1,8 +1,8 @@
 /** Secrets in requests: where they may stand, where they go, and that nothing of them comes back. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
-import type { SecretAnswer } from '../../lib/nodes/secret-use.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import type { SecretLookup } from '../../lib/nodes/secret-use.ts';
 import { found, inputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';
 
@@ -12,12 +12,12 @@ afterAll(() => server.stop());
 beforeEach(() => server.answers((_request, response) => response.end('ok')));
 
 const planted = 'planted-{{ctx.other}}-secret';
-const list: Readonly<Record<string, SecretAnswer>> = {
+const list: Readonly<Record<string, SecretLookup>> = {
   key: { kind: 'secret', text: planted },
   line: { kind: 'secret', text: 'two\nlines-of-text' },
   gone: { kind: 'missing' },
 };
-const attempt = attemptsBy(createRunners({ reach: reachOf() }), {
+const attempt = createAttemptRunner(createRunners({ networkAccess: reachOf() }), {
   secret: async (_scope, name) => {
     if (name === 'down') throw new Error(`no answer about ${planted}`);
     return list[name] ?? { kind: 'not_allowed' };

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';
 
@@ -18,7 +18,7 @@ interface Given {
   readonly timeoutMs?: DurationMs;
   readonly signal?: AbortSignal;
 }
-const attempt = attemptsBy(createRunners({ reach: reachOf() }));
+const attempt = createAttemptRunner(createRunners({ networkAccess: reachOf() }));
 const send = async (config: JsonObject, { context = {}, timeoutMs = seconds(30), signal }: Given = {}) => {
   const node = planNode('http', { url: server.url('/'), ...config });
   const { outcome } = await attempt(
@@ -266,10 +266,10 @@ describe('when there is no answer', () => {
   });
 
   it('and so is a name that nobody looks up', async () => {
-    const reach = { isAllowed: () => true, resolve: () => new Promise<never>(() => undefined) };
+    const networkAccess = { isAllowed: () => true, resolve: () => new Promise<never>(() => undefined) };
     const node = planNode('http', { url: 'http://slow.test/' });
     const limited = { ...node, policy: { ...node.policy, timeoutMs: durationMs(50) } };
-    const { outcome } = await attemptsBy(createRunners({ reach }))(limited, inputOf(), toolsOf());
+    const { outcome } = await createAttemptRunner(createRunners({ networkAccess }))(limited, inputOf(), toolsOf());
     expect(outcome).toMatchObject({ failure: { cause: 'timeout' } });
   });
 

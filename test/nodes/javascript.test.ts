@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { RunResult } from '../../lib/nodes/runner.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 
-const attempt = attemptsBy(createRunners());
+const attempt = createAttemptRunner(createRunners());
 
 interface Given {
   readonly context?: JsonObject;

@@ -8,9 +8,9 @@ import { memoryLenses } from '../../lib/memory/versions.ts';
 import { ConfiguredModels } from '../../lib/models/configured-models.ts';
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { WordModeration, noModeration } from '../../lib/models/moderation.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import type { LensVersion } from '../../lib/ports/lenses.ts';
-import type { ModelAnswer, ModelCall, ModelRequest, Models } from '../../lib/ports/models.ts';
+import type { ModelResponse, ModelCall, ModelRequest, Models } from '../../lib/ports/models.ts';
 import type { Moderation } from '../../lib/ports/moderation.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { found, inputOf, outputOf, planNode, policyFor, toolsOf } from './given.ts';
@@ -23,14 +23,14 @@ interface Given {
   readonly config?: JsonObject;
   readonly inputs?: JsonObject;
   readonly context?: JsonObject;
-  readonly answer?: ModelAnswer | ((request: ModelRequest, call: ModelCall) => Promise<ModelAnswer>);
+  readonly answer?: ModelResponse | ((request: ModelRequest, call: ModelCall) => Promise<ModelResponse>);
   readonly moderation?: Moderation;
   readonly refusal?: (kinds: readonly string[]) => string | undefined;
   readonly tools?: Partial<ReturnType<typeof toolsOf>>;
 }
 
-const answered = (text: string): ModelAnswer => ({
-  kind: 'answered',
+const answered = (text: string): ModelResponse => ({
+  kind: 'completed',
   mediaType: 'text',
   text,
   tokens: { input: 3, output: 1 },
@@ -46,20 +46,20 @@ const run = async (given: Given = {}) => {
   const requests: (ModelRequest & { token: string })[] = [];
   const heard: string[] = [];
   const models: Models = {
-    refusal: async (_modelId, kinds) => given.refusal?.(kinds),
+    attachmentError: async (_modelId, kinds) => given.refusal?.(kinds),
     execute: async (request, call) => {
       requests.push({ ...request, token: call.idempotencyToken });
       if (typeof given.answer === 'function') return given.answer(request, call);
-      call.say?.('Hel');
-      call.say?.('lo');
+      call.onText?.('Hel');
+      call.onText?.('lo');
       return given.answer ?? answered('Hello');
     },
   };
   const runners = createRunners({ lens: { lenses, models, moderation: given.moderation ?? new WordModeration(['forbidden']) } });
-  const { outcome } = await attemptsBy(runners)(
+  const { outcome } = await createAttemptRunner(runners)(
     planNode('lens', { lens: 'tone', ...given.config }),
     inputOf(given.context ?? {}, given.inputs ?? { what: 'hello' }),
-    { ...toolsOf(), say: (text) => void heard.push(text), ...given.tools },
+    { ...toolsOf(), append: (text) => void heard.push(text), ...given.tools },
   );
   const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
   return { outcome, requests, heard, failed: failure === undefined ? outcome.kind : `${failure.cause} ${failure.code}`, failure };
@@ -114,9 +114,9 @@ describe('the tokens that it reports', () => {
     const { outcome } = await run(given);
     return outcome.kind === 'finished' || outcome.kind === 'failed' ? outcome.tokens : undefined;
   };
-  const counting = (input: number): ModelAnswer => {
+  const counting = (input: number): ModelResponse => {
     const answer = answered('x');
-    return answer.kind === 'answered' ? { ...answer, tokens: { input, output: 1 } } : answer;
+    return answer.kind === 'completed' ? { ...answer, tokens: { input, output: 1 } } : answer;
   };
   const strict = { output: { fields: { score: { type: 'integer' as const, required: true } } } };
 
@@ -129,7 +129,7 @@ describe('the tokens that it reports', () => {
   test('are none where no model was asked, none are known, or the count makes no sense', async () => {
     expect(await spent({ inputs: {} })).toBeUndefined();
     expect(
-      await spent({ answer: { kind: 'answered', mediaType: 'text', text: 'x', durationMs: durationMs(1) } }),
+      await spent({ answer: { kind: 'completed', mediaType: 'text', text: 'x', durationMs: durationMs(1) } }),
     ).toBeUndefined();
     for (const bad of [-1, 0.5, Number.NaN, 2 ** 60]) expect(await spent({ answer: counting(bad) })).toBeUndefined();
   });
@@ -200,7 +200,7 @@ describe('what it asks', () => {
       async () => new DeterministicModel(clock),
       clock,
     );
-    const attemptBy = attemptsBy(createRunners({ lens: { lenses, models, moderation: noModeration } }));
+    const attemptBy = createAttemptRunner(createRunners({ lens: { lenses, models, moderation: noModeration } }));
     const ask = async (config: JsonObject, of = scope) => {
       const { outcome } = await attemptBy(planNode('lens', { lens: 'tone', ...config }), inputOf(), { ...toolsOf(), scope: of });
       return outcome.kind === 'failed' ? outcome.failure.code : outputOf(outcome);
@@ -304,17 +304,17 @@ describe('its gates, in order', () => {
 describe('a key that the model sends back', () => {
   const key = 'sk-a-very-secret-key';
   const echo =
-    (answer: ModelAnswer) =>
-    async (_request: ModelRequest, { say, secrets }: ModelCall) => {
-      secrets.alsoHide('key', key);
-      for (const letter of `I was sent ${key}.`) say?.(letter);
+    (answer: ModelResponse) =>
+    async (_request: ModelRequest, { onText, secrets }: ModelCall) => {
+      secrets.addRedaction('key', key);
+      for (const letter of `I was sent ${key}.`) onText?.(letter);
       return answer;
     };
 
   test('is in no part of the text and in nothing of the envelope', async () => {
     const metadata = { finishReason: key, [key]: [key] };
-    const answer: ModelAnswer = {
-      kind: 'answered',
+    const answer: ModelResponse = {
+      kind: 'completed',
       mediaType: 'text',
       text: `I was sent ${key}.`,
       durationMs: durationMs(1),
@@ -327,9 +327,9 @@ describe('a key that the model sends back', () => {
   });
 
   test('is in no failure, and in nothing that a gate says', async () => {
-    const failed: ModelAnswer = { kind: 'failed', cause: 'invalid', code: 'provider_refused', message: `no: ${key}` };
+    const failed: ModelResponse = { kind: 'failed', cause: 'invalid', code: 'provider_refused', message: `no: ${key}` };
     expect((await run({ answer: echo(failed) })).failure?.message).toBe('no: [secret:key]');
-    const answer: ModelAnswer = { ...answered(`{"${key}":1}`) };
+    const answer: ModelResponse = { ...answered(`{"${key}":1}`) };
     const strict = { output: { jsonSchema: { type: 'object', additionalProperties: false } } };
     const { outcome } = await run({ answer: echo(answer), lens: strict });
     expect(outcome).toMatchObject({ gate: { errors: [{ field: expect.stringContaining('[secret:key]') }] } });
@@ -375,9 +375,9 @@ describe('a model', () => {
     let late: (() => void) | undefined;
     const { failed, failure, heard } = await run({
       config: { timeoutMs: 1_000 },
-      answer: (_request, { signal, say }) =>
+      answer: (_request, { signal, onText }) =>
         new Promise(() => {
-          late = () => say?.('too late');
+          late = () => onText?.('too late');
           signal.addEventListener('abort', () => (aborted = signal.reason));
         }),
     });
@@ -443,7 +443,7 @@ describe('its config', () => {
   });
 
   test('a worker that was given no models runs none', async () => {
-    const { outcome } = await attemptsBy(createRunners())(planNode('lens', { lens: 'tone' }), inputOf(), toolsOf());
+    const { outcome } = await createAttemptRunner(createRunners())(planNode('lens', { lens: 'tone' }), inputOf(), toolsOf());
     expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'node_type_unknown' } });
   });
 });

@@ -1,6 +1,6 @@
 /** A server on this machine, and names that lead to it: what the tests' requests may reach. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import type { Address, Reach } from '../../lib/nodes/http/destination.ts';
+import type { Address, NetworkAccess } from '../../lib/nodes/http/destination.ts';
 
 export interface Seen {
   readonly method: string | undefined;
@@ -52,7 +52,9 @@ export class OtherSide {
 const v4 = (address: string): Address => ({ address, family: 4 });
 
 /** Nothing but 127.0.0.1 may be reached; each name answers in turn, and then with its last answer. */
-export const reachOf = (more: Record<string, readonly (readonly string[])[]> = {}): Reach & { readonly asked: string[] } => {
+export const reachOf = (
+  more: Record<string, readonly (readonly string[])[]> = {},
+): NetworkAccess & { readonly asked: string[] } => {
   const names: Record<string, readonly (readonly string[])[]> = {
     'api.test': [['127.0.0.1']],
     'other.test': [['127.0.0.1']],

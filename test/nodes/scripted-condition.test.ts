@@ -3,10 +3,10 @@ import { PayloadsNeeded } from '../../lib/engine/graph/context.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Script } from '../../lib/nodes/sandbox/script.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { contextOf, found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 
-const attempt = attemptsBy(createRunners());
+const attempt = createAttemptRunner(createRunners());
 const run = (branches: readonly JsonObject[], context: JsonObject = {}, timeoutMs = seconds(30)) => {
   const node = planNode('condition', { branches });
   return attempt({ ...node, policy: { ...node.policy, timeoutMs } }, inputOf(context, { limit: 3 }), toolsOf());
@@ -65,7 +65,7 @@ describe('a scripted condition', () => {
         return { kind: 'returned' as const, output: 'true', printed: [], computedMs: 0 };
       },
     };
-    const run2 = attemptsBy(createRunners({ sandbox }));
+    const run2 = createAttemptRunner(createRunners({ sandbox }));
     const node = planNode('condition', { branches: [{ id: 'a', expression: 'ctx.a' }] });
     await run2(node, inputOf(), toolsOf());
     await run2({ ...node, policy: { ...node.policy, timeoutMs: seconds(2) } }, inputOf(), toolsOf());

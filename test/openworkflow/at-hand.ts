@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { type DurationMs, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
+import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
 import type { CreateWorkflowRun, RetryPolicy, StepAttempt, WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
-import type { BackendParts } from '../../lib/openworkflow/backend/parts.ts';
-import type { StepAttemptContext, StepKind } from '../../lib/engine/polled/run.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import type { BackendDeps } from '../../lib/openworkflow/backend/deps.ts';
+import type { StepAttemptContext, StepKind } from '../../lib/engine/external/run.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
 
 export const lease = minutes(1);
@@ -18,24 +18,24 @@ export const bad = { message: 'it is bad', name: 'BadError' };
 export class AtHand {
   readonly clock: MemoryClock;
   readonly namespaceId: string;
-  readonly backend: PolledBackend;
+  readonly backend: ExternalRunsBackend;
 
   constructor(
-    store: PolledRuns,
+    store: ExternalRuns,
     {
       clock = new MemoryClock(noon),
       namespaceId = randomUUID(),
-      chance = () => 0,
-      pause = async () => {},
+      random = () => 0,
+      sleep = async () => {},
       warn = () => {},
-    }: Partial<Pick<BackendParts, 'chance' | 'pause' | 'warn'>> & {
+    }: Partial<Pick<BackendDeps, 'chance' | 'pause' | 'warn'>> & {
       readonly clock?: MemoryClock;
       readonly namespaceId?: string;
     } = {},
   ) {
     this.clock = clock;
     this.namespaceId = namespaceId;
-    this.backend = new PolledBackend({ store, clock, pause, warn, newId: randomUUID, chance }, namespaceId);
+    this.backend = new ExternalRunsBackend({ store, clock, sleep, warn, newId: randomUUID, random }, namespaceId);
   }
 
   create(facts: Partial<CreateWorkflowRun> = {}): Promise<WorkflowRun> {

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand } from './at-hand.ts';
@@ -42,7 +42,7 @@ async function play(own: AtHand, run: WorkflowRun, worker: string): Promise<void
 }
 
 async function story(death?: Death) {
-  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const mortal = mortalStore(store, death);
   const at = (of: ConstructorParameters<typeof AtHand>[0]) => new AtHand(of, { clock, namespaceId: 'team' });
   const [client, first, survivor] = [at(store), at(mortal.store), at(store)];

@@ -5,9 +5,9 @@
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { StepAttempt, WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand, lease, thrice } from './at-hand.ts';
 import { type Death, Died, mortalStore } from './mortal-store.ts';
@@ -19,7 +19,7 @@ class Player {
   readonly own: AtHand;
   readonly worker: string;
 
-  constructor(store: PolledRuns, clock: MemoryClock, worker: string) {
+  constructor(store: ExternalRuns, clock: MemoryClock, worker: string) {
     this.own = new AtHand(store, { clock, namespaceId: 'team' });
     this.worker = worker;
   }
@@ -104,7 +104,7 @@ async function play(player: Player, clock: MemoryClock): Promise<void> {
 }
 
 async function story(death?: Death) {
-  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const mortal = mortalStore(store, death);
   let died: unknown;
   try {

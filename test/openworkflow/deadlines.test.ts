@@ -2,16 +2,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { durationMs, days } from '../../lib/engine/time.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { AtHand } from './at-hand.ts';
 
 /** A store, and when each item that is written to it is forgotten. */
 function recorded() {
   const expiries: number[] = [];
-  const plain = new MemoryPolledRuns();
+  const plain = new MemoryExternalRuns();
   const ofRuns = new Set<PropertyKey>(['append', 'enlist', 'hold', 'await']);
-  const store: PolledRuns = new Proxy(plain, {
+  const store: ExternalRuns = new Proxy(plain, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;

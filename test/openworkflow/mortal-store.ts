@@ -1,5 +1,5 @@
 /** A store whose user dies at some call of it: before the call has reached the store, or when the answer is on its way. */
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 
 export class Died extends Error {
   override readonly name = 'Died';
@@ -14,7 +14,7 @@ export interface Death {
 const reads = new Set<PropertyKey>(['entries', 'reminders', 'listings', 'waiters', 'sending']);
 
 /** @returns the store, and how many writes were asked of it so far */
-export function mortalStore(store: PolledRuns, death?: Death): { readonly store: PolledRuns; readonly writes: () => number } {
+export function mortalStore(store: ExternalRuns, death?: Death): { readonly store: ExternalRuns; readonly writes: () => number } {
   let writes = 0;
   let isDead = false;
   const mortal = new Proxy(store, {

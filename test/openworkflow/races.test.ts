@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand, bad, lease, thrice } from './at-hand.ts';
 
 /** Every call comes through after a while of its own, so that calls overtake one another. */
-function unruly(store: PolledRuns, seed: number): PolledRuns {
+function unruly(store: ExternalRuns, seed: number): ExternalRuns {
   let state = seed;
   const turns = (): number => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -29,11 +29,11 @@ function unruly(store: PolledRuns, seed: number): PolledRuns {
   });
 }
 
-const processes = (count: number, seed: number, store: PolledRuns = new MemoryPolledRuns()) => {
+const processes = (count: number, seed: number, store: ExternalRuns = new MemoryExternalRuns()) => {
   const [clock, namespaceId] = [new MemoryClock(noon), randomUUID()];
   let draw = seed;
-  const chance = (): number => ((draw = (draw * 16_807) % 2_147_483_647) - 1) / 2_147_483_646;
-  return Array.from({ length: count }, (_, index) => new AtHand(unruly(store, seed + index), { clock, namespaceId, chance }));
+  const random = (): number => ((draw = (draw * 16_807) % 2_147_483_647) - 1) / 2_147_483_646;
+  return Array.from({ length: count }, (_, index) => new AtHand(unruly(store, seed + index), { clock, namespaceId, random }));
 };
 
 describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
@@ -129,9 +129,9 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
 });
 
 /** A store whose next entry, where it is told so, is held back until it is let through. */
-function holdable(store: PolledRuns) {
+function holdable(store: ExternalRuns) {
   let held: Promise<void> | undefined;
-  const append: PolledRuns['append'] = async (...given) => {
+  const append: ExternalRuns['append'] = async (...given) => {
     await held;
     return store.append(...given);
   };
@@ -150,7 +150,7 @@ function holdable(store: PolledRuns) {
 
 describe('an entry that is still on its way when its reminder is seen', () => {
   const held = () => {
-    const [clock, namespaceId, store] = [new MemoryClock(noon), randomUUID(), new MemoryPolledRuns()];
+    const [clock, namespaceId, store] = [new MemoryClock(noon), randomUUID(), new MemoryExternalRuns()];
     const slow = holdable(store);
     return {
       hold: slow.hold,

@@ -4,20 +4,20 @@ import { createServer } from 'node:http';
 import { OpenWorkflow } from 'openworkflow';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hours, instant, seconds } from '../../lib/engine/time.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
-import { BackendFault, BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
+import { BackendError, BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Answer, type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
 import { AtHand } from './at-hand.ts';
 
-const faultOf = async (connecting: Promise<unknown>): Promise<BackendFault> => {
+const faultOf = async (connecting: Promise<unknown>): Promise<BackendError> => {
   const error: unknown = await connecting.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (error instanceof BackendFault) return error;
+  if (error instanceof BackendError) return error;
   throw new Error(`no fault: ${String(error)}`);
 };
 
@@ -149,10 +149,10 @@ describe('connect', () => {
 
 describe('a poll that fails', () => {
   const failing = () => {
-    const store = new MemoryPolledRuns();
+    const store = new MemoryExternalRuns();
     const state: { error: Error | undefined; asked: number } = { error: undefined, asked: 0 };
     const warnings: string[] = [];
-    const flaky: PolledRuns = new Proxy(store, {
+    const flaky: ExternalRuns = new Proxy(store, {
       get(target, name) {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
@@ -197,7 +197,7 @@ describe('a poll that fails', () => {
   test('because a setting became wrong is thrown once, and tried again without a word until it is corrected', async () => {
     const { own, state, warnings } = failing();
     const run = await own.create();
-    state.error = new BackendFault('permission_missing', 'Table runs: no permission');
+    state.error = new BackendError('permission_missing', 'Table runs: no permission');
     const { thrown } = await asked(own, 60);
     expect(thrown).toEqual([state.error]);
     expect(state.asked).toBeLessThan(13);
@@ -209,10 +209,10 @@ describe('a poll that fails', () => {
 
   test('another setting that is wrong then is thrown too', async () => {
     const { own, state } = failing();
-    state.error = new BackendFault('credentials_refused', 'expired');
+    state.error = new BackendError('credentials_refused', 'expired');
     await expect(own.claim()).rejects.toThrow('expired');
     own.clock.advance(seconds(1));
-    state.error = new BackendFault('permission_missing', 'not allowed');
+    state.error = new BackendError('permission_missing', 'not allowed');
     await expect(own.claim()).rejects.toThrow('not allowed');
   });
 
@@ -229,7 +229,7 @@ describe('a poll that fails', () => {
     const { own, state, warnings } = failing();
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
     try {
-      state.error = new BackendFault('permission_missing', 'Table runs: no permission');
+      state.error = new BackendError('permission_missing', 'Table runs: no permission');
       const worker = new OpenWorkflow({ backend: own.backend }).newWorker({ concurrency: 20 });
       await worker.start();
       await vi.waitFor(() => expect(printed).toHaveBeenCalled());

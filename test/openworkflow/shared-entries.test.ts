@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { asPolledRunId } from '../../lib/engine/polled/ids.ts';
+import { parseExternalRunId } from '../../lib/engine/external/ids.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand } from './at-hand.ts';
 import { type Death, Died, mortalStore } from './mortal-store.ts';
@@ -15,14 +15,14 @@ const count = 300;
 const each = <Result>(make: (index: number) => Promise<Result>, of = count): Promise<Result[]> =>
   Promise.all(Array.from({ length: of }, (_, index) => make(index)));
 
-async function entriesOf(store: PolledRuns, own: AtHand, workflowRunId: string) {
-  const runId = asPolledRunId(workflowRunId);
+async function entriesOf(store: ExternalRuns, own: AtHand, workflowRunId: string) {
+  const runId = parseExternalRunId(workflowRunId);
   if (runId === undefined) throw new Error('no id of a run');
   return store.entries({ namespaceId: own.namespaceId, runId }, 0);
 }
 
 test('300 steps side by side begin and end in a few entries, each with an id of its own', async () => {
-  const store = new MemoryPolledRuns();
+  const store = new MemoryExternalRuns();
   const own = new AtHand(store);
   const run = await own.claimed();
   const steps = await each((index) => own.step(run.id, { stepName: `step ${index}` }));
@@ -45,7 +45,7 @@ test('300 steps side by side begin and end in a few entries, each with an id of 
 });
 
 test('a change of the run itself has its own entry, and the changes before and behind it keep their order', async () => {
-  const store = new MemoryPolledRuns();
+  const store = new MemoryExternalRuns();
   const own = new AtHand(store);
   const run = await own.claimed();
   const [one, two, done, late] = await Promise.allSettled([
@@ -65,7 +65,7 @@ test('a change of the run itself has its own entry, and the changes before and b
 });
 
 test('what is refused among many is refused alone', async () => {
-  const own = new AtHand(new MemoryPolledRuns());
+  const own = new AtHand(new MemoryExternalRuns());
   const run = await own.claimed();
   const done = await Promise.allSettled(
     Array.from({ length: 20 }, (_, index) => own.step(run.id, { workerId: index % 5 === 4 ? 'thief' : 'w' })),
@@ -76,7 +76,7 @@ test('what is refused among many is refused alone', async () => {
 });
 
 test('many large outputs are in as many entries as they need', async () => {
-  const store = new MemoryPolledRuns();
+  const store = new MemoryExternalRuns();
   const own = new AtHand(store);
   const run = await own.claimed();
   const steps = await each(() => own.step(run.id), 12);
@@ -94,7 +94,7 @@ test('many large outputs are in as many entries as they need', async () => {
 });
 
 test('two processes that both tell of ended children leave each of them once', async () => {
-  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [one, two] = [0, 1].map(() => new AtHand(store, { clock, namespaceId: 'team' }));
   if (one === undefined || two === undefined) throw new Error('two processes');
   const parent = await one.claimed();
@@ -114,9 +114,9 @@ test('two processes that both tell of ended children leave each of them once', a
 });
 
 test('where the put of an entry fails, it has failed for all changes in it, and the next ones are decided by what is there', async () => {
-  const store = new MemoryPolledRuns();
+  const store = new MemoryExternalRuns();
   let outages = 0;
-  const weak: PolledRuns = new Proxy(store, {
+  const weak: ExternalRuns = new Proxy(store, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
@@ -180,9 +180,9 @@ async function play(own: AtHand, worker: string): Promise<void> {
 }
 
 async function story(death?: Death) {
-  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const mortal = mortalStore(store, death);
-  const at = (of: PolledRuns) => new AtHand(of, { clock, namespaceId: 'team' });
+  const at = (of: ExternalRuns) => new AtHand(of, { clock, namespaceId: 'team' });
   const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
   const parent = await client.create({ workflowName: 'parent' });
   let died = false;
@@ -225,7 +225,7 @@ test.each(deaths)('a death at write $atWrite, written: $isWritten, loses no chil
 });
 
 test('a signal under a key that is too large with the waits that it is for is refused, and reaches nobody', async () => {
-  const own = new AtHand(new MemoryPolledRuns());
+  const own = new AtHand(new MemoryExternalRuns());
   const runs = await each(async () => {
     const run = await own.create();
     return run.id;

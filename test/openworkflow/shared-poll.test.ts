@@ -4,17 +4,17 @@ import { OpenWorkflow } from 'openworkflow';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { after, durationMs, instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
-import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
-import { polledShards } from '../../lib/aws/polled-keys.ts';
-import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
+import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
+import { externalShards } from '../../lib/aws/external-keys.ts';
+import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand } from './at-hand.ts';
 
-type Calls = Partial<Record<keyof PolledRuns, number>>;
+type Calls = Partial<Record<keyof ExternalRuns, number>>;
 
 /** The store, and how often each method of it was called. */
-function counted(store: PolledRuns): { readonly store: PolledRuns; readonly take: () => Calls } {
+function counted(store: ExternalRuns): { readonly store: ExternalRuns; readonly take: () => Calls } {
   let calls: Record<string, number> = {};
   return {
     store: new Proxy(store, {
@@ -35,7 +35,7 @@ function counted(store: PolledRuns): { readonly store: PolledRuns; readonly take
   };
 }
 
-const ofProcess = (store: PolledRuns, clock = new MemoryClock(noon)) => {
+const ofProcess = (store: ExternalRuns, clock = new MemoryClock(noon)) => {
   const counts = counted(store);
   return { own: new AtHand(counts.store, { clock, namespaceId: 'team' }), take: counts.take };
 };
@@ -47,13 +47,13 @@ const createMany = (own: AtHand, count: number) => Promise.all(Array.from({ leng
 
 describe('one claim of many slots', () => {
   test.each([1, 10, 350])('reads the reminders once where nothing is due: %i slots', async (slots) => {
-    const { own, take } = ofProcess(new MemoryPolledRuns());
+    const { own, take } = ofProcess(new MemoryExternalRuns());
     expect(await claims(own, slots)).toEqual(Array.from({ length: slots }, () => null));
     expect(take()).toEqual({ reminders: 1 });
   });
 
   test('costs for 300 due runs and 350 slots one read of the reminders, and for each run one of its log and four writes', async () => {
-    const store = new MemoryPolledRuns();
+    const store = new MemoryExternalRuns();
     const [client, worker] = [ofProcess(store), ofProcess(store)];
     const made = await createMany(client.own, 300);
     const claimed = (await claims(worker.own, 350)).flatMap((run) => run?.id ?? []);
@@ -62,7 +62,7 @@ describe('one claim of many slots', () => {
   });
 
   test('hands the runs out in their order: new ones first, then those that wait longest', async () => {
-    const { own } = ofProcess(new MemoryPolledRuns());
+    const { own } = ofProcess(new MemoryExternalRuns());
     const parked = await own.claimed('p');
     await own.park(parked.id, 0, 'p');
     own.clock.advance(seconds(1));
@@ -71,13 +71,13 @@ describe('one claim of many slots', () => {
   });
 
   test('reads further where none of the first reminders can be claimed', async () => {
-    const store = new MemoryPolledRuns();
+    const store = new MemoryExternalRuns();
     const [client, worker] = [ofProcess(store), ofProcess(store)];
     const taken = await createMany(client.own, 40);
     const standing = await store.reminders('team', noon, 100);
     await claims(client.own, 40, 'other');
     // Their owner has not dropped them yet.
-    for (const reminder of standing) await store.remind('team', reminder, after(noon, minutes(60)));
+    for (const reminder of standing) await store.addReminder('team', reminder, after(noon, minutes(60)));
     client.own.clock.advance(durationMs(1));
     const later = await client.own.create();
     worker.own.clock.advance(durationMs(1));
@@ -86,7 +86,7 @@ describe('one claim of many slots', () => {
   });
 
   test('of two processes with 350 slots each claims every run once, and none reads the log of a run more than three times', async () => {
-    const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+    const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
     const [one, two] = [ofProcess(store, clock), ofProcess(store, clock)];
     const made = await createMany(ofProcess(store, clock).own, 300);
     const claimed = (await Promise.all([claims(one.own, 350, 'a'), claims(two.own, 350, 'b')]))
@@ -101,13 +101,13 @@ describe('one claim of many slots', () => {
 });
 
 test('a reminder of a run that another process has just changed is looked up once, and put right after five seconds', async () => {
-  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [owner, other] = [ofProcess(store, clock), ofProcess(store, clock)];
   await owner.own.create();
   const [reminder] = await store.reminders('team', noon, 1);
   await owner.own.claim('owner');
   if (reminder === undefined) throw new Error('no reminder');
-  await store.remind('team', reminder, after(noon, minutes(60)));
+  await store.addReminder('team', reminder, after(noon, minutes(60)));
   for (let poll = 0; poll < 10; poll += 1) expect(await other.own.claim()).toBeNull();
   expect(other.take()).toEqual({ reminders: 10, entries: 1 });
   clock.advance(seconds(5));
@@ -117,7 +117,7 @@ test('a reminder of a run that another process has just changed is looked up onc
 });
 
 test('a slot that asks while a poll is under way gets what was written before it asked', async () => {
-  const store = new MemoryPolledRuns();
+  const store = new MemoryExternalRuns();
   const [client, worker] = [ofProcess(store), ofProcess(store)];
   const early = worker.own.claim('early');
   await Promise.resolve();
@@ -128,9 +128,9 @@ test('a slot that asks while a poll is under way gets what was written before it
 });
 
 test('a claim that fails is the failure of its slot alone, and the run is claimed by the next poll', async () => {
-  const store = new MemoryPolledRuns();
+  const store = new MemoryExternalRuns();
   let isBroken = true;
-  const broken: PolledRuns = new Proxy(store, {
+  const broken: ExternalRuns = new Proxy(store, {
     get(target, name) {
       if (name === 'append' && isBroken) {
         isBroken = false;
@@ -151,7 +151,7 @@ test('a claim that fails is the failure of its slot alone, and the run is claime
 });
 
 test('the runs of a process that died with all of them claimed are claimed by another when their leases are over', async () => {
-  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [dead, heir] = [ofProcess(store, clock), ofProcess(store, clock)];
   const made = await createMany(dead.own, 40);
   await claims(dead.own, 40);
@@ -167,9 +167,9 @@ describe('a process that finds nothing', () => {
 
   const hour = 3_600_000;
   /** A strongly consistent query that finds nothing costs one unit. */
-  const unitsOf = ({ reminders = 0 }: Calls): number => reminders * polledShards.length;
+  const unitsOf = ({ reminders = 0 }: Calls): number => reminders * externalShards.length;
   const timed = () => {
-    const counts = counted(new MemoryPolledRuns());
+    const counts = counted(new MemoryExternalRuns());
     const pause = (wait: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve) => {
         const timer = setTimeout(resolve, wait);
@@ -180,7 +180,7 @@ describe('a process that finds nothing', () => {
       });
     const clock = { now: () => instant(Date.now()) };
     const parts = { store: counts.store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random };
-    return { backend: new PolledBackend(parts, 'team'), take: counts.take };
+    return { backend: new ExternalRunsBackend(parts, 'team'), take: counts.take };
   };
 
   test.each([

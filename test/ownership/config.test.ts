@@ -1,11 +1,11 @@
 /** The configuration: every fault with its place, and what is only doubtful here and now. */
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../lib/ownership/config.ts';
-import { judgeConfig } from '../../lib/ownership/judge-config.ts';
+import { checkConfig } from '../../lib/ownership/check-config.ts';
 
 const faultsOf = (value: unknown) => {
   const read = readConfig(value);
-  return read.kind === 'valid' ? [] : read.faults.map(({ place, message }) => `${place} ${message}`);
+  return read.kind === 'valid' ? [] : read.errors.map(({ pointer, message }) => `${pointer} ${message}`);
 };
 
 const remote = { execution: { mode: 'remote', remoteWorkerUrl: 'https://api.example.com/prod' } };
@@ -53,7 +53,7 @@ test('all faults are told at once', () => {
 
 describe('a valid one', () => {
   const linesOf = (value: unknown, env: Record<string, string> = {}, isHostKnown?: boolean) =>
-    judgeConfig('file', readConfig(value), { env, isHostKnown }).map(({ name, verdict }) => `${verdict} ${name}`);
+    checkConfig('file', readConfig(value), { env, isHostKnown }).map(({ name, result }) => `${result} ${name}`);
   const key = { WORKFLOW_COMPUTE_API_KEY: 'sw_prod_x' };
 
   test('passes', () => {

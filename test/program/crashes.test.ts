@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { durationMs } from '../../lib/engine/time.ts';
 import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { beginDrive } from '../../lib/program/begin-drive.ts';
+import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import { DrivenRun } from './driven-run.ts';
 import { type Part, programs, workflowOf } from './random-program.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -71,7 +71,7 @@ async function played(part: Part, world: World): Promise<DrivenRun> {
     await run.toTheEnd();
     if (!run.hasEnded) expect(run.signal('go', 'now')).toBe(true);
   }
-  expect(run.ends.filter(({ kind }) => kind !== 'over')).toEqual([]);
+  expect(run.ends.filter(({ kind }) => kind !== 'finished')).toEqual([]);
   return run;
 }
 
@@ -84,11 +84,11 @@ async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
   const { promise, resolve } = Promise.withResolvers<JsonValue>();
   const { facts, history } = run;
   const task = { run: facts, replayVersion, input: null, history, handsOnAt: facts.deadlineAt };
-  const drive = beginDrive(
+  const drive = startWorkflowTask(
     [never],
     task,
     {
-      turn: async ({ entries }) => {
+      commitBatch: async ({ entries }) => {
         for (const entry of entries) if (entry.kind === 'returned') resolve(entry.output);
         return { kind: 'stop' };
       },

@@ -4,7 +4,7 @@ import type { CodeFact } from '../../lib/engine/durable/facts.ts';
 import { historyOf } from '../../lib/engine/durable/history.ts';
 import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
-import type { History, RunFacts, Turn, TurnAnswer } from '../../lib/engine/durable/turn.ts';
+import type { History, RunFacts, CommandBatch, CommandBatchResult } from '../../lib/engine/durable/command-batch.ts';
 import type { ChildEnd } from '../../lib/engine/graph/facts.ts';
 import { commitNo, nodeKey, nonce, runId, signalId, topLevel } from '../../lib/engine/ids.ts';
 import { invariant } from '../../lib/engine/invariant.ts';
@@ -12,11 +12,11 @@ import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import { type Commit, eventIdAfter } from '../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../lib/engine/log/fold.ts';
-import { type NodeState, type OpenNode, endsBy, isOpen } from '../../lib/engine/log/node-state.ts';
+import { type NodeState, type OpenNode, waitEndsAt, isOpen } from '../../lib/engine/log/node-state.ts';
 import { type Instant, after, days, earliest, hours, instant } from '../../lib/engine/time.ts';
-import type { Drive, DriveEnd, DriveHost, DriveTask } from '../../lib/ports/programs.ts';
-import { beginDrive } from '../../lib/program/begin-drive.ts';
-import { theRun } from '../engine/play.ts';
+import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../../lib/ports/programs.ts';
+import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
+import { theRun } from '../engine/graph-run-fixture.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
@@ -38,21 +38,21 @@ export type Fate = 'commit' | 'die-before' | 'die-after';
 export class DrivenRun {
   readonly clock: VirtualClock;
   readonly commits: Commit[] = [];
-  readonly ends: DriveEnd[] = [];
-  readonly turns: Turn[] = [];
+  readonly ends: WorkflowTaskEnd[] = [];
+  readonly turns: CommandBatch[] = [];
   readonly lines: string[] = [];
   readonly sent: string[] = [];
   readonly state: RunState = emptyState();
   /** asked before each turn; it may let others commit */
-  beforeTurn: (turn: Turn) => Fate | Promise<Fate> = () => 'commit';
+  beforeTurn: (turn: CommandBatch) => Fate | Promise<Fate> = () => 'commit';
   /** told of each drive before it begins */
-  onDrive: (task: DriveTask) => void = () => {};
+  onDrive: (task: WorkflowTask) => void = () => {};
   /** the drive is told of what others commit as soon as they have; else by the answer to its next turn */
   tellsAtOnce = false;
   workflows: unknown;
   readonly facts: RunFacts;
   readonly #options: Options;
-  #drive: { readonly drive: Drive; told: number; knows: number; isDropped: boolean } | undefined;
+  #drive: { readonly drive: WorkflowTaskHandle; told: number; knows: number; isDropped: boolean } | undefined;
   #lastSignal = 0;
 
   constructor(workflows: unknown, options: Options = {}, clock = new VirtualClock()) {
@@ -113,10 +113,10 @@ export class DrivenRun {
     const held = this.#drive;
     if (held === undefined || held.isDropped) return true;
     if (this.hasEnded) held.drive.cancel('the run has ended');
-    else if (this.tellsAtOnce || this.state.code?.ending !== undefined) {
+    else if (this.tellsAtOnce || this.state.code?.runOutcome !== undefined) {
       held.told += 1;
       held.knows = this.state.asOf;
-      held.drive.overtake(this.history);
+      held.drive.replaceHistory(this.history);
     }
     return true;
   }
@@ -138,7 +138,7 @@ export class DrivenRun {
     let isChanged = false;
     for (const node of this.openNodes) {
       if (node.status !== 'waiting') continue;
-      const endsAt = endsBy(node);
+      const endsAt = waitEndsAt(node);
       if (endsAt !== undefined && endsAt <= this.clock.now())
         isChanged = this.say({ kind: 'node-woken', node: refOf(node), attempt: node.attempt }) || isChanged;
       else isChanged = this.#endChild(node) || isChanged;
@@ -174,7 +174,7 @@ export class DrivenRun {
 
   #nextMoment(): Instant | undefined {
     const moments = this.openNodes.flatMap((node) => {
-      if (node.status === 'waiting') return endsBy(node) ?? [];
+      if (node.status === 'waiting') return waitEndsAt(node) ?? [];
       return node.status === 'queued' && node.notBefore !== undefined ? [node.notBefore] : [];
     });
     return earliest(moments);
@@ -182,29 +182,29 @@ export class DrivenRun {
 
   /** The drive at work is to hand on before its time. */
   handOn(): void {
-    this.#drive?.drive.handOn();
+    this.#drive?.drive.handOff();
   }
 
   /** @returns whether there was a drive to begin now */
   async driveOnce(): Promise<boolean> {
     const node = this.openNodes.find(
-      (open) => open.step?.kind === 'drive' && (open.status !== 'queued' || (open.notBefore ?? 0) <= this.clock.now()),
+      (open) => open.step?.kind === 'workflow_task' && (open.status !== 'queued' || (open.notBefore ?? 0) <= this.clock.now()),
     );
     if (node === undefined) return false;
     const { driveMs = hours(1) } = this.#options;
-    const task: DriveTask = {
+    const task: WorkflowTask = {
       run: this.facts,
       replayVersion,
       input: this.#options.input ?? null,
       history: this.history,
-      handsOnAt: instant(this.clock.now() + driveMs),
+      handOffAt: instant(this.clock.now() + driveMs),
     };
     this.onDrive(task);
     const { promise: died, resolve: die } = Promise.withResolvers<'died'>();
     const host = this.#hostOf(node, () => die('died'));
     const { deploymentId = 'dep-1' } = this.#options;
     const print = (_level: string, line: string) => void this.lines.push(line);
-    const drive = beginDrive(this.workflows, task, host, { deploymentId, clock: this.clock, print });
+    const drive = startWorkflowTask(this.workflows, task, host, { deploymentId, clock: this.clock, print });
     this.#drive = { drive, told: 0, knows: this.state.asOf, isDropped: false };
     const end = await this.clock.until(Promise.race([drive.ended, died]));
     if (this.#drive?.drive === drive) this.#drive.isDropped = true;
@@ -214,20 +214,20 @@ export class DrivenRun {
     return true;
   }
 
-  #after(end: DriveEnd, node: OpenNode): void {
+  #after(end: WorkflowTaskEnd, node: OpenNode): void {
     const of = { ...refOf2(node), startedAt: this.clock.now(), endedAt: this.clock.now() };
-    if (end.kind === 'over') return;
+    if (end.kind === 'finished') return;
     const failure = { cause: 'error', code: end.kind, message: end.message } as const;
     if (end.kind === 'crashed' || end.kind === 'timed_out')
-      this.say({ ...of, kind: 'drive-broke', failure, running: end.running });
-    else this.say({ ...of, kind: 'drive-put-off', failure });
+      this.say({ ...of, kind: 'workflow-task-crashed', failure, running: end.running });
+    else this.say({ ...of, kind: 'workflow-task-deferred', failure });
   }
 
-  #hostOf(node: OpenNode, die: () => void): DriveHost {
+  #hostOf(node: OpenNode, die: () => void): WorkflowTaskHost {
     const never = new Promise<never>(() => {});
     const isMine = (): boolean => this.#drive !== undefined && !this.#drive.isDropped;
     return {
-      turn: async (turn) => {
+      commitBatch: async (turn) => {
         if (!isMine()) return never;
         const fate = await this.beforeTurn(turn);
         if (!isMine()) return never;
@@ -248,20 +248,20 @@ export class DrivenRun {
     };
   }
 
-  #turn(node: OpenNode, turn: Turn): TurnAnswer {
+  #turn(node: OpenNode, batch: CommandBatch): CommandBatchResult {
     const held = this.#drive;
     if (this.hasEnded || held === undefined) return { kind: 'stop' };
-    if (turn.heard !== held.told || held.knows !== this.state.asOf) {
+    if (batch.historiesReceived !== held.told || held.knows !== this.state.asOf) {
       held.knows = this.state.asOf;
       return { kind: 'overtaken', history: this.history };
     }
     const of = { ...refOf2(node), startedAt: this.clock.now(), endedAt: this.clock.now() };
-    const events = decideCode(this.state, [{ ...of, kind: 'turn-ended', turn }], this.#tools);
-    if (events.length === 0 && turn.next !== 'goes_on') return { kind: 'stop' };
+    const events = decideCode(this.state, [{ ...of, kind: 'command-batch', batch }], this.#tools);
+    if (events.length === 0 && batch.next !== 'running') return { kind: 'stop' };
     this.#commit(events);
-    this.turns.push(turn);
+    this.turns.push(batch);
     held.knows = this.state.asOf;
-    const isUndoing = this.state.code?.ending !== undefined;
+    const isUndoing = this.state.code?.runOutcome !== undefined;
     return {
       kind: 'committed',
       commit: commitNo(this.state.asOf),
@@ -274,7 +274,7 @@ export class DrivenRun {
   }
 
   /** the one that is under way */
-  get drive(): Drive {
+  get drive(): WorkflowTaskHandle {
     invariant(this.#drive !== undefined, 'nobody drives the run');
     return this.#drive.drive;
   }
@@ -297,27 +297,27 @@ const valueOf = (payload: Payload): JsonValue => {
   return payload.value;
 };
 
-const jsonHistory = ({ entries, kept, ...rest }: History<Payload>): History<JsonValue> => ({
+const jsonHistory = ({ entries, priorResults, ...rest }: History<Payload>): History<JsonValue> => ({
   ...rest,
   entries: entries.map((entry) =>
     entry.kind === 'settled' && entry.result.status === 'completed'
       ? { ...entry, result: { ...entry.result, output: valueOf(entry.result.output) } }
       : entry.kind === 'settled' && entry.result.status === 'failed'
         ? { ...entry, result: entry.result }
-        : entry.kind === 'asked'
+        : entry.kind === 'scheduled'
           ? entry
           : fail(),
   ),
-  kept: kept.map((each) => ({ ...each, output: valueOf(each.output) })),
+  priorResults: priorResults.map((each) => ({ ...each, output: valueOf(each.output) })),
 });
 
 const fail = (): never => {
   throw new Error('an entry is asked for, or settled');
 };
 
-export function saidOf(entry: Turn['entries'][number]): string {
+export function saidOf(entry: CommandBatch['entries'][number]): string {
   switch (entry.kind) {
-    case 'asked':
+    case 'scheduled':
       return `asked ${entry.command.key}`;
     case 'completed':
     case 'retried':

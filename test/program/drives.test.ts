@@ -96,7 +96,7 @@ describe('time', () => {
     await run.toTheEnd();
     expect(run.output).toBe('done');
     expect(begun).toHaveLength(6);
-    expect(run.turns.map(({ next }) => next).filter((next) => next === 'hands_on')).toHaveLength(2);
+    expect(run.turns.map(({ next }) => next).filter((next) => next === 'yielded')).toHaveLength(2);
     expect(run.said.filter((each) => each.startsWith('retried'))).toEqual([]);
     expect(run.commits).toHaveLength(1 + 6 + 1 + 2);
   });
@@ -110,7 +110,7 @@ describe('time', () => {
     );
     const run = await new DrivenRun(code, { driveMs: 10_000 }, clock).toTheEnd();
     expect(run.output).toEqual([30, 20, 50]);
-    expect(run.turns.map(({ next }) => next)).toEqual(['goes_on', 'goes_on', 'goes_on', 'hands_on', 'rests']);
+    expect(run.turns.map(({ next }) => next)).toEqual(['running', 'running', 'running', 'yielded', 'suspended']);
     expect(run.ends).toHaveLength(2);
   });
 
@@ -128,13 +128,13 @@ describe('time', () => {
     });
     const run = new DrivenRun(code, {}, clock);
     await run.driveOnce();
-    expect([begun, run.turns.at(-1)?.next]).toEqual([['a', 'b'], 'hands_on']);
+    expect([begun, run.turns.at(-1)?.next]).toEqual([['a', 'b'], 'yielded']);
     run.beforeTurn = (turn) => {
-      if (turn.entries.some((entry) => entry.kind === 'asked' && entry.command.kind === 'rollback')) run.handOn();
+      if (turn.entries.some((entry) => entry.kind === 'scheduled' && entry.command.kind === 'rollback')) run.handOn();
       return 'commit';
     };
     await run.driveOnce();
-    expect([begun.slice(2), run.turns.at(-1)?.next]).toEqual([['c', 'undo c'], 'hands_on']);
+    expect([begun.slice(2), run.turns.at(-1)?.next]).toEqual([['c', 'undo c'], 'yielded']);
     await run.toTheEnd();
     expect(begun).toEqual(['a', 'b', 'c', 'undo c', 'undo b', 'undo a']);
     expect(run.said.filter((each) => each.startsWith('retried'))).toEqual([]);
@@ -439,7 +439,7 @@ describe('rollbacks', () => {
     });
     const run = await new DrivenRun(code, { driveMs: 15_000 }, clock).toTheEnd();
     expect(undone).toEqual(['c', 'b', 'a']);
-    expect(run.turns.filter(({ next }) => next === 'hands_on')).toHaveLength(1);
+    expect(run.turns.filter(({ next }) => next === 'yielded')).toHaveLength(1);
   });
 });
 

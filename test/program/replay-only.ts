@@ -1,19 +1,19 @@
 /** Replays a history and looks at the first turn that the code comes to beyond it. */
 import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
-import type { History, RunFacts, Turn } from '../../lib/engine/durable/turn.ts';
+import type { History, RunFacts, CommandBatch } from '../../lib/engine/durable/command-batch.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { after, days } from '../../lib/engine/time.ts';
-import type { DriveEnd } from '../../lib/ports/programs.ts';
-import { beginDrive } from '../../lib/program/begin-drive.ts';
-import { theRun } from '../engine/play.ts';
+import type { WorkflowTaskEnd } from '../../lib/ports/programs.ts';
+import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
+import { theRun } from '../engine/graph-run-fixture.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export interface Replayed {
-  readonly turn: Turn | undefined;
+  readonly turn: CommandBatch | undefined;
   /** what the code asked for beyond its history */
   readonly asked: readonly string[];
   readonly drains: number;
-  readonly end: DriveEnd;
+  readonly end: WorkflowTaskEnd;
   readonly waitedMs: number;
 }
 
@@ -29,12 +29,12 @@ export async function replayOnly(
   // A drive begins when what it waited for is due.
   for (const { retryAt } of history.open) if (retryAt !== undefined) clock.skipTo(retryAt);
   const begunAt = clock.now();
-  let turn: Turn | undefined;
-  const drive = beginDrive(
+  let turn: CommandBatch | undefined;
+  const drive = startWorkflowTask(
     workflows,
-    { run, replayVersion, input, history, handsOnAt: run.deadlineAt },
+    { run, replayVersion, input, history, handOffAt: run.deadlineAt },
     {
-      turn: async (said) => {
+      commitBatch: async (said) => {
         turn ??= said;
         return { kind: 'stop' };
       },
@@ -43,6 +43,6 @@ export async function replayOnly(
     { deploymentId: 'dep-2', clock, print: () => {} },
   );
   const end = await clock.until(drive.ended);
-  const asked = (turn?.entries ?? []).flatMap((entry) => (entry.kind === 'asked' ? [entry.command.key] : []));
+  const asked = (turn?.entries ?? []).flatMap((entry) => (entry.kind === 'scheduled' ? [entry.command.key] : []));
   return { turn, asked, drains: clock.drains, end, waitedMs: clock.now() - begunAt };
 }

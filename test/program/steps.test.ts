@@ -1,7 +1,7 @@
 /** What code runs come to, step by step. */
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes } from '../../lib/engine/time.ts';
-import { notePrinted } from '../../lib/program/printed.ts';
+import { capturePrinted } from '../../lib/program/printed.ts';
 import { NonRetryableError, StepError, defineWorkflow } from '../../lib/sdk/index.ts';
 import { DrivenRun } from './driven-run.ts';
 import { replayOnly } from './replay-only.ts';
@@ -103,7 +103,7 @@ const chainOf = (steps: number) =>
 
 const historyOfChain = (steps: number) =>
   Array.from({ length: steps }, (_, index) => (index === 0 ? 'add' : `add:${index}`)).flatMap((key) => [
-    { kind: 'asked' as const, key, step: 'function' as const },
+    { kind: 'scheduled' as const, key, step: 'function' as const },
     { kind: 'settled' as const, key, result: { status: 'completed' as const, output: null, endedAt: new VirtualClock().now() } },
   ]);
 
@@ -168,7 +168,7 @@ describe('failures', () => {
     const run = await new DrivenRun(flaky).toTheEnd();
     expect(run.output).toBe(4);
     expect(tries).toBe(4);
-    expect(run.turns.map(({ next }) => next)).toEqual(['goes_on', 'goes_on', 'rests', 'rests', 'rests']);
+    expect(run.turns.map(({ next }) => next)).toEqual(['running', 'running', 'suspended', 'suspended', 'suspended']);
     expect(run.clock.now() - run.facts.createdAt).toBe(7_000);
   });
 
@@ -512,15 +512,15 @@ describe('what is stored', () => {
       await Promise.all(
         ['a', 'b'].map((name) =>
           step.run({ name }, async () => {
-            notePrinted(`${name} begins\n`);
+            capturePrinted(`${name} begins\n`);
             await Promise.resolve();
-            notePrinted(`${name} ends`);
+            capturePrinted(`${name} ends`);
           }),
         ),
       );
-      await step.run({ name: 'flood' }, () => notePrinted('x\n'.repeat(1_000)));
-      await step.run({ name: 'long' }, () => notePrinted(`short\n${'y'.repeat(20_000)}\n`));
-      return notePrinted('by nobody');
+      await step.run({ name: 'flood' }, () => capturePrinted('x\n'.repeat(1_000)));
+      await step.run({ name: 'long' }, () => capturePrinted(`short\n${'y'.repeat(20_000)}\n`));
+      return capturePrinted('by nobody');
     });
     const run = await new DrivenRun(prints).toTheEnd();
     const printed = Object.fromEntries(

@@ -1,7 +1,7 @@
 /** Time for programs: it stands still while anything can go on, and then jumps to the next timer. */
 import type { ProgramClock } from '../../lib/program/clock.ts';
 import { type DurationMs, type Instant, after } from '../../lib/engine/time.ts';
-import { dawn } from '../engine/play.ts';
+import { dawn } from '../engine/graph-run-fixture.ts';
 
 interface Timer {
   readonly at: Instant;
@@ -21,7 +21,7 @@ export class VirtualClock implements ProgramClock {
     return this.#now;
   }
 
-  async drained(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     this.drains += 1;
     this.#activity += 1;
     await boundary();

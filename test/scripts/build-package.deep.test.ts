@@ -14,8 +14,8 @@ import { publint } from 'publint';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
-import { toldToCode } from '../../lib/contract/worker-program.ts';
-import { readyFolder, startLocal } from '../e2e/local-start.ts';
+import { codeWorkerEnvironment } from '../../lib/contract/worker-program.ts';
+import { preparedFolder, startLocal } from '../e2e/local-start.ts';
 import { OtherSide } from '../nodes/other-side.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -185,7 +185,7 @@ it('brings the command line, which begins a project, builds it and deploys it, a
   expect(await stepwell('--help')).toMatch(/^Usage: stepwell /);
   await stepwell('init');
   expect(await run('npx', ['--no-install', 'stepwell', 'build'])).toMatch(/greet/);
-  const cloud = await startLocal(readyFolder(join(folder, 'cloud')));
+  const cloud = await startLocal(preparedFolder(join(folder, 'cloud')));
   try {
     where = { STEPWELL_URL: cloud.url, STEPWELL_API_KEY: cloud.apiKey };
     expect(await stepwell('deploy')).toContain('+ greet');
@@ -204,7 +204,7 @@ it('brings the worker, which needs no package beside it', async () => {
     AWS_ACCESS_KEY_ID: 'a',
     AWS_SECRET_ACCESS_KEY: 'b',
   };
-  const told = Object.fromEntries(toldToCode.map((name) => [environmentNames[name], 'https://127.0.0.1:9/1/q.fifo']));
+  const told = Object.fromEntries(codeWorkerEnvironment.map((name) => [environmentNames[name], 'https://127.0.0.1:9/1/q.fifo']));
   const values = {
     STEPWELL_CODE_VARIABLES: '{}',
     STEPWELL_CODE_ROLE_ARN: '',

@@ -13,7 +13,7 @@ import {
   defineWorkflowSpec,
 } from '../../lib/sdk/index.ts';
 import type * as errors from '../../lib/sdk/errors.ts';
-import type { StepSurface } from '../../lib/program/step-surface.ts';
+import type { StepApi } from '../../lib/program/step-api.ts';
 
 describe('a definition', () => {
   test('is what it was given, and can be told from other things by its mark', () => {
@@ -104,6 +104,6 @@ describe('types', () => {
   });
 
   test('the surface that is played is the one that is written down', () => {
-    expectTypeOf<keyof StepSurface>().toEqualTypeOf<keyof Step>();
+    expectTypeOf<keyof StepApi>().toEqualTypeOf<keyof Step>();
   });
 });

@@ -2,18 +2,18 @@
 import { expect, test } from 'vitest';
 import { nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, instant, minutes } from '../../lib/engine/time.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { type House, house, workflow } from './house.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { type TestEnv, createTestEnv, workflow } from './test-env.ts';
 
 /** A worker of the house whose clock differs from the world's. */
-const workerAt = ({ worker, world }: House, skewMs: number) => ({
+const workerAt = ({ worker, ports }: TestEnv, skewMs: number) => ({
   ...worker,
-  folds: new WarmFolds(),
+  foldCache: new FoldCache(),
   deps: {
     ...worker.deps,
     clock: {
-      now: (): Instant => instant(world.clock.now() + skewMs),
-      sleep: (wait: DurationMs, signal?: AbortSignal) => world.clock.sleep(wait, signal),
+      now: (): Instant => instant(ports.clock.now() + skewMs),
+      sleep: (wait: DurationMs, signal?: AbortSignal) => ports.clock.sleep(wait, signal),
     },
   },
 });
@@ -22,14 +22,14 @@ const behindMs = -300_000;
 const sleeper = nodeKey({ nodeId: nodeId('z'), iteration: topLevel });
 
 const asleep = async () => {
-  const own = house();
+  const own = createTestEnv();
   await own.publish(workflow('naps', 'a>z z>b', { z: { ms: minutes(10) } }));
   const run = await own.begin('naps');
-  for (const job of own.world.jobs.takeSent()) await own.take(job, { worker: own.worker });
+  for (const job of own.ports.jobs.takeSent()) await own.take(job, { worker: own.worker });
   const state = (await own.fold(run)).state.nodes.get(sleeper);
   if (state?.status !== 'waiting' || state.for !== 'time') throw new Error(`it is ${state?.status}`);
   const wake = () => {
-    const [job] = own.world.jobs.takeDue();
+    const [job] = own.ports.jobs.takeDue();
     if (job === undefined) throw new Error('no wake is due');
     return job;
   };
@@ -38,10 +38,10 @@ const asleep = async () => {
 
 test('a wake that is early by a clock behind waits again, and then wakes once', async () => {
   const { own, wakeAt, wake, statusOf } = await asleep();
-  own.world.clock.set(wakeAt);
+  own.ports.clock.set(wakeAt);
   await own.take(wake(), { worker: workerAt(own, behindMs) });
   expect(await statusOf()).toBe('waiting');
-  own.world.clock.advance(minutes(5));
+  own.ports.clock.advance(minutes(5));
   await own.take(wake(), { worker: workerAt(own, behindMs) });
   expect(await statusOf()).toBe('completed');
   expect(own.attempts).toEqual(['a#1', 'b#1']);
@@ -49,16 +49,16 @@ test('a wake that is early by a clock behind waits again, and then wakes once', 
 
 test('a worker whose clock is ahead wakes early by no more than that, and the timer that still comes changes nothing', async () => {
   const { own, run, wakeAt, statusOf } = await asleep();
-  const [delayed] = own.world.jobs.delayed;
+  const [delayed] = own.ports.jobs.delayed;
   if (delayed === undefined) throw new Error('no wake is set');
-  own.world.clock.set(instant(wakeAt - minutes(6)));
+  own.ports.clock.set(instant(wakeAt - minutes(6)));
   await own.take(delayed.job, { worker: workerAt(own, minutes(5)) });
   expect(await statusOf()).toBe('waiting');
-  own.world.clock.set(instant(wakeAt - minutes(5)));
+  own.ports.clock.set(instant(wakeAt - minutes(5)));
   await own.take(delayed.job, { worker: workerAt(own, minutes(5)) });
   expect(await statusOf()).toBe('completed');
   const before = (await own.fold(run)).state.asOf;
-  own.world.clock.set(wakeAt);
+  own.ports.clock.set(wakeAt);
   await own.take(delayed.job, { worker: own.worker });
   expect((await own.fold(run)).state.asOf).toBe(before);
 });

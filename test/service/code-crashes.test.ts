@@ -8,45 +8,45 @@ import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import type { Worker } from '../../lib/service/run-node.ts';
-import { sendSignal } from '../../lib/service/send-signal.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { codeManifest, commitsOf, ship } from './code-house.ts';
-import { type House, house, scope, workflow } from './house.ts';
-import { type Aim, Processes, lives } from './processes.ts';
-import { type Stage, StagedCode, fn } from './staged-code.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import type { Worker } from '../../lib/service/execution/run-node.ts';
+import { sendSignal } from '../../lib/service/runs/send-signal.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { codeManifest, commitsOf, deploy } from './code-test-env.ts';
+import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
+import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
+import { type ScriptStage, ScriptedPrograms, functionCommand } from './scripted-programs.ts';
 
-const startAt = house().world.clock.now();
+const startAt = createTestEnv().ports.clock.now();
 
-const stages: readonly Stage[] = [
-  [fn('a', { hasRollback: true })],
-  [fn('p1'), fn('p2'), { kind: 'sleep', key: 'nap', wakeAt: after(startAt, minutes(5)) }],
-  [{ kind: 'workflow', key: 'sub', workflowName: 'flow', input: {} }, fn('beside', { hasRollback: true })],
+const stages: readonly ScriptStage[] = [
+  [functionCommand('a', { hasRollback: true })],
+  [functionCommand('p1'), functionCommand('p2'), { kind: 'sleep', key: 'nap', wakeAt: after(startAt, minutes(5)) }],
+  [{ kind: 'workflow', key: 'sub', workflowName: 'flow', input: {} }, functionCommand('beside', { hasRollback: true })],
   [{ kind: 'signal-send', key: 'tell', signal: 'told', correlation: '1', data: 1 }],
   [{ kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '1' }],
-  [fn('z')],
+  [functionCommand('z')],
 ];
 
 class Scene {
-  readonly code = new StagedCode(() => this.home.world.clock, stages);
-  readonly home: House = house({ programs: this.code });
-  readonly processes: Processes;
+  readonly code = new ScriptedPrograms(() => this.home.ports.clock, stages);
+  readonly home: TestEnv = createTestEnv({ programs: this.code });
+  readonly processes: CrashableProcesses;
   readonly #undone: Job[] = [];
 
-  constructor(aim: Aim | undefined) {
-    this.processes = new Processes(this.home.deps, aim);
+  constructor(aim: CrashPoint | undefined) {
+    this.processes = new CrashableProcesses(this.home.deps, aim);
   }
 
   worker(deps: Deps = this.processes.start()): Worker {
-    return { ...this.home.worker, deps, folds: new WarmFolds() };
+    return { ...this.home.worker, deps, foldCache: new FoldCache() };
   }
 
   async begin(): Promise<RunAddress> {
     await this.home.publish(workflow('flow', 'a>e'));
-    await ship(this.home, codeManifest('v1'));
+    await deploy(this.home, codeManifest('v1'));
     const answer = await this.home.start({ workflowName: workflowName('order') });
     if (answer.kind !== 'started') throw new Error(answer.kind);
     return { ...scope, runId: answer.runId };
@@ -54,7 +54,7 @@ class Scene {
 
   /** Everything that is there is taken by processes of their own; whoever died leaves the message to come back. */
   async work(): Promise<void> {
-    const { jobs, timers, clock } = this.home.world;
+    const { jobs, timers, clock } = this.home.ports;
     for (let round = 0; round < 60; round += 1) {
       const back = this.#undone.splice(0);
       const fresh = [...jobs.takeSent(), ...jobs.takeMessages(), ...jobs.takeDue(), ...timers.takeDue().map(({ job }) => job)];
@@ -62,7 +62,7 @@ class Scene {
         ...back.map((each) => [each, true] as const),
         ...fresh.map((each) => [each, false] as const),
       ]) {
-        const isDone = await lives(this.home.take(job, { isRedelivered, worker: this.worker() }));
+        const isDone = await survives(this.home.take(job, { isRedelivered, worker: this.worker() }));
         if (!isDone) this.#undone.push(job);
       }
       if (back.length + fresh.length === 0 && this.#undone.length === 0) {
@@ -74,14 +74,14 @@ class Scene {
   }
 
   async do(act: (worker: Worker) => Promise<unknown>): Promise<void> {
-    if (!(await lives(act(this.worker())))) await act(this.worker(this.home.deps));
+    if (!(await survives(act(this.worker())))) await act(this.worker(this.home.deps));
   }
 
   /** The sweep goes by, until nothing is left to be done. */
   async heal(): Promise<void> {
     for (let round = 0; round < 6; round += 1) {
-      this.home.world.clock.advance(minutes(3));
-      await recoverRuns(this.worker(this.home.deps), after(this.home.world.clock.now(), minutes(1)));
+      this.home.ports.clock.advance(minutes(3));
+      await sweepRuns(this.worker(this.home.deps), after(this.home.ports.clock.now(), minutes(1)));
       await this.work();
     }
   }
@@ -94,7 +94,7 @@ interface Played {
   readonly run: RunAddress;
 }
 
-async function played(aim: Aim | undefined, isCancelled: boolean): Promise<Played> {
+async function played(aim: CrashPoint | undefined, isCancelled: boolean): Promise<Played> {
   const scene = new Scene(aim);
   const run = await scene.begin();
   await scene.work();
@@ -135,9 +135,9 @@ test.each([
       const { state } = await scene.home.fold(run);
       expect(isTerminal(state.progress), where).toBe(true);
       expect(state.progress.status, where).toBe(isCancelled ? 'cancelled' : 'completed');
-      expect((await scene.home.world.log.head(run))?.projection.status, where).toBe(state.progress.status);
-      expect(await scene.home.world.deployments.holders(scope, codeManifest('v1').deploymentId, 5), where).toEqual([]);
-      const { signals } = await scene.home.world.signals.at({ ...scope, name: 'told', correlation: '1' });
+      expect((await scene.home.ports.log.head(run))?.projection.status, where).toBe(state.progress.status);
+      expect(await scene.home.ports.deployments.pinnedRuns(scope, codeManifest('v1').deploymentId, 5), where).toEqual([]);
+      const { signals } = await scene.home.ports.signals.read({ ...scope, name: 'told', correlation: '1' });
       expect(signals, where).toHaveLength(1);
     }
   }

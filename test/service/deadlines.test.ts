@@ -2,52 +2,61 @@
 import { describe, expect, test } from 'vitest';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import { type Instant, after, between, durationMs, instant, minutes, seconds } from '../../lib/engine/time.ts';
-import type { BundleAnswer } from '../../lib/ports/bundles.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import { begun, codeManifest, commitsOf, quiet, ship, storyOf, takeAll, whenAborted } from './code-house.ts';
-import { type House, finished, house, workflow } from './house.ts';
-import { fn } from './staged-code.ts';
+import type { BundleResult } from '../../lib/ports/bundles.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import {
+  startCodeRun,
+  codeManifest,
+  commitsOf,
+  waitUntilIdle,
+  deploy,
+  summarizeEvents,
+  handleAllMessages,
+  whenAborted,
+} from './code-test-env.ts';
+import { type TestEnv, finished, createTestEnv, workflow } from './test-env.ts';
+import { functionCommand } from './scripted-programs.ts';
 
 const exceeded = { status: 'failed', error: { code: 'deadline_exceeded' } };
 
 /** A graph run of this drawing whose deadline comes this many seconds after its start. */
-async function begunGraph(home: House, drawn: string, deadlineSeconds: number, configs = {}): Promise<RunAddress> {
+async function begunGraph(home: TestEnv, drawn: string, deadlineSeconds: number, configs = {}): Promise<RunAddress> {
   await home.publish({ ...workflow('flow', drawn, configs), options: { deadlineSeconds } });
   return home.begin('flow');
 }
 
 /** A run of a deployed HTTP bundle. */
-async function begunBundle(home: House): Promise<RunAddress> {
+async function begunBundle(home: TestEnv): Promise<RunAddress> {
   const { steps: _steps, ...manifest } = codeManifest('v1');
-  await ship(home, { ...manifest, runtime: 'fetch', workflows: [{ name: 'flow' }], steps: [] });
+  await deploy(home, { ...manifest, runtime: 'bundle', workflows: [{ name: 'flow' }], steps: [] });
   return home.begin('flow');
 }
 
-const progressOf = async (home: House, run: RunAddress) => (await home.fold(run)).state.progress;
+const progressOf = async (home: TestEnv, run: RunAddress) => (await home.fold(run)).state.progress;
 
-async function deadlineOf(home: House, run: RunAddress): Promise<Instant> {
-  const head = await home.world.log.head(run);
+async function deadlineOf(home: TestEnv, run: RunAddress): Promise<Instant> {
+  const head = await home.ports.log.head(run);
   if (head === undefined) throw new Error('the run does not exist');
   return head.deadlineAt;
 }
 
 /** The types of the events that were committed at the deadline or after it. */
-async function lateEvents(home: House, run: RunAddress): Promise<readonly string[]> {
+async function lateEvents(home: TestEnv, run: RunAddress): Promise<readonly string[]> {
   const deadline = await deadlineOf(home, run);
   const late = (await commitsOf(home, run)).filter(({ at }) => at >= deadline);
   return late.flatMap(({ events }) => events.map(({ type }) => type));
 }
 
 /** How late the run ended, by the time of its last commit. */
-async function latenessOf(home: House, run: RunAddress): Promise<number> {
+async function latenessOf(home: TestEnv, run: RunAddress): Promise<number> {
   const last = (await commitsOf(home, run)).at(-1);
   if (last === undefined) throw new Error('the run has no commit');
   return between(await deadlineOf(home, run), last.at);
 }
 
 /** Lets time pass as an installation sees it: messages at their time, and a sweep at the end of each minute. */
-async function pass(home: House, until: Instant): Promise<void> {
-  const { clock, jobs, timers } = home.world;
+async function pass(home: TestEnv, until: Instant): Promise<void> {
+  const { clock, jobs, timers } = home.ports;
   for (let sweepAt = after(clock.now(), minutes(1)); clock.now() < until;) {
     const due = [...jobs.delayed.map(({ dueAt }) => dueAt), ...timers.pending().map(({ at }) => at)];
     const next = Math.min(sweepAt, until, ...due.filter((at) => at > clock.now()));
@@ -55,16 +64,16 @@ async function pass(home: House, until: Instant): Promise<void> {
     for (const { job } of timers.takeDue()) await home.take(job);
     for (const job of [...jobs.takeDue(), ...jobs.takeSent()]) await home.take(job);
     if (clock.now() < sweepAt) continue;
-    await recoverRuns(home.worker, after(clock.now(), minutes(1)));
+    await sweepRuns(home.worker, after(clock.now(), minutes(1)));
     sweepAt = after(sweepAt, minutes(1));
   }
 }
 
 describe('a graph run', () => {
   test('dispatches and begins nothing after its deadline', async () => {
-    const home = house({
+    const home = createTestEnv({
       answer: (node) => {
-        home.world.clock.advance(seconds(2));
+        home.ports.clock.advance(seconds(2));
         return finished(node);
       },
     });
@@ -77,23 +86,23 @@ describe('a graph run', () => {
   });
 
   test('does not begin an attempt whose message comes after the deadline', async () => {
-    const home = house();
+    const home = createTestEnv();
     const run = await begunGraph(home, 'a>b', 3);
-    home.world.clock.advance(seconds(3));
+    home.ports.clock.advance(seconds(3));
     await home.settle();
     expect(home.attempts).toEqual([]);
     expect(await progressOf(home, run)).toMatchObject(exceeded);
   });
 
   test('aborts an attempt at work at its deadline', async () => {
-    const home = house({ answer: () => new Promise(() => {}) });
+    const home = createTestEnv({ answer: () => new Promise(() => {}) });
     const run = await begunGraph(home, 'a>b', 30);
-    const [job] = home.world.jobs.takeSent();
+    const [job] = home.ports.jobs.takeSent();
     if (job === undefined) throw new Error('nothing was sent');
     const taking = home.take(job);
     for (let second = 0; second < 30; second += 1) {
-      await quiet();
-      home.world.clock.advance(seconds(1));
+      await waitUntilIdle();
+      home.ports.clock.advance(seconds(1));
     }
     await taking;
     expect(await progressOf(home, run)).toMatchObject(exceeded);
@@ -101,17 +110,17 @@ describe('a graph run', () => {
   });
 
   test('does not wait in the worker for a retry beyond its deadline', async () => {
-    const home = house({
+    const home = createTestEnv({
       answer: () => {
-        home.world.clock.advance(durationMs(700));
+        home.ports.clock.advance(durationMs(700));
         return { kind: 'failed', failure: { cause: 'error', message: 'on purpose' } };
       },
     });
     const run = await begunGraph(home, 'a>b', 2, { a: { retry: { attempts: 10, backoffMs: 400 } } });
     const waiting = home.settle();
     for (let step = 0; step < 40; step += 1) {
-      await quiet();
-      home.world.clock.advance(durationMs(100));
+      await waitUntilIdle();
+      home.ports.clock.advance(durationMs(100));
     }
     await waiting;
     expect((await progressOf(home, run)).status).toBe('failed');
@@ -121,9 +130,9 @@ describe('a graph run', () => {
   test.each([30, 200, 601, 960, 3_599, 3_600, 3_601, 86_400])(
     'that waits ends within 5 s of its deadline of %i s',
     async (deadline) => {
-      const home = house();
+      const home = createTestEnv();
       const run = await begunGraph(home, 'a>s s>b', deadline);
-      for (const job of home.world.jobs.takeSent()) await home.take(job);
+      for (const job of home.ports.jobs.takeSent()) await home.take(job);
       expect((await home.fold(run)).state.nodes.size).toBe(2);
       await pass(home, after(await deadlineOf(home, run), minutes(5)));
       expect(await progressOf(home, run)).toMatchObject(exceeded);
@@ -132,103 +141,105 @@ describe('a graph run', () => {
   );
 
   test('that waits ends in the sweep after its deadline where the recheck was lost', async () => {
-    const home = house({
+    const home = createTestEnv({
       wrap: (deps) => ({
         ...deps,
         jobs: {
           send: (jobs) => deps.jobs.send(jobs),
           sendResult: (result) => deps.jobs.sendResult(result),
           sendFire: (fire) => deps.jobs.sendFire(fire),
-          sendLater: async () => {},
+          sendDelayed: async () => {},
         },
       }),
     });
     const run = await begunGraph(home, 'a>s s>b', 3_600);
-    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
     await pass(home, after(await deadlineOf(home, run), minutes(5)));
     expect(await progressOf(home, run)).toMatchObject(exceeded);
     expect(await latenessOf(home, run)).toBeLessThanOrEqual(120_000);
   });
 
   test('with the default deadline has no recheck of it at its start', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', 'a>s s>b'));
     await home.begin('flow');
-    expect(home.world.jobs.delayed).toEqual([]);
+    expect(home.ports.jobs.delayed).toEqual([]);
   });
 });
 
 describe('a code run', () => {
   test('asks for no step after its deadline', async () => {
-    const { home, run, code } = await begun(
-      Array.from({ length: 12 }, (_, index) => [fn(`s${index}`)]),
+    const { env, run, code } = await startCodeRun(
+      Array.from({ length: 12 }, (_, index) => [functionCommand(`s${index}`)]),
       {
         body: () => {
-          home.world.clock.advance(seconds(86_400));
+          env.ports.clock.advance(seconds(86_400));
           return 'done';
         },
       },
     );
-    await home.settle();
+    await env.settle();
     expect(code.begun).toHaveLength(7);
-    expect((await storyOf(home, run)).at(-1)).toMatch(/TIMED OUT$/);
-    expect(await progressOf(home, run)).toMatchObject(exceeded);
+    expect((await summarizeEvents(env, run)).at(-1)).toMatch(/TIMED OUT$/);
+    expect(await progressOf(env, run)).toMatchObject(exceeded);
   });
 
   test('aborts the steps at work at its deadline', async () => {
-    const { home, run, code } = await begun([[fn('a')]], { body: (_key, _attempt, signal) => whenAborted(signal) });
-    home.world.clock.set(instant((await deadlineOf(home, run)) - 1_000));
-    const taking = takeAll(home);
-    await quiet();
-    home.world.clock.advance(seconds(1));
-    await quiet();
+    const { env, run, code } = await startCodeRun([[functionCommand('a')]], {
+      body: (_key, _attempt, signal) => whenAborted(signal),
+    });
+    env.ports.clock.set(instant((await deadlineOf(env, run)) - 1_000));
+    const taking = handleAllMessages(env);
+    await waitUntilIdle();
+    env.ports.clock.advance(seconds(1));
+    await waitUntilIdle();
     await taking;
-    expect(code.drives[0]?.cancelled).toHaveLength(1);
-    expect(await progressOf(home, run)).toMatchObject(exceeded);
-    expect(await latenessOf(home, run)).toBeLessThanOrEqual(1_000);
+    expect(code.tasks[0]?.cancelled).toHaveLength(1);
+    expect(await progressOf(env, run)).toMatchObject(exceeded);
+    expect(await latenessOf(env, run)).toBeLessThanOrEqual(1_000);
   });
 
   test('begins no step where its workflow task comes after the deadline', async () => {
-    const { home, run, code } = await begun([[fn('a')]]);
-    home.world.clock.set(await deadlineOf(home, run));
-    await home.settle();
+    const { env, run, code } = await startCodeRun([[functionCommand('a')]]);
+    env.ports.clock.set(await deadlineOf(env, run));
+    await env.settle();
     expect(code.begun).toEqual([]);
-    expect(await progressOf(home, run)).toMatchObject(exceeded);
+    expect(await progressOf(env, run)).toMatchObject(exceeded);
   });
 
   test('rolls back after its deadline, for an hour', async () => {
-    const { home, run, code } = await begun([[fn('a', { hasRollback: true })], [fn('b')]], {
+    const { env, run, code } = await startCodeRun([[functionCommand('a', { hasRollback: true })], [functionCommand('b')]], {
       body: (key) => {
-        if (key === 'b') home.world.clock.advance(seconds(7 * 86_400 + 1));
+        if (key === 'b') env.ports.clock.advance(seconds(7 * 86_400 + 1));
         return 'done';
       },
     });
-    await home.settle();
+    await env.settle();
     expect(code.begun.length).toBeGreaterThanOrEqual(3);
-    expect(await progressOf(home, run)).toMatchObject(exceeded);
+    expect(await progressOf(env, run)).toMatchObject(exceeded);
   });
 });
 
 describe('a bundle run', () => {
   test('sends and completes nothing after its deadline', async () => {
-    const home = house({
-      code: (): BundleAnswer => {
-        home.world.clock.advance(seconds(86_400 * 8));
-        return { kind: 'answered', status: 200, body: { timeoutSeconds: 1 } };
+    const home = createTestEnv({
+      code: (): BundleResult => {
+        home.ports.clock.advance(seconds(86_400 * 8));
+        return { kind: 'responded', status: 200, body: { timeoutSeconds: 1 } };
       },
     });
     const run = await begunBundle(home);
     await home.settle();
     expect(await progressOf(home, run)).toMatchObject(exceeded);
-    expect(home.asked).toHaveLength(1);
+    expect(home.bundleRequests).toHaveLength(1);
   });
 
   test('is not given a message that comes after its deadline', async () => {
-    const home = house();
+    const home = createTestEnv();
     const run = await begunBundle(home);
-    home.world.clock.advance(seconds(86_400 * 8));
+    home.ports.clock.advance(seconds(86_400 * 8));
     await home.settle();
-    expect(home.asked).toEqual([]);
+    expect(home.bundleRequests).toEqual([]);
     expect(await progressOf(home, run)).toMatchObject(exceeded);
   });
 });

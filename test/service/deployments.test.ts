@@ -6,67 +6,67 @@ import { bundlePaths } from '../../lib/ports/bundles.ts';
 import { programPath } from '../../lib/ports/programs.ts';
 import type { Deployments, Manifest } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { activateDeployment, rollbackDeployment } from '../../lib/service/activate-deployment.ts';
-import { createDeployment } from '../../lib/service/create-deployment.ts';
-import { activeDeployment, getDeployment, listDeployments } from '../../lib/service/get-deployments.ts';
-import { createWorkflow, publishVersion } from '../../lib/service/publish-workflow.ts';
-import { readyDeployment } from '../../lib/service/ready-deployment.ts';
-import { removeDeployment } from '../../lib/service/remove-deployment.ts';
-import { verifyDeployment } from '../../lib/service/verify-deployment.ts';
+import { activateDeployment, rollbackDeployment } from '../../lib/service/deployments/activate-deployment.ts';
+import { createDeployment } from '../../lib/service/deployments/create-deployment.ts';
+import { activeDeployment, getDeployment, listDeployments } from '../../lib/service/deployments/get-deployments.ts';
+import { createWorkflow, publishVersion } from '../../lib/service/definitions/publish-workflow.ts';
+import { findReadyDeployment } from '../../lib/service/deployments/find-ready-deployment.ts';
+import { removeDeployment } from '../../lib/service/deployments/remove-deployment.ts';
+import { verifyDeployment } from '../../lib/service/deployments/verify-deployment.ts';
 import { archiveOf } from '../artifact/archives.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
-import { house, scope, workflow } from './house.ts';
-import { replaced } from './replaced.ts';
+import { createTestEnv, scope, workflow } from './test-env.ts';
+import { overrideMethods } from './override-methods.ts';
 
 const somebody = keyId('somebody');
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** A world with deployments `dep_1`, `dep_2` … uploaded. */
-const shipped = async (count: number, wrap?: Parameters<typeof house>[0]) => {
-  const home = house(wrap);
+const shipped = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
+  const home = createTestEnv(wrap);
   for (let number = 1; number <= count; number += 1) {
     const { manifest, archive } = await packedDeployment(`dep_${number}`);
-    await createDeployment(home.world, scope, manifest, { by: somebody, archive });
-    home.world.clock.advance(minutes(1));
+    await createDeployment(home.ports, scope, manifest, { by: somebody, archive });
+    home.ports.clock.advance(minutes(1));
   }
   const activate = (id: string) => activateDeployment(home.deps, scope, deploymentId(id), somebody);
   const rollback = (id?: string) =>
     rollbackDeployment(home.deps, scope, id === undefined ? undefined : deploymentId(id), somebody);
   const remove = (id: string) => removeDeployment(home.deps, scope, deploymentId(id));
-  const active = async () => (await activeDeployment(home.world, scope))?.deploymentId;
-  const status = async (id: string) => (await getDeployment(home.world, scope, deploymentId(id)))?.status;
+  const active = async () => (await activeDeployment(home.ports, scope))?.deploymentId;
+  const status = async (id: string) => (await getDeployment(home.ports, scope, deploymentId(id)))?.status;
   return { home, activate, rollback, remove, active, status };
 };
 
 describe('creating a deployment', () => {
   it('gives an upload for a quarter of an hour, and a new one to whoever asks the same again', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const { manifest } = await packedDeployment('dep_1');
-    const first = await createDeployment(world, scope, manifest, { by: somebody });
+    const first = await createDeployment(ports, scope, manifest, { by: somebody });
     expect(first).toMatchObject({
       kind: 'created',
       deployment: { status: 'created', createdBy: somebody },
-      upload: { method: 'PUT', expiresAt: after(world.clock.now(), minutes(15)) },
+      upload: { method: 'PUT', expiresAt: after(ports.clock.now(), minutes(15)) },
     });
-    world.clock.advance(hours(1));
-    const again = await createDeployment(world, scope, { ...manifest, files: manifest.files.toReversed() }, { by: null });
+    ports.clock.advance(hours(1));
+    const again = await createDeployment(ports, scope, { ...manifest, files: manifest.files.toReversed() }, { by: null });
     expect(again).toMatchObject({
       kind: 'standing',
       deployment: { createdBy: somebody },
-      upload: { expiresAt: after(world.clock.now(), minutes(15)) },
+      upload: { expiresAt: after(ports.clock.now(), minutes(15)) },
     });
-    expect(await activeDeployment(world, scope)).toBeUndefined();
+    expect(await activeDeployment(ports, scope)).toBeUndefined();
   });
 
   it('takes the archive in the same request, and wants no upload then', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     for (const kind of ['created', 'standing'] as const) {
-      const answer = await createDeployment(world, scope, manifest, { by: null, archive });
-      expect(answer).toEqual({ kind, deployment: expect.objectContaining({ verifiedAt: world.clock.now() }) });
+      const answer = await createDeployment(ports, scope, manifest, { by: null, archive });
+      expect(answer).toEqual({ kind, deployment: expect.objectContaining({ verifiedAt: ports.clock.now() }) });
     }
-    expect(await createDeployment(world, scope, manifest, { by: null })).not.toHaveProperty('upload');
+    expect(await createDeployment(ports, scope, manifest, { by: null })).not.toHaveProperty('upload');
   });
 
   it.each<[string, Partial<Manifest>]>([
@@ -75,47 +75,47 @@ describe('creating a deployment', () => {
     ['another digest', { artifact: { sha256: 'ab'.repeat(32), bytes: 7 } }],
     ['other files', { files: [{ path: 'a', sha256: 'ab'.repeat(32), bytes: 7 }] }],
   ])('refuses an id that has a manifest with %s', async (_what, change) => {
-    const { world } = house();
-    await createDeployment(world, scope, (await packedDeployment('dep_1')).manifest, { by: null });
+    const { ports } = createTestEnv();
+    await createDeployment(ports, scope, (await packedDeployment('dep_1')).manifest, { by: null });
     const { manifest } = await packedDeployment('dep_1', { change });
-    expect(await createDeployment(world, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
+    expect(await createDeployment(ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
   });
 
   it('writes nothing where the archive that came along is not what the manifest says', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1', { files: { 'a.js': 'one' } });
     const other = await packedDeployment('dep_1', { files: { 'a.js': 'two' } });
-    expect(await createDeployment(world, scope, manifest, { by: null, archive: other.archive })).toEqual({
+    expect(await createDeployment(ports, scope, manifest, { by: null, archive: other.archive })).toEqual({
       kind: 'artifact_digest_mismatch',
     });
-    expect(await createDeployment(world, scope, manifest, { by: null, archive })).toMatchObject({
+    expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({
       kind: 'artifact_invalid',
       faults: [{ code: 'bundle_missing', path: bundlePaths.workflow }],
     });
-    expect(await listDeployments(world, scope, { limit: 5 })).toEqual({ deployments: [] });
+    expect(await listDeployments(ports, scope, { limit: 5 })).toEqual({ deployments: [] });
   });
 });
 
 describe('the bus', () => {
   const toldOf = (home: Awaited<ReturnType<typeof shipped>>['home']) =>
-    home.world.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
+    home.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
 
   it('hears that a deployment was created, verified and removed', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
-    const createdAt = world.clock.now();
-    await createDeployment(world, scope, manifest, { by: null });
-    await world.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
-    world.clock.advance(minutes(1));
-    for (let count = 0; count < 2; count += 1) await verifyDeployment(world, scope, manifest.deploymentId);
-    const verifiedAt = world.clock.now();
-    world.clock.advance(minutes(1));
-    await removeDeployment(world, scope, manifest.deploymentId);
+    const createdAt = ports.clock.now();
+    await createDeployment(ports, scope, manifest, { by: null });
+    await ports.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
+    ports.clock.advance(minutes(1));
+    for (let count = 0; count < 2; count += 1) await verifyDeployment(ports, scope, manifest.deploymentId);
+    const verifiedAt = ports.clock.now();
+    ports.clock.advance(minutes(1));
+    await removeDeployment(ports, scope, manifest.deploymentId);
     const of = { scope, deploymentId: 'dep_1' };
-    expect(world.notices.deploymentChanges).toEqual([
+    expect(ports.notices.deploymentChanges).toEqual([
       { ...of, change: 'created', changedAt: createdAt },
       { ...of, change: 'verified', changedAt: verifiedAt },
-      { ...of, change: 'removed', changedAt: world.clock.now() },
+      { ...of, change: 'removed', changedAt: ports.clock.now() },
     ]);
   });
 
@@ -125,7 +125,7 @@ describe('the bus', () => {
     const before = toldOf(home);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     const { manifest } = await packedDeployment('dep_1', { change: { workflows: [{ name: 'other' }] } });
-    expect(await createDeployment(home.world, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
+    expect(await createDeployment(home.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
     expect(toldOf(home)).toEqual(before);
   });
 
@@ -133,10 +133,10 @@ describe('the bus', () => {
     'that could not be reached hears it from the repetition: %s',
     async (lost) => {
       let isDown = true;
-      const home = house({
+      const home = createTestEnv({
         wrap: (deps) => ({
           ...deps,
-          notices: replaced(deps.notices, {
+          notices: overrideMethods(deps.notices, {
             deploymentChanged: async (notice) => {
               if (isDown && notice.change === lost) throw new Unavailable('the event bus');
               return deps.notices.deploymentChanged(notice);
@@ -160,7 +160,7 @@ describe('the bus', () => {
 describe('activating a deployment', () => {
   it('changes what new runs get, once, and tells the bus', async () => {
     const { home, activate, active, status } = await shipped(2);
-    const at = home.world.clock.now();
+    const at = home.ports.clock.now();
     expect(await activate('dep_1')).toEqual({
       kind: 'activated',
       deploymentId: 'dep_1',
@@ -168,73 +168,73 @@ describe('activating a deployment', () => {
       previousDeploymentId: null,
       revision: 1,
     });
-    home.world.clock.advance(minutes(1));
+    home.ports.clock.advance(minutes(1));
     expect(await activate('dep_1')).toMatchObject({ activatedAt: at, revision: 1 });
-    expect(home.world.notices.activations).toHaveLength(1);
+    expect(home.ports.notices.activations).toHaveLength(1);
     expect(await activate('dep_2')).toMatchObject({ previousDeploymentId: 'dep_1', revision: 2 });
     expect(await active()).toBe('dep_2');
     expect([await status('dep_1'), await status('dep_2')]).toEqual(['inactive', 'active']);
-    expect(home.world.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
+    expect(home.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
   });
 
   it('reads what was uploaded, and refuses what is not there or not right', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
-    const created = await createDeployment(world, scope, manifest, { by: null });
+    const created = await createDeployment(ports, scope, manifest, { by: null });
     if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
-    const activate = () => activateDeployment(world, scope, manifest.deploymentId, null);
+    const activate = () => activateDeployment(ports, scope, manifest.deploymentId, null);
     expect(await activate()).toEqual({ kind: 'artifact_missing' });
     for (const wrong of [archive.subarray(1), new Uint8Array(archive.byteLength), new Uint8Array(archive.byteLength + 1)]) {
-      world.artifacts.receive(created.upload.url, wrong);
+      ports.artifacts.receive(created.upload.url, wrong);
       expect(await activate()).toEqual({ kind: 'artifact_digest_mismatch' });
     }
-    world.artifacts.receive(created.upload.url, archive);
+    ports.artifacts.receive(created.upload.url, archive);
     expect(await activate()).toMatchObject({ kind: 'activated' });
-    expect(await getDeployment(world, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: world.clock.now() });
+    expect(await getDeployment(ports, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: ports.clock.now() });
   });
 
   it('can be verified without being activated: then runs may be started on it, and nobody else gets it', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
-    const created = await createDeployment(world, scope, manifest, { by: null });
+    const created = await createDeployment(ports, scope, manifest, { by: null });
     if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
-    const verify = () => verifyDeployment(world, scope, manifest.deploymentId);
-    const ready = () => readyDeployment(world, scope, manifest.deploymentId, workflowName('hello'));
+    const verify = () => verifyDeployment(ports, scope, manifest.deploymentId);
+    const ready = () => findReadyDeployment(ports, scope, manifest.deploymentId, workflowName('hello'));
     expect([await verify(), await ready()]).toMatchObject([{ kind: 'artifact_missing' }, { kind: 'deployment_not_verified' }]);
-    world.artifacts.receive(created.upload.url, new Uint8Array(archive.byteLength));
+    ports.artifacts.receive(created.upload.url, new Uint8Array(archive.byteLength));
     expect(await verify()).toEqual({ kind: 'artifact_digest_mismatch' });
-    world.artifacts.receive(created.upload.url, archive);
-    const verifiedAt = world.clock.now();
+    ports.artifacts.receive(created.upload.url, archive);
+    const verifiedAt = ports.clock.now();
     expect([await verify(), await ready()]).toMatchObject([{ kind: 'verified', verifiedAt }, { kind: 'ready' }]);
-    world.clock.advance(minutes(1));
+    ports.clock.advance(minutes(1));
     expect(await verify()).toEqual({ kind: 'verified', verifiedAt });
-    expect(await activeDeployment(world, scope)).toBeUndefined();
-    expect(await verifyDeployment(world, scope, deploymentId('none'))).toEqual({ kind: 'not_found' });
+    expect(await activeDeployment(ports, scope)).toBeUndefined();
+    expect(await verifyDeployment(ports, scope, deploymentId('none'))).toEqual({ kind: 'not_found' });
   });
 
   it('refuses an archive that does harm, and one without its bundles', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const evil = await archiveOf([{ name: '../a.js', content: 'x' }]);
     const artifact = { sha256: sha256(evil), bytes: evil.byteLength };
     const { manifest } = await packedDeployment('dep_1', { change: { artifact } });
-    const created = await createDeployment(world, scope, manifest, { by: null });
+    const created = await createDeployment(ports, scope, manifest, { by: null });
     if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
-    world.artifacts.receive(created.upload.url, evil);
-    expect(await activateDeployment(world, scope, manifest.deploymentId, null)).toMatchObject({
+    ports.artifacts.receive(created.upload.url, evil);
+    expect(await activateDeployment(ports, scope, manifest.deploymentId, null)).toMatchObject({
       kind: 'artifact_invalid',
       faults: [{ code: 'path_unsafe', path: '../a.js' }],
     });
     const steps = await packedDeployment('dep_2', { change: { steps: [{ name: 'charge' }] } });
-    expect(await createDeployment(world, scope, steps.manifest, { by: null, archive: steps.archive })).toMatchObject({
+    expect(await createDeployment(ports, scope, steps.manifest, { by: null, archive: steps.archive })).toMatchObject({
       kind: 'artifact_invalid',
       faults: [{ code: 'bundle_missing', path: bundlePaths.step }],
     });
   });
 
   it('refuses an archive of code without the module of its workflows', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const code = await packedDeployment('dep_1', { change: { runtime: 'code' } });
-    expect(await createDeployment(world, scope, code.manifest, { by: null, archive: code.archive })).toMatchObject({
+    expect(await createDeployment(ports, scope, code.manifest, { by: null, archive: code.archive })).toMatchObject({
       kind: 'artifact_invalid',
       faults: [{ code: 'program_missing', path: programPath }],
     });
@@ -243,33 +243,33 @@ describe('activating a deployment', () => {
       change: { runtime: 'code' },
     });
     const { manifest, archive } = whole;
-    expect(await createDeployment(world, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
+    expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
   });
 
   it('takes the versions of code in their order for a part of its manifest', async () => {
-    const { world } = house();
+    const { ports } = createTestEnv();
     const versions = [
       { name: 'hello', version: '1' },
       { name: 'hello', version: '2' },
     ];
     const sent = async (workflows: Manifest['workflows'], runtime: Manifest['runtime']) => {
       const { manifest } = await packedDeployment(`dep_${runtime}`, { change: { runtime, workflows } });
-      return (await createDeployment(world, scope, manifest, { by: null })).kind;
+      return (await createDeployment(ports, scope, manifest, { by: null })).kind;
     };
     expect(await sent(versions, 'code')).toBe('created');
     expect(await sent(versions, 'code')).toBe('standing');
     expect(await sent(versions.toReversed(), 'code')).toBe('deployment_exists');
-    expect(await sent([{ name: 'a' }, { name: 'b' }], 'fetch')).toBe('created');
-    expect(await sent([{ name: 'b' }, { name: 'a' }], 'fetch')).toBe('standing');
+    expect(await sent([{ name: 'a' }, { name: 'b' }], 'bundle')).toBe('created');
+    expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('standing');
   });
 
   it('goes on from another change that came in between, and gives up on a crowd', async () => {
     let losses = 3;
-    const wrap = (lost: () => boolean) => (deps: ReturnType<typeof house>['deps']) => {
+    const wrap = (lost: () => boolean) => (deps: ReturnType<typeof createTestEnv>['deps']) => {
       const deployments: Deployments = Object.assign(Object.create(deps.deployments), {
         pointer: (of: typeof scope) => deps.deployments.pointer(of),
         deployment: (...of: Parameters<Deployments['deployment']>) => deps.deployments.deployment(...of),
-        noteActivated: (...of: Parameters<Deployments['noteActivated']>) => deps.deployments.noteActivated(...of),
+        noteActivated: (...of: Parameters<Deployments['markActivated']>) => deps.deployments.markActivated(...of),
         movePointer: async (...of: Parameters<Deployments['movePointer']>) =>
           lost() ? false : deps.deployments.movePointer(...of),
       });
@@ -299,7 +299,7 @@ describe('activating a deployment', () => {
     expect(await active()).toBe('dep_1');
     isBroken = false;
     for (let count = 0; count < 2; count += 1) expect(await activate('dep_1')).toMatchObject({ revision: 1 });
-    expect(home.world.notices.activations).toHaveLength(1);
+    expect(home.ports.notices.activations).toHaveLength(1);
   });
 
   it('is not possible for one that is not there', async () => {
@@ -313,18 +313,18 @@ describe('going back', () => {
     const { home, activate, rollback, active } = await shipped(3);
     expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     for (const id of ['dep_1', 'dep_2', 'dep_3']) {
-      home.world.clock.advance(minutes(1));
+      home.ports.clock.advance(minutes(1));
       await activate(id);
       if (id === 'dep_1') expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     }
-    home.world.clock.advance(minutes(1));
+    home.ports.clock.advance(minutes(1));
     expect(await rollback()).toMatchObject({ deploymentId: 'dep_2', previousDeploymentId: 'dep_3', revision: 4 });
-    home.world.clock.advance(minutes(1));
+    home.ports.clock.advance(minutes(1));
     expect(await rollback('dep_1')).toMatchObject({ deploymentId: 'dep_1', revision: 5 });
     expect(await active()).toBe('dep_1');
-    const told = home.world.notices.activations.map(({ deploymentId: id }) => id);
+    const told = home.ports.notices.activations.map(({ deploymentId: id }) => id);
     expect(told).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
-    const wentBack = home.world.notices.activations.map(({ isRollback = false }) => isRollback);
+    const wentBack = home.ports.notices.activations.map(({ isRollback = false }) => isRollback);
     expect(wentBack).toEqual([false, false, false, true, true]);
     expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
   });
@@ -344,7 +344,7 @@ describe('a name means one workflow:', () => {
     const { home, activate } = await shipped(1);
     await home.publish(workflow('hello', 'a>b'));
     expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
-    await home.world.workflows.archive(scope, workflowName('hello'), home.world.clock.now());
+    await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
   });
 
@@ -352,13 +352,13 @@ describe('a name means one workflow:', () => {
     const { home, activate } = await shipped(1);
     const { version: _version, ...definition } = workflow('hello', 'a>b');
     const graph = { ...definition, nodes: [{ id: nodeId('a'), type: 'start', config: {} }], edges: [] };
-    expect(await createWorkflow(home.world, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
-    await home.world.workflows.archive(scope, workflowName('hello'), home.world.clock.now());
+    expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
+    await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
     await activate('dep_1');
     const other = { ...graph, name: workflowName('other') };
-    expect(await createWorkflow(home.world, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
-    expect(await createWorkflow(home.world, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
-    expect(await publishVersion(home.world, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
+    expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
+    expect(await createWorkflow(home.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
+    expect(await publishVersion(home.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
   });
 });
 
@@ -367,40 +367,40 @@ describe('removing a deployment', () => {
     const { home, remove, status } = await shipped(1);
     const { manifest, archive } = await packedDeployment('dep_1');
     const name = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
-    expect(await home.world.artifacts.read(name, archive.byteLength)).toBeDefined();
-    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: home.world.clock.now() });
-    expect(await home.world.artifacts.read(name, archive.byteLength)).toBeUndefined();
+    expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
+    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: home.ports.clock.now() });
+    expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeUndefined();
     expect(await status('dep_1')).toBeUndefined();
     expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
-    expect(await createDeployment(home.world, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
+    expect(await createDeployment(home.ports, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
   });
 
   it('is refused while it is active, and it stays what it was', async () => {
     const { home, activate, remove } = await shipped(1);
     await activate('dep_1');
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
-    expect(await getDeployment(home.world, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
   });
 
   it('is refused while a run that has not ended holds on to it', async () => {
     const { home, remove } = await shipped(1);
     await home.publish(workflow('flow', 'a>b'));
     const { runId } = await home.begin('flow');
-    const hold = { since: home.world.clock.now(), expiresAt: after(home.world.clock.now(), days(37)) };
-    await home.world.deployments.holdOpen(scope, deploymentId('dep_1'), runId, hold);
+    const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
+    await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
-    expect(await getDeployment(home.world, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
     await home.settle();
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
   it('waits an hour for a run that has said it would come', async () => {
     const { home, remove } = await shipped(1);
-    const runId = home.world.ids.runId(home.world.clock.now());
-    const hold = { since: home.world.clock.now(), expiresAt: after(home.world.clock.now(), days(37)) };
-    await home.world.deployments.holdOpen(scope, deploymentId('dep_1'), runId, hold);
+    const runId = home.ports.ids.runId(home.ports.clock.now());
+    const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
+    await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
-    home.world.clock.advance(hours(1));
+    home.ports.clock.advance(hours(1));
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
@@ -422,12 +422,12 @@ describe('removing a deployment', () => {
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await active()).toBeUndefined();
     expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
-    expect(home.world.notices.activations).toEqual([]);
+    expect(home.ports.notices.activations).toEqual([]);
   });
 
   it('that died on its way is gone on with; until then nobody activates it', async () => {
     const { home, activate, remove } = await shipped(1);
-    await home.world.deployments.setRemoving(scope, deploymentId('dep_1'), home.world.clock.now());
+    await home.ports.deployments.setRemoving(scope, deploymentId('dep_1'), home.ports.clock.now());
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });

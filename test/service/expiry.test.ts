@@ -6,17 +6,17 @@ import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts
 import { type DurationMs, type Instant, after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { testRetention } from '../../lib/service/begin-run.ts';
-import { recoverRun } from '../../lib/service/recover-runs.ts';
-import { saveSnapshot } from '../../lib/service/snapshots.ts';
-import { startRun } from '../../lib/service/start-run.ts';
-import { finished, house, scope, workflow } from './house.ts';
-import { replaced } from './replaced.ts';
+import { testRetention } from '../../lib/service/runs/begin-run.ts';
+import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
+import { saveSnapshot } from '../../lib/service/run-log/snapshots.ts';
+import { startRun } from '../../lib/service/runs/start-run.ts';
+import { finished, createTestEnv, scope, workflow } from './test-env.ts';
+import { overrideMethods } from './override-methods.ts';
 
 const retention = days(30);
 
 /** The house, and the earliest expiry of all that was written to the log. */
-function recordingHouse(answer?: Parameters<typeof house>[0] extends (infer Options) | undefined ? Options : never) {
+function recordingHouse(answer?: Parameters<typeof createTestEnv>[0] extends (infer Options) | undefined ? Options : never) {
   const expiries: Instant[] = [];
   const note = <Result>(expiresAt: Instant, result: Result): Result => {
     expiries.push(expiresAt);
@@ -24,26 +24,26 @@ function recordingHouse(answer?: Parameters<typeof house>[0] extends (infer Opti
   };
   const wrap = (deps: Deps): Deps => ({
     ...deps,
-    log: replaced(deps.log, {
+    log: overrideMethods(deps.log, {
       create: (creation) => note(creation.expiresAt, deps.log.create(creation)),
       put: (run, commit, expiresAt) => note(expiresAt, deps.log.put(run, commit, expiresAt)),
       attach: (run, name, value, of) => note(of.expiresAt, deps.log.attach(run, name, value, of)),
-      beat: (run, beat, expiresAt) => note(expiresAt, deps.log.beat(run, beat, expiresAt)),
+      heartbeat: (run, beat, expiresAt) => note(expiresAt, deps.log.heartbeat(run, beat, expiresAt)),
       saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),
     }),
-    blobs: replaced(deps.blobs, {
+    blobs: overrideMethods(deps.blobs, {
       put: (run, key, value, expiresAt) => note(expiresAt, deps.blobs.put(run, key, value, expiresAt)),
     }),
   });
-  return { home: house({ ...answer, wrap }), expiries };
+  return { home: createTestEnv({ ...answer, wrap }), expiries };
 }
 
-async function endOf(home: ReturnType<typeof house>, run: RunAddress): Promise<Instant> {
+async function endOf(home: ReturnType<typeof createTestEnv>, run: RunAddress): Promise<Instant> {
   const { state } = await home.fold(run);
-  const head = await home.world.log.head(run);
+  const head = await home.ports.log.head(run);
   if (head === undefined) throw new Error('the run is gone');
   expect(['completed', 'failed', 'cancelled']).toContain(state.progress.status);
-  const commits = [head.commit, ...(await home.world.log.commitsAfter(run, head.commit.number))];
+  const commits = [head.commit, ...(await home.ports.log.commitsAfter(run, head.commit.number))];
   return commits.at(-1)?.at ?? head.createdAt;
 }
 
@@ -57,12 +57,12 @@ describe('no item expires before the retention after the end of its run', () => 
         const drawn = isWaiting ? 'a>s s>b' : 'a>b';
         await home.publish({ ...workflow('flow', drawn), options: { deadlineSeconds } });
         const run = await home.begin('flow');
-        for (const job of home.world.jobs.takeSent()) await home.take(job);
-        home.world.clock.set(after(after((await home.fold(run)).head.createdAt, seconds(deadlineSeconds)), durationMs(lateMs)));
-        await recoverRun(home.worker, run);
-        const keptUntil = after(await endOf(home, run), retention);
+        for (const job of home.ports.jobs.takeSent()) await home.take(job);
+        home.ports.clock.set(after(after((await home.fold(run)).head.createdAt, seconds(deadlineSeconds)), durationMs(lateMs)));
+        await sweepRun(home.worker, run);
+        const bufferedUntil = after(await endOf(home, run), retention);
         expect(expiries.length).toBeGreaterThan(2);
-        expect(Math.min(...expiries)).toBeGreaterThanOrEqual(keptUntil);
+        expect(Math.min(...expiries)).toBeGreaterThanOrEqual(bufferedUntil);
       }),
       { numRuns: 60 },
     );
@@ -75,8 +75,8 @@ describe('no item expires before the retention after the end of its run', () => 
     if (answer.kind !== 'started') throw new Error(answer.kind);
     const run = { ...scope, runId: answer.runId };
     for (let round = 0; round < 3; round += 1) {
-      home.world.clock.advance(minutes(10));
-      await recoverRun(home.worker, run);
+      home.ports.clock.advance(minutes(10));
+      await sweepRun(home.worker, run);
     }
     await home.settle();
     const fold = await home.fold(run);
@@ -108,7 +108,7 @@ describe('a start whose deadline has passed', () => {
   it('is refused, makes nothing, and leaves its key free', async () => {
     const { home, expiries } = recordingHouse();
     await home.publish(workflow('flow', 'a>b'));
-    const now = home.world.clock.now();
+    const now = home.ports.clock.now();
     expect(await home.start({ deadlineAt: now })).toEqual({ kind: 'deadline_passed' });
     expect(expiries).toEqual([]);
     expect(await home.start({ deadlineAt: after(now, seconds(1)) })).toMatchObject({ kind: 'started', isReplay: false });
@@ -117,16 +117,16 @@ describe('a start whose deadline has passed', () => {
   it('is answered with its run where it was accepted before', async () => {
     const { home } = recordingHouse();
     await home.publish(workflow('flow', 'a>b'));
-    const deadlineAt = after(home.world.clock.now(), seconds(10));
+    const deadlineAt = after(home.ports.clock.now(), seconds(10));
     const first = await home.start({ deadlineAt });
-    home.world.clock.advance(minutes(1));
+    home.ports.clock.advance(minutes(1));
     expect(await home.start({ deadlineAt })).toEqual({ ...first, isReplay: true });
   });
 
   it('is refused where its first request died before the run was there', async () => {
     const { home } = recordingHouse();
     await home.publish(workflow('flow', 'a>b'));
-    const deadlineAt = after(home.world.clock.now(), seconds(10));
+    const deadlineAt = after(home.ports.clock.now(), seconds(10));
     const request = {
       scope,
       idempotencyKey: 'k1',
@@ -137,10 +137,10 @@ describe('a start whose deadline has passed', () => {
     };
     const dying = {
       ...home.worker,
-      deps: { ...home.deps, log: replaced(home.deps.log, { create: () => Promise.reject(new Error('died')) }) },
+      deps: { ...home.deps, log: overrideMethods(home.deps.log, { create: () => Promise.reject(new Error('died')) }) },
     };
     await expect(startRun(dying, request)).rejects.toThrow('died');
-    home.world.clock.advance(minutes(1));
+    home.ports.clock.advance(minutes(1));
     expect(await startRun(home.worker, request)).toEqual({ kind: 'deadline_passed' });
   });
 });
@@ -151,17 +151,17 @@ it('a child that is asked for when the deadline of its caller has passed is not 
   await home.publish({ ...workflow('flow', 'a>k k>b', { k: { calls: 'child' } }), options: { deadlineSeconds: 60 } });
   const run = await home.begin('flow');
   const asked: Job[] = [];
-  const sent = (): readonly Job[] => [...home.world.jobs.takeSent(), ...home.world.jobs.takeDue()];
+  const sent = (): readonly Job[] => [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()];
   for (let jobs = sent(); jobs.length > 0; jobs = sent()) {
     asked.push(...jobs.filter(({ kind }) => kind === 'child'));
     for (const job of jobs.filter(({ kind }) => kind !== 'child')) await home.take(job);
   }
   expect(asked).toHaveLength(1);
-  home.world.clock.advance(minutes(2));
+  home.ports.clock.advance(minutes(2));
   for (const job of asked) await home.take(job);
-  const runs = await home.world.index.list(scope, { limit: 10 });
+  const runs = await home.ports.index.list(scope, { limit: 10 });
   expect(runs.heads.map(({ address }) => address.runId)).toEqual([run.runId]);
-  const events = (await home.world.log.commitsAfter(run, firstCommit)).flatMap((commit) => commit.events);
+  const events = (await home.ports.log.commitsAfter(run, firstCommit)).flatMap((commit) => commit.events);
   expect(events).toContainEqual(
     expect.objectContaining({ type: 'RUN_TIMED_OUT', error: expect.objectContaining({ code: 'deadline_exceeded' }) }),
   );

@@ -6,22 +6,22 @@ import { describe, expect, test } from 'vitest';
 import { firstAttempt, nodeId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
 import type { ChildJob, SignalJob } from '../../lib/ports/jobs.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
+import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import { commit, expiresAt, freshRun } from '../contract/samples.ts';
-import { begun } from './code-house.ts';
-import { type House, house, scope, workflow } from './house.ts';
-import { fn } from './staged-code.ts';
+import { startCodeRun } from './code-test-env.ts';
+import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
+import { functionCommand } from './scripted-programs.ts';
 
-const callOf = async (home: House, run: ChildJob['run']) =>
+const callOf = async (home: TestEnv, run: ChildJob['run']) =>
   (await home.fold(run)).state.nodes.get(nodeKey({ nodeId: nodeId('k'), iteration: topLevel }));
 
 const withCalled = async () => {
-  const home = house();
+  const home = createTestEnv();
   await home.publish(workflow('child', 's>b'));
   await home.publish(workflow('flow', 'k>b', { k: { calls: 'child' } }));
   const [run, other] = [await home.begin('flow'), freshRun(scope)];
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
-  for (const job of home.world.jobs.takeDue()) await home.take(job);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  for (const job of home.ports.jobs.takeDue()) await home.take(job);
   const node = await callOf(home, run);
   if (node?.status !== 'waiting' || node.for !== 'child') throw new Error('nothing was called');
   const called = { ...scope, runId: node.childRunId };
@@ -60,28 +60,28 @@ describe('a signal by message', () => {
   });
 
   test('of a run of code is kept, once, in the project of that run', async () => {
-    const { home, run } = await begun([[fn('a')]]);
-    await home.take(of(run));
-    await home.take(of(run));
-    expect((await home.world.signals.at(place)).signals).toHaveLength(1);
+    const { env, run } = await startCodeRun([[functionCommand('a')]]);
+    await env.take(of(run));
+    await env.take(of(run));
+    expect((await env.ports.signals.read(place)).signals).toHaveLength(1);
   });
 
   test('that nobody could work on is kept by whoever takes the dead letter', async () => {
-    const { home, run } = await begun([[fn('a')]]);
-    await failLostNode(home.worker, of(run));
-    expect((await home.world.signals.at(place)).signals).toHaveLength(1);
+    const { env, run } = await startCodeRun([[functionCommand('a')]]);
+    await handleDeadLetter(env.worker, of(run));
+    expect((await env.ports.signals.read(place)).signals).toHaveLength(1);
   });
 
   test.each(['of a run that is none', 'of a run of a graph'])('%s is kept nowhere', async (what) => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', 's>b'));
     const run = what.endsWith('none') ? freshRun(scope) : await home.begin('flow');
     await home.take(of(run));
-    expect((await home.world.signals.at(place)).signals).toEqual([]);
+    expect((await home.ports.signals.read(place)).signals).toEqual([]);
   });
 
   test('waits of a graph are not entered by a message of code', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');
     await expect(home.take({ kind: 'waits', run })).resolves.toBeUndefined();
@@ -90,11 +90,11 @@ describe('a signal by message', () => {
 });
 
 test('a run of code takes no slot of a workflow, whatever its log says', async () => {
-  const { home, run } = await begun([[fn('a')]]);
-  const { asOf, nextEventId } = (await home.fold(run)).state;
-  const forged = { type: 'PLACE_AWAITED', places: 3 } as const;
-  await home.world.log.put(run, { ...commit(asOf + 1), firstEventId: nextEventId, events: [forged] }, expiresAt);
-  const since = home.world.clock.now();
-  await home.take({ kind: 'place', run, workflowName: workflowName('order'), since });
-  expect(await home.world.places.taken({ ...scope, workflowName: workflowName('order') })).toEqual([]);
+  const { env, run } = await startCodeRun([[functionCommand('a')]]);
+  const { asOf, nextEventId } = (await env.fold(run)).state;
+  const forged = { type: 'SLOT_AWAITED', slots: 3 } as const;
+  await env.ports.log.put(run, { ...commit(asOf + 1), firstEventId: nextEventId, events: [forged] }, expiresAt);
+  const since = env.ports.clock.now();
+  await env.take({ kind: 'slot', run, workflowName: workflowName('order'), since });
+  expect(await env.ports.concurrencySlots.taken({ ...scope, workflowName: workflowName('order') })).toEqual([]);
 });

@@ -5,10 +5,10 @@ import type { JsonValue } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { instant } from '../../lib/engine/time.ts';
 import { MemoryBlobs } from '../../lib/memory/blobs.ts';
-import type { RunAttempt } from '../../lib/service/graph.ts';
-import { largestPageBytes, listEvents } from '../../lib/service/list-events.ts';
-import { largestCommitBytes, largestInItemBytes, spillEvents } from '../../lib/service/payloads.ts';
-import { house, scope, workflow } from './house.ts';
+import type { RunAttempt } from '../../lib/service/commit/plans.ts';
+import { maxPageBytes, listEvents } from '../../lib/service/runs/list-events.ts';
+import { maxCommitBytes, maxInlineBytes, offloadEvents } from '../../lib/service/run-log/payloads.ts';
+import { createTestEnv, scope, workflow } from './test-env.ts';
 import { expiresAt } from '../contract/samples.ts';
 
 const run = { ...scope, runId: runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B') };
@@ -37,7 +37,7 @@ const refs = (events: readonly RunEvent[]): number =>
 
 describe('the events of one commit', () => {
   const storedOf = (events: readonly RunEvent[]) =>
-    spillEvents({ blobs: new MemoryBlobs() }, { address: run, expiresAt, kind: 'graph' }, events);
+    offloadEvents({ blobs: new MemoryBlobs() }, { address: run, expiresAt, kind: 'graph' }, events);
 
   it('keep their values where all of them fit one item', async () => {
     expect(refs(await storedOf([completed('a', noise(5_000)), completed('b', noise(5_000))]))).toBe(0);
@@ -45,10 +45,10 @@ describe('the events of one commit', () => {
 
   it('give their values away where each is small and all together are too large', async () => {
     const many = Array.from({ length: 100 }, (_, at) => completed(`n${at}`, noise(5_000)));
-    expect(gzipSync(JSON.stringify(many)).length).toBeGreaterThan(largestCommitBytes);
+    expect(gzipSync(JSON.stringify(many)).length).toBeGreaterThan(maxCommitBytes);
     const stored = await storedOf(many);
     expect(refs(stored)).toBe(100);
-    expect(gzipSync(JSON.stringify(stored)).length).toBeLessThan(largestCommitBytes);
+    expect(gzipSync(JSON.stringify(stored)).length).toBeLessThan(maxCommitBytes);
   });
 
   it('give away a value that is small only while it is compressed', async () => {
@@ -57,17 +57,17 @@ describe('the events of one commit', () => {
   });
 
   it('of a start are held to the same: an input of a megabyte is no part of the head', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', 'a>e'));
     const answer = await home.start({ input: noise(1_000_000) });
     if (answer.kind !== 'started') throw new Error(answer.kind);
     const head = await home.deps.log.head({ ...scope, runId: answer.runId });
-    expect(JSON.stringify(head).length).toBeLessThan(largestInItemBytes);
+    expect(JSON.stringify(head).length).toBeLessThan(maxInlineBytes);
   });
 });
 
 it('the result of one of many siblings travels without its large output', async () => {
-  const home = house();
+  const home = createTestEnv();
   const big = noise(1_000_000);
   const runAttempt: RunAttempt = async () => ({
     outcome: { kind: 'finished', output: { value: big }, handle: 'output' },
@@ -75,27 +75,27 @@ it('the result of one of many siblings travels without its large output', async 
   });
   await home.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
   const address = await home.begin('flow');
-  for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
-  expect(home.world.jobs.results).toHaveLength(10);
-  for (const result of home.world.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(2_000);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  expect(home.ports.jobs.results).toHaveLength(10);
+  for (const result of home.ports.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(2_000);
   await home.settle();
   expect((await home.fold(address)).state.progress.status).toBe('completed');
 });
 
 it('a page of events ends before it is too large for an answer, and the next one goes on', async () => {
-  const home = house();
+  const home = createTestEnv();
   const runAttempt: RunAttempt = async () => ({
     outcome: { kind: 'finished', output: { value: 'x'.repeat(60_000) }, handle: 'output' },
     printed: [],
   });
   await home.publish(workflow('flow', Array.from({ length: 100 }, (_, at) => `a${at}>a${at + 1}`).join(' ')));
   const address = await home.begin('flow');
-  for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
   const seen: number[] = [];
   for (let after = 0, isOver = false; !isOver;) {
     const page = await listEvents(home.deps, address, { after, limit: 1_000 });
     if (page.kind !== 'found') throw new Error(page.kind);
-    expect(JSON.stringify(page.events).length).toBeLessThan(largestPageBytes + 100_000);
+    expect(JSON.stringify(page.events).length).toBeLessThan(maxPageBytes + 100_000);
     seen.push(...page.events.map(({ eventId }) => eventId));
     [after, isOver] = [page.last, !page.hasMore];
   }
@@ -104,7 +104,7 @@ it('a page of events ends before it is too large for an answer, and the next one
 });
 
 it('failures of many siblings, however much each of them says, fit one message each and one commit together', async () => {
-  const home = house();
+  const home = createTestEnv();
   const details = { errors: [{ field: noise(300_000) }, { field: 'b' }], body: noise(300_000), phase: 'output' };
   const runAttempt: RunAttempt = async () => ({
     outcome: {
@@ -116,10 +116,10 @@ it('failures of many siblings, however much each of them says, fit one message e
   });
   await home.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
   const address = await home.begin('flow');
-  for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
-  for (const result of home.world.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(16_000);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  for (const result of home.ports.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(16_000);
   await home.settle();
-  const commits = await home.world.log.commitsAfter(address, firstCommit);
+  const commits = await home.ports.log.commitsAfter(address, firstCommit);
   expect(commits.flatMap(({ events }) => events).filter(({ type }) => type === 'NODE_FAILED')).toHaveLength(10);
-  for (const { events } of commits) expect(gzipSync(JSON.stringify(events)).length).toBeLessThan(largestCommitBytes);
+  for (const { events } of commits) expect(gzipSync(JSON.stringify(events)).length).toBeLessThan(maxCommitBytes);
 });

@@ -5,20 +5,20 @@ import { lensName, nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import { noModeration } from '../../lib/models/moderation.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import type { Models } from '../../lib/ports/models.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { type Worker, runNode } from '../../lib/service/run-node.ts';
-import { startRun } from '../../lib/service/start-run.ts';
-import { house, scope } from './house.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { type Worker, runNode } from '../../lib/service/execution/run-node.ts';
+import { startRun } from '../../lib/service/runs/start-run.ts';
+import { createTestEnv, scope } from './test-env.ts';
 
 const start = async (retry: object) => {
-  const home = house();
-  const { world } = home;
-  const now = world.clock.now();
+  const home = createTestEnv();
+  const { ports } = home;
+  const now = ports.clock.now();
   const lens = { name: lensName('score'), version: 1, kind: 'text', template: 'Score [[what]]' } as const;
-  await world.lenses.putVersion(scope, { ...lens, output: { fields: { score: { type: 'integer', required: true } } } }, now);
-  await world.lenses.advance(scope, { name: lens.name, version: 1 }, now);
+  await ports.lenses.putVersion(scope, { ...lens, output: { fields: { score: { type: 'integer', required: true } } } }, now);
+  await ports.lenses.advance(scope, { name: lens.name, version: 1 }, now);
   await home.publish({
     name: workflowName('scoring'),
     version: 1,
@@ -31,34 +31,34 @@ const start = async (retry: object) => {
   });
   const tokens: string[] = [];
   const models: Models = {
-    refusal: async () => undefined,
+    attachmentError: async () => undefined,
     execute: async (_request, { idempotencyToken }) => {
       tokens.push(idempotencyToken);
       const text = tokens.length === 1 ? 'seven' : '{"score":7}';
-      return { kind: 'answered', mediaType: 'text', text, durationMs: durationMs(5) };
+      return { kind: 'completed', mediaType: 'text', text, durationMs: durationMs(5) };
     },
   };
   const clock = {
-    now: () => world.clock.now(),
-    sleep: async (wait: Parameters<typeof world.clock.sleep>[0], signal?: AbortSignal) =>
-      signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal),
+    now: () => ports.clock.now(),
+    sleep: async (wait: Parameters<typeof ports.clock.sleep>[0], signal?: AbortSignal) =>
+      signal === undefined ? ports.clock.advance(wait) : ports.clock.sleep(wait, signal),
   };
   const worker: Worker = {
     ...home.worker,
     deps: { ...home.deps, clock },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
-    runAttempt: attemptsBy(createRunners({ lens: { lenses: world.lenses, models, moderation: noModeration } })),
+    runAttempt: createAttemptRunner(createRunners({ lens: { lenses: ports.lenses, models, moderation: noModeration } })),
   };
   const request = { scope, idempotencyKey: 'k', bodyHash: 'h', workflowName: workflowName('scoring'), input: { what: 'this' } };
   const answer = await startRun(worker, request);
   if (answer.kind !== 'started') throw new Error(answer.kind);
   const run = { ...scope, runId: answer.runId };
-  for (const job of world.jobs.takeSent()) {
+  for (const job of ports.jobs.takeSent()) {
     if (job.kind !== 'node') continue;
-    await runNode(worker, job, { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) });
+    await runNode(worker, job, { isRedelivered: false, mustEndAt: after(ports.clock.now(), minutes(15)) });
   }
   const fold = await home.fold(run);
-  const later = await world.log.commitsAfter(run, fold.head.commit.number);
+  const later = await ports.log.commitsAfter(run, fold.head.commit.number);
   return { tokens, run, fold, events: later.flatMap(({ events }) => events) };
 };
 

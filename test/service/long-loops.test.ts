@@ -11,7 +11,7 @@ const mostMegabytes = 36;
 
 test(`twenty thousand items run in ${mostMegabytes} MB, and their results are in the order of the items`, async () => {
   const items = 20_000;
-  const thread = new Worker(new URL('./loop-thread.ts', import.meta.url), {
+  const thread = new Worker(new URL('./large-loop-thread.ts', import.meta.url), {
     workerData: { items, concurrency: 50 },
     resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
     execArgv: [],

@@ -7,24 +7,24 @@ import { storeFold } from '../../lib/engine/log/stored-fold.ts';
 import type { RunState } from '../../lib/engine/log/fold.ts';
 import { nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { after, minutes, seconds } from '../../lib/engine/time.ts';
-import { byRun } from '../../lib/service/collect-results.ts';
-import { getRun } from '../../lib/service/get-run.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
+import { byRun } from '../../lib/service/execution/collect-results.ts';
+import { getRun } from '../../lib/service/runs/get-run.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { failing, finished, house, workflow } from './house.ts';
-import { replaced } from './replaced.ts';
+import { failing, finished, createTestEnv, workflow } from './test-env.ts';
+import { overrideMethods } from './override-methods.ts';
 
 const drawn = 'a>l l/loop>b l/done>d';
 const stateOf = (state: RunState, id: string): NodeState | undefined =>
   state.nodes.get(nodeKey({ nodeId: nodeId(id), iteration: topLevel }));
-const passesOf = (node: NodeState | undefined) => (node !== undefined && 'passes' in node ? node.passes : undefined);
+const passesOf = (node: NodeState | undefined) => (node !== undefined && 'iterations' in node ? node.iterations : undefined);
 
 /** Writes down how large each commit is, and of which commit each snapshot. */
 const weighed = () => {
   const [commits, snapshots]: [number[], number[]] = [[], []];
   const wrap = (deps: Deps): Deps => ({
     ...deps,
-    log: replaced(deps.log, {
+    log: overrideMethods(deps.log, {
       put: async (run, commit, expires) => {
         const result = await deps.log.put(run, commit, expires);
         if (result.kind === 'stored') commits.push(JSON.stringify(commit).length);
@@ -45,16 +45,16 @@ describe('ten thousand items', () => {
     'at a concurrency of %i take at most 0.2 commits each, none dearer than those before it, in a fold that stays small',
     async (concurrency) => {
       const { wrap, commits, snapshots } = weighed();
-      const home = house({ wrap });
+      const home = createTestEnv({ wrap });
       const items = 10_000;
       await home.publish(workflow('flow', drawn, { l: { items, concurrency } }));
       const run = await home.begin('flow');
       let largest = 0;
       for (let commits = 0; ; commits += 1) {
-        const jobs = [...home.world.jobs.takeSent(), ...home.world.jobs.takeMessages(), ...home.world.jobs.takeDue()];
+        const jobs = [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeMessages(), ...home.ports.jobs.takeDue()];
         for (const job of jobs) await home.take(job, { worker: home.worker });
         // As the queue gives them: the first that is there alone, what gathered behind it next, and ten at the most.
-        const results = [...home.world.jobs.takeResults()];
+        const results = [...home.ports.jobs.takeResults()];
         if (jobs.length === 0 && results.length === 0) break;
         for (let size = commits % 2 === 0 ? 3 : 10; results.length > 0; size = 10) {
           const batch = byRun(results.splice(0, size).map((result) => ({ result, isRedelivered: false })));
@@ -85,25 +85,25 @@ describe('ten thousand items', () => {
   );
 
   it('one after the other stay in one worker, a commit each', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', drawn, { l: { items: 300 } }));
     const run = await home.begin('flow');
     await home.settle();
     const { state } = await home.fold(run);
     expect(state.progress.status).toBe('completed');
     expect(state.asOf).toBeLessThanOrEqual(304);
-    expect(home.world.jobs.results).toEqual([]);
+    expect(home.ports.jobs.results).toEqual([]);
   });
 });
 
 describe('what an answer shows', () => {
   it('the nodes of passes under way with their pass, the loop with its counts, and nothing of passes that have ended', async () => {
-    const home = house({ answer: (node) => finished(node) });
+    const home = createTestEnv({ answer: (node) => finished(node) });
     await home.publish(workflow('flow', drawn, { l: { items: 30, concurrency: 12 } }));
     const run = await home.begin('flow');
-    for (const job of home.world.jobs.takeSent()) await home.take(job);
-    for (const job of home.world.jobs.takeSent().slice(0, 3)) await home.take(job);
-    await home.collect(byRun(home.world.jobs.takeResults().map((result) => ({ result, isRedelivered: false }))));
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    for (const job of home.ports.jobs.takeSent().slice(0, 3)) await home.take(job);
+    await home.collect(byRun(home.ports.jobs.takeResults().map((result) => ({ result, isRedelivered: false }))));
     const found = await getRun(home.worker, run, true);
     if (found.kind !== 'found') throw new Error('the run is gone');
     const shown = found.run.nodes.map(({ node, iteration, state }) => `${node.id}@${iteration ?? ''} ${state?.status}`);
@@ -116,60 +116,60 @@ describe('what an answer shows', () => {
 
 describe('passes and their workers', () => {
   it('a delay between items is a timer, and not a sleep of the worker', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', drawn, { l: { items: 3, delayMs: 30_000 } }));
     const run = await home.begin('flow');
-    const begun = home.world.clock.now();
+    const begun = home.ports.clock.now();
     await home.settle();
     expect((await home.fold(run)).state.progress.status).toBe('completed');
-    expect(home.world.clock.now()).toBe(after(begun, seconds(60)));
+    expect(home.ports.clock.now()).toBe(after(begun, seconds(60)));
   });
 
   it('a wake of an earlier pause changes nothing and asks for nothing', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', drawn, { l: { items: 3, delayMs: 30_000 } }));
     const run = await home.begin('flow');
-    for (const job of home.world.jobs.takeSent()) await home.take(job);
-    const [alarm] = home.world.jobs.delayed.filter(({ job }) => job.kind === 'wake');
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    const [alarm] = home.ports.jobs.delayed.filter(({ job }) => job.kind === 'wake');
     if (alarm === undefined) throw new Error('the loop set no alarm');
-    home.world.clock.advance(seconds(30));
-    for (const job of home.world.jobs.takeDue()) await home.take(job);
+    home.ports.clock.advance(seconds(30));
+    for (const job of home.ports.jobs.takeDue()) await home.take(job);
     const { asOf } = (await home.fold(run)).state;
-    const waiting = home.world.jobs.delayed.length;
+    const waiting = home.ports.jobs.delayed.length;
     await home.take(alarm.job);
     expect((await home.fold(run)).state.asOf).toBe(asOf);
-    expect(home.world.jobs.delayed).toHaveLength(waiting);
+    expect(home.ports.jobs.delayed).toHaveLength(waiting);
   });
 
   it('a pass whose job was lost is found by the sweep, which leaves the loop itself alone', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', drawn, { l: { items: 4, concurrency: 2 } }));
     const run = await home.begin('flow');
-    for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: home.worker });
-    home.world.jobs.takeSent();
-    home.world.clock.advance(minutes(3));
-    await recoverRuns(home.worker, after(home.world.clock.now(), minutes(1)));
-    const resent = home.world.jobs.sent.map((job) => `${job.nodeId}@${job.iteration}`);
+    for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: home.worker });
+    home.ports.jobs.takeSent();
+    home.ports.clock.advance(minutes(3));
+    await sweepRuns(home.worker, after(home.ports.clock.now(), minutes(1)));
+    const resent = home.ports.jobs.sent.map((job) => `${job.nodeId}@${job.iteration}`);
     expect(resent.length).toBeGreaterThan(0);
-    expect(home.world.jobs.delayed.filter(({ job }) => job.kind === 'wake')).toEqual([]);
+    expect(home.ports.jobs.delayed.filter(({ job }) => job.kind === 'wake')).toEqual([]);
     expect(resent.every((each) => each.startsWith('b@l['))).toBe(true);
     await home.settle();
     expect((await home.fold(run)).state.progress.status).toBe('completed');
   });
 
   it('a failing item ends the passes beside it: their late results are not heard', async () => {
-    const home = house({ answer: (node) => (node === 'b' ? failing('invalid') : finished(node)) });
+    const home = createTestEnv({ answer: (node) => (node === 'b' ? failing('invalid') : finished(node)) });
     await home.publish(workflow('flow', `${drawn} l/error>r`, { l: { items: 20, concurrency: 12 } }));
     const run = await home.begin('flow');
     await home.settle();
     const { state } = await home.fold(run);
     expect(stateOf(state, 'l')).toMatchObject({ status: 'failed', failure: { code: 'loop_item_failed' } });
     expect(stateOf(state, 'r')).toMatchObject({ status: 'completed' });
-    expect(state.passes.size).toBe(0);
+    expect(state.iterations.size).toBe(0);
   });
 
   it('items and results that are large are stored apart', async () => {
-    const home = house();
+    const home = createTestEnv();
     await home.publish(workflow('flow', drawn, { l: { items: 150, concurrency: 12, item: 'x'.repeat(2_000) } }));
     const run = await home.begin('flow');
     await home.settle();

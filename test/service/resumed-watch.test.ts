@@ -3,19 +3,19 @@ import { expect, test } from 'vitest';
 import { attempt, nodeId, nodeKey, nonce, topLevel } from '../../lib/engine/ids.ts';
 import { publicEvents } from '../../lib/engine/log/public-event.ts';
 import type { NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
-import { byRun } from '../../lib/service/collect-results.ts';
-import { beginFollowing } from '../../lib/service/follow-run.ts';
-import { watchRun } from '../../lib/service/watch-run.ts';
+import { byRun } from '../../lib/service/execution/collect-results.ts';
+import { beginFollowing } from '../../lib/service/watching/follow-run.ts';
+import { watchRun } from '../../lib/service/watching/watch-run.ts';
 import { expiresAt } from '../contract/samples.ts';
-import { house, workflow } from './house.ts';
-import { next } from './next-thing.ts';
+import { createTestEnv, workflow } from './test-env.ts';
+import { nextWithTime } from './next-with-time.ts';
 
 const speaker = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
 const words = 60;
 
 test('misses nothing and sees nothing twice, though a node speaks all the while', async () => {
-  const home = house();
-  const { jobs, clock, log, streams } = home.world;
+  const home = createTestEnv();
+  const { jobs, clock, log, streams } = home.ports;
   await home.publish(workflow('flow', 'a>talk a>l l/loop>b l/done>d', { l: { items: 200, concurrency: 12 } }));
   const run = await home.begin('flow');
   for (const job of jobs.takeSent()) await home.take(job);
@@ -50,7 +50,7 @@ test('misses nothing and sees nothing twice, though a node speaks all the while'
     if (followed === undefined) throw new Error('no such run');
     const from = watchRun(home.deps, followed, events.at(-1) ?? 0, async () => true);
     for (let index = 0; ; index += 1) {
-      const { value } = await next(home, from);
+      const { value } = await nextWithTime(home, from);
       if (value?.kind === 'event') events.push(value.event.eventId);
       if (value?.kind === 'delta') {
         expect(value.delta.payload['deltaIndex']).toBe(index);

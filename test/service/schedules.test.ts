@@ -5,24 +5,24 @@ import { scheduleOf } from '../../lib/engine/log/lineage.ts';
 import { type DurationMs, days, hours, iso, minutes, seconds } from '../../lib/engine/time.ts';
 import type { ScheduleFire } from '../../lib/ports/recurrences.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { archiveName } from '../../lib/service/archive-name.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
-import { changeSchedule, deleteSchedule } from '../../lib/service/change-schedule.ts';
-import { type TermsAsked, createSchedule } from '../../lib/service/create-schedule.ts';
+import { archiveName } from '../../lib/service/definitions/archive-name.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
+import { changeSchedule, deleteSchedule } from '../../lib/service/schedules/change-schedule.ts';
+import { type RequestedTerms, createSchedule } from '../../lib/service/schedules/create-schedule.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { failLostFire, fireSchedule } from '../../lib/service/fire-schedule.ts';
-import { getSchedule, listSchedules } from '../../lib/service/get-schedule.ts';
-import { settleSchedules } from '../../lib/service/settle-schedules.ts';
-import { create as createAnew, request as requestDeletion, sweep as sweepDeletions } from './deletions.ts';
-import { finished, house, scope, workflow } from './house.ts';
+import { handleFireDeadLetter, fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
+import { getSchedule, listSchedules } from '../../lib/service/schedules/get-schedule.ts';
+import { syncSchedules } from '../../lib/service/schedules/sync-schedules.ts';
+import { create as createAnew, requestDeletion as requestDeletion, sweep as sweepDeletions } from './deletion-fixture.ts';
+import { finished, createTestEnv, scope, workflow } from './test-env.ts';
 
 const id = scheduleId('nightly');
 const flow = workflowName('flow');
-const hourly: TermsAsked = {
+const hourly: RequestedTerms = {
   workflowName: flow,
   timing: { rate: '1 hour' },
   overlap: 'skip',
-  catchUpMs: days(1),
+  catchUpWindowMs: days(1),
   isPaused: false,
 };
 
@@ -47,33 +47,33 @@ const dying = () => {
   return { state, wrapped };
 };
 
-const scheduling = (options: Parameters<typeof house>[0] = {}) => {
-  const it = house(options);
-  const { world, deps, worker } = it;
+const scheduling = (options: Parameters<typeof createTestEnv>[0] = {}) => {
+  const it = createTestEnv(options);
+  const { ports, deps, worker } = it;
   const self = {
     ...it,
-    create: (terms: Partial<TermsAsked> = {}, bodyHash = 'h') =>
+    create: (terms: Partial<RequestedTerms> = {}, bodyHash = 'h') =>
       createSchedule(worker, { scope, scheduleId: id, bodyHash, terms: { ...hourly, ...terms } }),
-    standing: () => world.recurrences.standing().map(({ of }) => of.setting),
+    standing: () => ports.recurrences.registrations().map(({ setting }) => setting.setting),
     pass: (time: DurationMs): readonly ScheduleFire[] => {
-      world.clock.advance(time);
-      return world.recurrences.takeDue();
+      ports.clock.advance(time);
+      return ports.recurrences.takeDue();
     },
     fire: async (fires: readonly ScheduleFire[]): Promise<void> => {
       for (const each of fires) await fireSchedule(worker, each);
     },
     record: async (of: ScheduleId = id) => {
-      const schedule = await world.schedules.schedule(scope, of);
+      const schedule = await ports.schedules.schedule(scope, of);
       if (schedule === undefined) throw new Error('there is no such schedule');
       return schedule;
     },
     outcomes: async () => (await self.record()).fires.map(({ outcome }) => outcome).toReversed(),
-    runs: async () => (await world.index.list(scope, { limit: 100 })).heads,
-    sweep: () => settleSchedules(deps, Infinity as never),
+    runs: async () => (await ports.index.list(scope, { limit: 100 })).heads,
+    sweep: () => syncSchedules(deps, Infinity as never),
   };
   return self;
 };
-const published = async (options: Parameters<typeof house>[0] = {}) => {
+const published = async (options: Parameters<typeof createTestEnv>[0] = {}) => {
   const it = scheduling(options);
   await it.publish(workflow('flow', 'a>b'));
   return it;
@@ -95,7 +95,7 @@ describe('a time that is due', () => {
       { outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt },
     ]);
     await it.settle();
-    const told = it.world.notices.told.at(-1);
+    const told = it.ports.notices.statusNotices.at(-1);
     expect(told).toMatchObject({ status: 'completed', scheduleId: id });
     expect(await getSchedule(it.deps, scope, id)).toMatchObject({
       nextRunAt: fire.scheduledAt + hours(1),
@@ -138,13 +138,13 @@ describe('a time that is due', () => {
 
   test('that comes later than it may starts nothing, and that is told', async () => {
     const it = await published();
-    await it.create({ catchUpMs: minutes(5) });
+    await it.create({ catchUpWindowMs: minutes(5) });
     const [fire] = it.pass(minutes(66));
     if (fire === undefined) throw new Error('nothing was due');
     await it.fire([fire]);
     expect(await it.runs()).toEqual([]);
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'missed' }], lastFailure: { code: 'missed' } });
-    expect(it.world.notices.scheduleFailures).toMatchObject([{ scheduleId: id, code: 'missed', workflowName: 'flow' }]);
+    expect(it.ports.notices.scheduleFailures).toMatchObject([{ scheduleId: id, code: 'missed', workflowName: 'flow' }]);
   });
 
   test('of an archived workflow starts nothing, says so on the record and is told; the next one may', async () => {
@@ -156,14 +156,14 @@ describe('a time that is due', () => {
     expect(await it.runs()).toEqual([]);
     const failed = { outcome: 'failed', code: 'workflow_archived', message: 'the workflow is archived' };
     expect(await it.record()).toMatchObject({ fires: [failed], lastFailure: failed });
-    expect(it.world.notices.scheduleFailures).toMatchObject([{ code: 'workflow_archived' }]);
+    expect(it.ports.notices.scheduleFailures).toMatchObject([{ code: 'workflow_archived' }]);
   });
 
   test('of a workflow that was deleted while the schedule was made starts nothing of a new workflow of its name', async () => {
     const it = await published();
     // The deletion looks for schedules before this one is stored.
-    const store = it.world.schedules.create.bind(it.world.schedules);
-    it.world.schedules.create = async (schedule) => {
+    const store = it.ports.schedules.create.bind(it.ports.schedules);
+    it.ports.schedules.create = async (schedule) => {
       expect(await requestDeletion(it)).toMatchObject({ kind: 'deleting' });
       return store(schedule);
     };
@@ -185,11 +185,11 @@ describe('a time that is due', () => {
     const [first] = it.pass(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
     for (let letter = 0; letter < 3; letter += 1) {
-      await failLostFire(it.deps, first);
-      expect(it.world.jobs.fires.splice(0)).toEqual([first]);
-      it.world.clock.advance(minutes(80));
+      await handleFireDeadLetter(it.deps, first);
+      expect(it.ports.jobs.fires.splice(0)).toEqual([first]);
+      it.ports.clock.advance(minutes(80));
     }
-    expect(it.world.notices.scheduleFailures).toEqual([]);
+    expect(it.ports.notices.scheduleFailures).toEqual([]);
     await it.fire([first]);
     expect(await it.outcomes()).toEqual(['started']);
   });
@@ -199,12 +199,12 @@ describe('a time that is due', () => {
     await it.create();
     const [first] = it.pass(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
-    it.world.clock.advance(days(8));
-    await failLostFire(it.deps, first);
-    await failLostFire(it.deps, first);
-    expect(it.world.jobs.fires).toEqual([]);
+    it.ports.clock.advance(days(8));
+    await handleFireDeadLetter(it.deps, first);
+    await handleFireDeadLetter(it.deps, first);
+    expect(it.ports.jobs.fires).toEqual([]);
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'lost' }] });
-    expect(it.world.notices.scheduleFailures).toHaveLength(1);
+    expect(it.ports.notices.scheduleFailures).toHaveLength(1);
     await it.fire(it.pass(hours(1)).slice(-1));
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
@@ -244,7 +244,7 @@ describe('a time that is due', () => {
 });
 
 describe('a run of it that is open', () => {
-  const twice = async (overlap: TermsAsked['overlap']) => {
+  const twice = async (overlap: RequestedTerms['overlap']) => {
     const it = await published();
     await it.create({ overlap });
     await it.fire(it.pass(minutes(61)));
@@ -271,7 +271,7 @@ describe('a run of it that is open', () => {
     const it = await twice('cancel_previous');
     const [second, first] = await Promise.all((await it.runs()).map(({ address }) => it.fold(address)));
     expect([first?.state.progress.status, second?.state.progress.status]).toEqual(['cancelled', 'pending']);
-    expect(it.world.notices.told).toMatchObject([{ status: 'cancelled', scheduleId: id }]);
+    expect(it.ports.notices.statusNotices).toMatchObject([{ status: 'cancelled', scheduleId: id }]);
   });
 
   test('a fire that is still at work counts as an open run', async () => {
@@ -325,7 +325,7 @@ describe('making one', () => {
     expect(await it.create({ version: 1, input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await listSchedules(it.deps, scope, { limit: 10 })).toEqual({ schedules: [] });
     expect(it.standing()).toEqual([]);
-    expect(await it.world.schedules.marked()).toEqual([]);
+    expect(await it.ports.schedules.syncMarks()).toEqual([]);
   });
 
   test('the same again is the same one; another of its id is refused', async () => {
@@ -366,13 +366,13 @@ describe('making one', () => {
             () => true,
           );
           state.diesAt = Infinity;
-          it.world.clock.advance(minutes(3));
+          it.ports.clock.advance(minutes(3));
           await it.sweep();
-          const schedule = await it.world.schedules.schedule(scope, id);
-          const wanted = schedule === undefined || schedule.terms.isPaused ? [] : [schedule.setting];
+          const schedule = await it.ports.schedules.schedule(scope, id);
+          const wanted = schedule === undefined || schedule.definition.isPaused ? [] : [schedule.setting];
           expect(it.standing(), `${at} ${isAfter}`).toEqual(wanted);
-          expect((await it.world.schedules.kept()).map(({ setting }) => setting)).toEqual(wanted);
-          expect(await it.world.schedules.marked()).toEqual([]);
+          expect((await it.ports.schedules.registeredSettings()).map(({ setting }) => setting)).toEqual(wanted);
+          expect(await it.ports.schedules.syncMarks()).toEqual([]);
           if (!died && state.calls < at) return;
         }
       }
@@ -386,9 +386,9 @@ describe('making one', () => {
     const set = async (recurrence: Parameters<typeof recurrences.set>[0]): Promise<void> => {
       await recurrences.set(recurrence);
       const standing = await it.record();
-      await it.world.schedules.replace({
+      await it.ports.schedules.replace({
         ...standing,
-        terms: { ...standing.terms, isPaused: true },
+        definition: { ...standing.definition, isPaused: true },
         revision: standing.revision + 1,
       });
     };
@@ -398,7 +398,7 @@ describe('making one', () => {
     };
     await createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly });
     expect(it.standing()).toEqual([]);
-    expect(await it.world.schedules.kept()).toEqual([]);
+    expect(await it.ports.schedules.registeredSettings()).toEqual([]);
   });
 
   test('what is at work is left alone by the sweep', async () => {
@@ -409,10 +409,10 @@ describe('making one', () => {
     await expect(createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly })).rejects.toThrow(
       Unavailable,
     );
-    it.world.clock.advance(seconds(100));
+    it.ports.clock.advance(seconds(100));
     await it.sweep();
     expect(it.standing()).toEqual([]);
-    it.world.clock.advance(seconds(30));
+    it.ports.clock.advance(seconds(30));
     await it.sweep();
     expect(it.standing()).toEqual([1]);
   });
@@ -420,15 +420,15 @@ describe('making one', () => {
   test('what the scheduler has lost is set again within the hour, and a rate keeps its beat', async () => {
     const it = await published();
     await it.create();
-    it.world.clock.advance(minutes(7));
-    it.world.recurrences.forget();
+    it.ports.clock.advance(minutes(7));
+    it.ports.recurrences.clear();
     await it.sweep();
     expect(it.standing()).toEqual([]);
-    it.world.clock.advance(minutes(53));
+    it.ports.clock.advance(minutes(53));
     await it.sweep();
     expect(it.standing()).toEqual([1]);
     const [fire] = it.pass(hours(1));
-    expect(iso(fire?.scheduledAt ?? it.world.clock.now())).toBe('2026-01-01T02:00:00.000Z');
+    expect(iso(fire?.scheduledAt ?? it.ports.clock.now())).toBe('2026-01-01T02:00:00.000Z');
   });
 });
 
@@ -441,8 +441,8 @@ describe('a change', () => {
     expect(it.standing()).toEqual([2]);
     await it.fire(old);
     expect(await it.runs()).toEqual([]);
-    expect((await it.world.schedules.marked()).map(({ setting }) => setting)).toEqual([1]);
-    it.world.clock.advance(minutes(3));
+    expect((await it.ports.schedules.syncMarks()).map(({ setting }) => setting)).toEqual([1]);
+    it.ports.clock.advance(minutes(3));
     await it.sweep();
     expect(it.standing()).toEqual([2]);
     await it.fire(it.pass(hours(1)));

@@ -7,32 +7,32 @@ import { type RunAddress, type SignalId, firstCommit, signalId, workflowName } f
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { after, days, minutes } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import type { Worker } from '../../lib/service/run-node.ts';
-import { type SendAnswer, sendSignal } from '../../lib/service/send-signal.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { type House, house, scope, workflow } from './house.ts';
-import { type Aim, Processes, lives } from './processes.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import type { Worker } from '../../lib/service/execution/run-node.ts';
+import { type SendSignalResult, sendSignal } from '../../lib/service/runs/send-signal.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
+import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
 
 const place = { name: 'paid', correlation: 'order-7' };
 
 class Scene {
-  readonly home: House = house();
-  readonly processes: Processes;
+  readonly home: TestEnv = createTestEnv();
+  readonly processes: CrashableProcesses;
   readonly runs: RunAddress[] = [];
   /** messages whose taker died: they come back */
   readonly #undone: Job[] = [];
-  readonly answers = new Map<SignalId, SendAnswer | undefined>();
+  readonly answers = new Map<SignalId, SendSignalResult | undefined>();
   #started = 0;
 
-  constructor(aim: Aim | undefined) {
-    this.processes = new Processes(this.home.deps, aim);
+  constructor(aim: CrashPoint | undefined) {
+    this.processes = new CrashableProcesses(this.home.deps, aim);
   }
 
   #worker(deps: Deps): Worker {
-    return { ...this.home.worker, deps, folds: new WarmFolds() };
+    return { ...this.home.worker, deps, foldCache: new FoldCache() };
   }
 
   async publish(patience: { ms?: number } = {}): Promise<void> {
@@ -52,10 +52,10 @@ class Scene {
   }
 
   /** Each job that is there is taken by a process of its own, at once. */
-  async work(jobs: readonly Job[] = this.home.world.jobs.takeSent()): Promise<void> {
+  async work(jobs: readonly Job[] = this.home.ports.jobs.takeSent()): Promise<void> {
     await Promise.all(
       jobs.map(async (job) => {
-        const isDone = await lives(this.home.take(job, { worker: this.#worker(this.processes.start()) }));
+        const isDone = await survives(this.home.take(job, { worker: this.#worker(this.processes.start()) }));
         if (!isDone) this.#undone.push(job);
       }),
     );
@@ -65,22 +65,22 @@ class Scene {
     const id = signalId(name);
     if (!this.answers.has(id)) this.answers.set(id, undefined);
     const request = { ...place, payload: name, signalId: id, bodyHash: name, expiresIn: days(30) };
-    await lives(sendSignal(this.#worker(deps), scope, request).then((answer) => void this.answers.set(id, answer)));
+    await survives(sendSignal(this.#worker(deps), scope, request).then((answer) => void this.answers.set(id, answer)));
   }
 
   async cancel(run: RunAddress): Promise<void> {
-    const isDone = await lives(cancelRun(this.#worker(this.processes.start()), run));
+    const isDone = await survives(cancelRun(this.#worker(this.processes.start()), run));
     if (!isDone) await cancelRun(this.home.worker, run);
   }
 
   /** Nobody dies any more: senders repeat, messages come back, the sweep goes by. */
   async heal(): Promise<void> {
     for (const [id, answer] of this.answers) if (answer === undefined) await this.send(id, this.home.deps);
-    this.home.world.clock.advance(minutes(2));
+    this.home.ports.clock.advance(minutes(2));
     for (let round = 0; round < 8; round += 1) {
-      await recoverRuns(this.home.worker, after(this.home.world.clock.now(), minutes(1)));
+      await sweepRuns(this.home.worker, after(this.home.ports.clock.now(), minutes(1)));
       await this.home.settle();
-      this.home.world.clock.advance(minutes(2));
+      this.home.ports.clock.advance(minutes(2));
     }
     for (const job of this.#undone.splice(0)) await this.home.take(job, { isRedelivered: true });
     await this.home.settle();
@@ -91,7 +91,7 @@ class Scene {
     for (const run of this.runs) {
       const { head } = await this.home.fold(run);
       all.push(...head.commit.events);
-      for (const { events } of await this.home.world.log.commitsAfter(run, firstCommit)) all.push(...events);
+      for (const { events } of await this.home.ports.log.commitsAfter(run, firstCommit)) all.push(...events);
     }
     return all;
   }
@@ -218,8 +218,8 @@ everywhere(
     await scene.publish({ ms: 600_000 });
     await scene.begin();
     await scene.work();
-    scene.home.world.clock.advance(minutes(10));
-    await Promise.all([scene.work(scene.home.world.jobs.takeDue().filter(({ kind }) => kind === 'wake')), scene.send('one')]);
+    scene.home.ports.clock.advance(minutes(10));
+    await Promise.all([scene.work(scene.home.ports.jobs.takeDue().filter(({ kind }) => kind === 'wake')), scene.send('one')]);
   },
   async (scene) => {
     const isGiven = (await scene.given()).includes('one');

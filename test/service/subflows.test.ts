@@ -5,15 +5,15 @@ import type { JsonObject } from '../../lib/engine/json.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
-import { byRun } from '../../lib/service/collect-results.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
+import { byRun } from '../../lib/service/execution/collect-results.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { type House, crowdOfCalls, house, scope, workflow } from './house.ts';
-import { replaced } from './replaced.ts';
-import { Processes, lives } from './processes.ts';
+import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { type TestEnv, manyChildRunsWorkflow, createTestEnv, scope, workflow } from './test-env.ts';
+import { overrideMethods } from './override-methods.ts';
+import { CrashableProcesses, survives } from './crashable-processes.ts';
 
 const calls = (more: JsonObject = {}): Record<string, JsonObject> => ({ k: { calls: 'child', ...more } });
 
@@ -21,26 +21,30 @@ const calls = (more: JsonObject = {}): Record<string, JsonObject> => ({ k: { cal
 const once = { policy: { retry: { attempts: 1, backoffMs: 1, maxBackoffMs: 1, retryOn: [], jitter: 'none' } } };
 
 /** A caller `a>k k>b`, whose `k` calls the workflow `child`. */
-const furnished = async (config: JsonObject = {}, drawn = 'x>y', options: Parameters<typeof house>[0] = {}): Promise<House> => {
-  const home = house(options);
+const furnished = async (
+  config: JsonObject = {},
+  drawn = 'x>y',
+  options: Parameters<typeof createTestEnv>[0] = {},
+): Promise<TestEnv> => {
+  const home = createTestEnv(options);
   await home.publish(workflow('flow', 'a>k k>b', calls(config)));
   await home.publish(workflow('child', drawn, { z: { ms: hours(1) }, s: { name: 'paid', correlation: 'one' } }));
   return home;
 };
 
-const statusOf = async (home: House, run: RunAddress) => (await home.fold(run)).state.progress.status;
-const nodeOf = async (home: House, run: RunAddress, id = 'k') =>
+const statusOf = async (home: TestEnv, run: RunAddress) => (await home.fold(run)).state.progress.status;
+const nodeOf = async (home: TestEnv, run: RunAddress, id = 'k') =>
   (await home.fold(run)).state.nodes.get(nodeKey({ nodeId: nodeId(id), iteration: topLevel }));
-const childOf = async (home: House, run: RunAddress): Promise<RunAddress> => {
+const childOf = async (home: TestEnv, run: RunAddress): Promise<RunAddress> => {
   const node = await nodeOf(home, run);
   if (node === undefined || !('childRunId' in node) || node.childRunId === undefined) throw new Error('nobody was called');
   return { ...scope, runId: node.childRunId };
 };
 /** Takes what is there, and moves no clock. */
-const work = async (home: House): Promise<void> => {
-  for (let jobs = [...home.world.jobs.takeSent(), ...home.world.jobs.takeDue()]; jobs.length > 0;) {
+const work = async (home: TestEnv): Promise<void> => {
+  for (let jobs = [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()]; jobs.length > 0;) {
     for (const job of jobs) await home.take(job);
-    jobs = [...home.world.jobs.takeSent(), ...home.world.jobs.takeDue()];
+    jobs = [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()];
   }
 };
 
@@ -52,7 +56,7 @@ describe('a call', () => {
     expect([await statusOf(home, run), home.attempts]).toEqual(['completed', ['a#1', 'x#1', 'b#1']]);
     const child = await childOf(home, run);
     const { head, state } = await home.fold(child);
-    expect(state.written.get('input')?.[0]?.payload).toEqual({ value: { order: 7 } });
+    expect(state.contextWrites.get('input')?.[0]?.payload).toEqual({ value: { order: 7 } });
     expect(callerOf(head)).toMatchObject({ runId: run.runId, nodeId: 'k', attempt: 1, depth: 1 });
     expect(await nodeOf(home, run)).toMatchObject({ status: 'completed', output: { value: { from: 'e' } } });
   });
@@ -116,9 +120,9 @@ describe('a call', () => {
 
   it('reaches a deployment’s code, where that is what has the name', async () => {
     const home = await furnished({ calls: 'greet' }, 'x>y', {
-      code: () => ({ kind: 'answered', status: 200, body: { run: { status: 'completed', output: 'hello' } } }),
+      code: () => ({ kind: 'responded', status: 200, body: { run: { status: 'completed', output: 'hello' } } }),
     });
-    const now = home.world.clock.now();
+    const now = home.ports.clock.now();
     const manifest = {
       deploymentId: deploymentId('v1'),
       specVersion: 1,
@@ -128,9 +132,9 @@ describe('a call', () => {
       files: [],
       artifact: { sha256: 'ab'.repeat(32), bytes: 10 },
     } as const;
-    await home.world.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
+    await home.ports.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
     const history = [{ deploymentId: deploymentId('v1'), at: now, by: null }];
-    await home.world.deployments.movePointer(scope, 0, { revision: 1, history });
+    await home.ports.deployments.movePointer(scope, 0, { revision: 1, history });
     const run = await home.begin('flow');
     await home.settle();
     expect(await nodeOf(home, run)).toMatchObject({ status: 'completed', output: { value: 'hello' } });
@@ -138,11 +142,11 @@ describe('a call', () => {
 });
 
 /** A run that has called ten, which have ended: what they came to is to be collected. */
-async function ofTen(home: House): Promise<RunAddress> {
-  await home.publish(crowdOfCalls());
+async function ofTen(home: TestEnv): Promise<RunAddress> {
+  await home.publish(manyChildRunsWorkflow());
   const run = await home.begin('crowd');
   await work(home);
-  expect(home.world.jobs.results).toHaveLength(10);
+  expect(home.ports.jobs.results).toHaveLength(10);
   return run;
 }
 
@@ -198,7 +202,7 @@ describe('the end of one side', () => {
     const home = await furnished({}, 'x>y', {
       wrap: (deps) => ({
         ...deps,
-        log: replaced(deps.log, {
+        log: overrideMethods(deps.log, {
           head: async (run) => {
             if (run.runId === unreadable) throw new Unavailable('a log');
             return deps.log.head(run);
@@ -207,7 +211,7 @@ describe('the end of one side', () => {
       }),
     });
     const run = await ofTen(home);
-    const ends = home.world.jobs.takeResults();
+    const ends = home.ports.jobs.takeResults();
     unreadable = ends.flatMap((end) => ('childRunId' in end ? [end.childRunId] : []))[3];
     const collect = () => home.collect(byRun(ends.map((result) => ({ result, isRedelivered: false }))));
     await expect(collect()).rejects.toThrow('a log');
@@ -222,10 +226,10 @@ describe('the end of one side', () => {
   it('of more runs than eight is told by their dead letters where nobody could collect them', async () => {
     const home = await furnished();
     const run = await ofTen(home);
-    const ends = home.world.jobs.takeResults();
-    for (const end of ends) await failLostNode(home.worker, end);
+    const ends = home.ports.jobs.takeResults();
+    for (const end of ends) await handleDeadLetter(home.worker, end);
     // Ten that ask after the others each would be forty-five messages.
-    expect(home.world.jobs.delayed.filter(({ job }) => job.kind === 'child')).toHaveLength(9);
+    expect(home.ports.jobs.delayed.filter(({ job }) => job.kind === 'child')).toHaveLength(9);
     await work(home);
     expect(await statusOf(home, run)).toBe('completed');
   });
@@ -233,39 +237,41 @@ describe('the end of one side', () => {
   it('a run that was made after nobody waited any more is ended by the sweep', async () => {
     const home = await furnished({}, 'x>s');
     const run = await home.begin('flow');
-    for (const job of home.world.jobs.takeSent()) await home.take(job);
-    const call = home.world.jobs.takeDue().find(({ kind }) => kind === 'child');
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    const call = home.ports.jobs.takeDue().find(({ kind }) => kind === 'child');
     if (call === undefined) throw new Error('no call');
     const child = await childOf(home, run);
     await home.take(call);
     // The word that the caller has ended is lost.
     await cancelRun(home.worker, run);
-    home.world.jobs.takeDue();
-    home.world.clock.advance(minutes(3));
-    await recoverRuns(home.worker, after(home.world.clock.now(), minutes(1)));
+    home.ports.jobs.takeDue();
+    home.ports.clock.advance(minutes(3));
+    await sweepRuns(home.worker, after(home.ports.clock.now(), minutes(1)));
     await work(home);
     expect(await statusOf(home, child)).toBe('cancelled');
   });
 });
 
 /** The caller and the called run, played with one process that dies at a port call; then everything is mended. */
-async function playedWith(aim: ConstructorParameters<typeof Processes>[1], cancels: boolean) {
+async function playedWith(aim: ConstructorParameters<typeof CrashableProcesses>[1], cancels: boolean) {
   const home = await furnished({ input: { order: 7 } }, 'x>e');
-  const processes = new Processes(home.deps, aim);
-  const worker = (deps: Deps) => ({ ...home.worker, deps, folds: new WarmFolds() });
+  const processes = new CrashableProcesses(home.deps, aim);
+  const worker = (deps: Deps) => ({ ...home.worker, deps, foldCache: new FoldCache() });
   const run = await home.begin('flow');
   const undone = [];
   for (let round = 0; round < 12; round += 1) {
     if (cancels && round === 2)
-      await lives(cancelRun(worker(processes.start()), run)).then((isDone) => (isDone ? undefined : cancelRun(home.worker, run)));
-    for (const job of [...home.world.jobs.takeSent(), ...home.world.jobs.takeDue()]) {
-      if (!(await lives(home.take(job, { worker: worker(processes.start()) })))) undone.push(job);
+      await survives(cancelRun(worker(processes.start()), run)).then((isDone) =>
+        isDone ? undefined : cancelRun(home.worker, run),
+      );
+    for (const job of [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()]) {
+      if (!(await survives(home.take(job, { worker: worker(processes.start()) })))) undone.push(job);
     }
   }
   const { calls: made } = processes;
   for (let round = 0; round < 4; round += 1) {
-    home.world.clock.advance(minutes(10));
-    await recoverRuns(home.worker, after(home.world.clock.now(), minutes(1)));
+    home.ports.clock.advance(minutes(10));
+    await sweepRuns(home.worker, after(home.ports.clock.now(), minutes(1)));
     await work(home);
   }
   for (const job of undone) await home.take(job, { isRedelivered: true });

@@ -5,47 +5,47 @@
 import { expect, test } from 'vitest';
 import { type RunAddress } from '../../lib/engine/ids.ts';
 import { minutes } from '../../lib/engine/time.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { recoverRun } from '../../lib/service/recover-runs.ts';
-import { sendSignal } from '../../lib/service/send-signal.ts';
-import { begun, quiet, statusOf, takeAll } from './code-house.ts';
-import { throttleAll } from './given-up.ts';
-import { type House, failing, finished, house, scope, workflow } from './house.ts';
-import { fn } from './staged-code.ts';
+import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
+import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
+import { sendSignal } from '../../lib/service/runs/send-signal.ts';
+import { startCodeRun, waitUntilIdle, statusOf, handleAllMessages } from './code-test-env.ts';
+import { deadLetterAll } from './dead-letters.ts';
+import { type TestEnv, failing, finished, createTestEnv, scope, workflow } from './test-env.ts';
+import { functionCommand } from './scripted-programs.ts';
 
 /** Four dead letters of five receives each, sixteen minutes apart: more than five hours in which nothing runs. */
 const letters = 4;
 
 /** @returns how many dead letters there were */
-async function throttleForHours(home: House): Promise<number> {
+async function throttleForHours(home: TestEnv): Promise<number> {
   let dead = 0;
   for (let letter = 0; letter < letters; letter += 1) {
-    home.world.clock.advance(minutes(80));
-    dead += await throttleAll(home);
+    home.ports.clock.advance(minutes(80));
+    dead += await deadLetterAll(home);
   }
   return dead;
 }
 
-async function completes(home: House, run: RunAddress): Promise<void> {
+async function completes(home: TestEnv, run: RunAddress): Promise<void> {
   for (let look = 0; look < 4; look += 1) {
     await home.settle();
-    await takeAll(home);
-    await quiet();
-    home.world.clock.advance(minutes(61));
-    await recoverRun(home.worker, run);
+    await handleAllMessages(home);
+    await waitUntilIdle();
+    home.ports.clock.advance(minutes(61));
+    await sweepRun(home.worker, run);
   }
   await home.settle();
   const { progress } = (await home.fold(run)).state;
   expect(progress).toMatchObject({ status: 'completed' });
 }
 
-async function begin(home: House, drawn: string, configs: Parameters<typeof workflow>[2] = {}): Promise<RunAddress> {
+async function begin(home: TestEnv, drawn: string, configs: Parameters<typeof workflow>[2] = {}): Promise<RunAddress> {
   await home.publish(workflow('flow', drawn, configs));
   return home.begin('flow');
 }
 
 test('jobs of nodes', async () => {
-  const home = house();
+  const home = createTestEnv();
   const run = await begin(home, 'a>b a>d');
   expect(await throttleForHours(home)).toBe(letters);
   expect(home.attempts).toEqual([]);
@@ -54,17 +54,17 @@ test('jobs of nodes', async () => {
 });
 
 test('delayed jobs of retries', async () => {
-  const home = house({ answer: (node, attempt) => (attempt === 1 ? failing() : finished(node)) });
+  const home = createTestEnv({ answer: (node, attempt) => (attempt === 1 ? failing() : finished(node)) });
   const run = await begin(home, 'a>b', { a: { retry: { attempts: 2 } }, b: { retry: { attempts: 2 } } });
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
-  expect(home.world.jobs.delayed).toHaveLength(1);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  expect(home.ports.jobs.delayed).toHaveLength(1);
   expect(await throttleForHours(home)).toBeGreaterThanOrEqual(letters);
   await completes(home, run);
   expect(home.attempts).toEqual(['a#1', 'a#2', 'b#1', 'b#2']);
 });
 
 test('wakes of timers', async () => {
-  const home = house();
+  const home = createTestEnv();
   const run = await begin(home, 'z>b', { z: { ms: 1_000 } });
   expect(await throttleForHours(home)).toBeGreaterThanOrEqual(letters);
   await completes(home, run);
@@ -73,18 +73,18 @@ test('wakes of timers', async () => {
 
 test('results that are collected', async () => {
   const many = Array.from({ length: 10 }, (_, index) => `n${index}`);
-  const home = house();
+  const home = createTestEnv();
   const run = await begin(home, many.map((id) => `a>${id} ${id}>b`).join(' '));
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
-  expect(home.world.jobs.results).toHaveLength(10);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  expect(home.ports.jobs.results).toHaveLength(10);
   expect(await throttleForHours(home)).toBeGreaterThanOrEqual(10);
   await completes(home, run);
   expect(home.attempts.filter((attempt) => attempt.startsWith('b'))).toEqual(['b#1']);
 });
 
 test('what a signal leaves, and the wait that it ends', async () => {
-  const home = house();
+  const home = createTestEnv();
   const run = await begin(home, 's>b', { s: { name: 'paid', correlation: '17' } });
   await throttleForHours(home);
   const signal = { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' };
@@ -94,28 +94,28 @@ test('what a signal leaves, and the wait that it ends', async () => {
 });
 
 test('calls of workflows, and the ends that they report', async () => {
-  const home = house();
+  const home = createTestEnv();
   await home.publish(workflow('child', 'a>b'));
   const run = await begin(home, 'k>b', { k: { calls: 'child' } });
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
   expect(await throttleForHours(home)).toBeGreaterThan(0);
   await completes(home, run);
 });
 
 test('workflow tasks of a deployment', async () => {
-  const { home, run } = await begun([[fn('a')]]);
-  expect(await throttleForHours(home)).toBeGreaterThanOrEqual(letters);
-  expect(await statusOf(home, run)).toBe('pending');
-  await completes(home, run);
+  const { env, run } = await startCodeRun([[functionCommand('a')]]);
+  expect(await throttleForHours(env)).toBeGreaterThanOrEqual(letters);
+  expect(await statusOf(env, run)).toBe('pending');
+  await completes(env, run);
 });
 
 test('a dead letter whose worker has begun and lives is left to it', async () => {
-  const home = house();
+  const home = createTestEnv();
   const run = await begin(home, 'a>b');
-  const [job] = home.world.jobs.takeSent();
+  const [job] = home.ports.jobs.takeSent();
   if (job === undefined) throw new Error('no job was sent');
-  for (let letter = 0; letter < letters; letter += 1) await failLostNode(home.worker, job);
-  expect(await home.world.log.beats(run)).toEqual([]);
+  for (let letter = 0; letter < letters; letter += 1) await handleDeadLetter(home.worker, job);
+  expect(await home.ports.log.heartbeats(run)).toEqual([]);
   await home.take(job);
   await completes(home, run);
   expect(home.attempts).toEqual(['a#1', 'b#1']);

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { minutes } from '../../lib/engine/time.ts';
 import { type Trace, traceparent } from '../../lib/engine/trace.ts';
-import type { RunAttempt } from '../../lib/service/graph.ts';
-import { failing, finished, house, workflow } from './house.ts';
+import type { RunAttempt } from '../../lib/service/commit/plans.ts';
+import { failing, finished, createTestEnv, workflow } from './test-env.ts';
 
 const trace: Trace = {
   correlationId: correlationId('order 17'),
@@ -13,14 +13,14 @@ const trace: Trace = {
 const traceIdIn = (one: Trace | undefined) => one?.traceparent.split('-')[1];
 
 test('every message of a run carries the trace of its start: first sends, retries, wakes, results and what is sent again', async () => {
-  const own = house({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(node)) });
+  const own = createTestEnv({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(node)) });
   const many = Array.from({ length: 12 }, (_, at) => `z>w${at}`).join(' ');
   await own.publish(workflow('flow', `a>z ${many}`, { z: { ms: minutes(10) } }));
   const answer = await own.start({ trace });
   expect(answer.kind).toBe('started');
-  const seen: unknown[] = [...own.world.jobs.sent];
-  const { jobs } = own.world;
-  const [send, sendLater, sendResult] = [jobs.send.bind(jobs), jobs.sendLater.bind(jobs), jobs.sendResult.bind(jobs)];
+  const seen: unknown[] = [...own.ports.jobs.sent];
+  const { jobs } = own.ports;
+  const [send, sendLater, sendResult] = [jobs.send.bind(jobs), jobs.sendDelayed.bind(jobs), jobs.sendResult.bind(jobs)];
   Object.assign(jobs, {
     send: (sent: Parameters<typeof send>[0]) => {
       seen.push(...sent);
@@ -38,12 +38,12 @@ test('every message of a run carries the trace of its start: first sends, retrie
   await own.settle();
   expect(seen.length).toBeGreaterThan(24);
   for (const message of seen) expect(message).toMatchObject({ trace });
-  expect(own.world.notices.told).toMatchObject([{ correlationId: 'order 17' }]);
+  expect(own.ports.notices.statusNotices).toMatchObject([{ correlationId: 'order 17' }]);
 });
 
 test('each attempt is a span of its own in the trace of its run, and the same one when it comes again', async () => {
   const spans: (Trace | undefined)[] = [];
-  const own = house();
+  const own = createTestEnv();
   const noting: RunAttempt = async (node, _input, attempt) => {
     spans.push(attempt.trace);
     const outcome = node.id === 'a' && attempt.number === 1 ? failing() : finished(node.id);
@@ -58,7 +58,7 @@ test('each attempt is a span of its own in the trace of its run, and the same on
   expect(spans.length).toBeGreaterThan(1);
   const first = spans.map((one) => one?.traceparent);
   spans.length = 0;
-  const again = house();
+  const again = createTestEnv();
   await again.publish(workflow('flow', 'a>b'));
   await again.start({ trace });
   Object.assign(again.worker, { runAttempt: noting });
@@ -67,9 +67,9 @@ test('each attempt is a span of its own in the trace of its run, and the same on
 });
 
 test('a run that was started without one has none', async () => {
-  const own = house();
+  const own = createTestEnv();
   await own.publish(workflow('flow', 'a>b'));
   await own.start();
-  expect(own.world.jobs.sent).toHaveLength(1);
-  expect(own.world.jobs.sent[0]).not.toHaveProperty('trace');
+  expect(own.ports.jobs.sent).toHaveLength(1);
+  expect(own.ports.jobs.sent[0]).not.toHaveProperty('trace');
 });

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { nodeKey } from '../../lib/engine/ids.ts';
 import { type DurationMs, between, durationMs, seconds } from '../../lib/engine/time.ts';
-import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
+import { type RunResults, byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import type { RunAttempt } from '../../lib/service/graph.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { type House, finished, house, workflow } from './house.ts';
-import { replaced } from './replaced.ts';
+import type { RunAttempt } from '../../lib/service/commit/plans.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { type TestEnv, finished, createTestEnv, workflow } from './test-env.ts';
+import { overrideMethods } from './override-methods.ts';
 
 const branches = 1_000;
 /** What SQS hands over at once at most. */
@@ -26,7 +26,7 @@ const counting = () => {
   const counted = { stored: 0, lost: 0 };
   const wrap = (deps: Deps): Deps => ({
     ...deps,
-    log: replaced(deps.log, {
+    log: overrideMethods(deps.log, {
       put: async (run, commit, expires) => {
         await deps.clock.sleep(put);
         const result = await deps.log.put(run, commit, expires);
@@ -39,9 +39,9 @@ const counting = () => {
 };
 
 /** Every job has a worker at once. All results of a run are one group: nobody gets any while somebody has some. */
-async function play(home: House, runAttempt: RunAttempt): Promise<void> {
-  const { clock, jobs } = home.world;
-  const folds = new WarmFolds();
+async function play(home: TestEnv, runAttempt: RunAttempt): Promise<void> {
+  const { clock, jobs } = home.ports;
+  const foldCache = new FoldCache();
   const atWork = new Set<Promise<void>>();
   const begin = (work: Promise<void>): void => {
     const ended = work.finally(() => void atWork.delete(ended));
@@ -52,12 +52,13 @@ async function play(home: House, runAttempt: RunAttempt): Promise<void> {
     isLocked = true;
     const batch = jobs.results.splice(0, mostTogether).map((result) => ({ result, isRedelivered: false }));
     await clock.sleep(hop);
-    for (const each of byRun(batch)) await collectResults({ ...home.worker, folds }, each);
+    for (const each of byRun(batch)) await collectResults({ ...home.worker, foldCache }, each);
     isLocked = false;
   };
   do {
     for (let turns = 0; turns < 6; turns += 1) await turn();
-    for (const job of jobs.takeSent()) begin(home.take(job, { worker: { ...home.worker, runAttempt, folds: new WarmFolds() } }));
+    for (const job of jobs.takeSent())
+      begin(home.take(job, { worker: { ...home.worker, runAttempt, foldCache: new FoldCache() } }));
     if (!isLocked && jobs.results.length > 0) begin(collect());
     const next = clock.nextWakeAt();
     if (next !== undefined) clock.set(next);
@@ -72,13 +73,13 @@ test.each([1, 20, 250])(
   'a thousand branches whose ends lie scattered over %i s take at most 220 commits, and lose at most ten puts',
   async (span) => {
     const { counted, wrap } = counting();
-    const home = house({ wrap });
+    const home = createTestEnv({ wrap });
     await home.publish(workflow('flow', fan(branches), patient));
     const run = await home.begin('flow');
     let ended = 0;
     await play(home, async ({ id }) => {
       if (id.startsWith('b')) {
-        await home.world.clock.sleep(durationOf(Number(id.slice(1)), seconds(span)));
+        await home.ports.clock.sleep(durationOf(Number(id.slice(1)), seconds(span)));
         ended += 1;
       }
       return { outcome: finished(id), printed: [] };
@@ -98,14 +99,14 @@ test.each([
   async (concurrency, least, most) => {
     const items = 400;
     const { counted, wrap } = counting();
-    const home = house({ wrap });
+    const home = createTestEnv({ wrap });
     await home.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency } }));
     const run = await home.begin('flow');
     let begun = 0;
     await play(home, async ({ id }) => {
       if (id === 'b') {
         begun += 1;
-        await home.world.clock.sleep(durationMs(least + ((begun * 617) % (most - least + 1))));
+        await home.ports.clock.sleep(durationMs(least + ((begun * 617) % (most - least + 1))));
       }
       return { outcome: finished(id), printed: [] };
     });
@@ -117,8 +118,8 @@ test.each([
 describe('one of a hundred results', () => {
   /** How long others can gather behind it once it is committed, where its branch took so long. */
   const lingers = async (took: DurationMs, change: (results: RunResults) => RunResults = (results) => results) => {
-    const home = house();
-    const { clock, jobs } = home.world;
+    const home = createTestEnv();
+    const { clock, jobs } = home.ports;
     await home.publish(workflow('flow', fan(100)));
     const run = await home.begin('flow');
     for (const job of jobs.takeSent()) await home.take(job);
@@ -127,7 +128,7 @@ describe('one of a hundred results', () => {
     clock.advance(took);
     await home.take(first);
     const collecting = byRun(jobs.takeResults().map((result) => ({ result, isRedelivered: false }))).map((each) =>
-      collectResults({ ...home.worker, folds: new WarmFolds() }, change(each)),
+      collectResults({ ...home.worker, foldCache: new FoldCache() }, change(each)),
     );
     for (let turns = 0; turns < 6; turns += 1) await turn();
     expect((await home.fold(run)).state.nodes.get(nodeKey(first))?.status).toBe('completed');
@@ -151,14 +152,14 @@ describe('one of a hundred results', () => {
 });
 
 test('a batch is mixed where it has results of several runs', async () => {
-  const home = house();
+  const home = createTestEnv();
   for (const name of ['one', 'two']) {
     await home.publish(workflow(name, fan(10)));
     await home.begin(name);
   }
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
-  for (const job of home.world.jobs.takeSent()) await home.take(job);
-  const received = home.world.jobs.takeResults().map((result) => ({ result, isRedelivered: false }));
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  const received = home.ports.jobs.takeResults().map((result) => ({ result, isRedelivered: false }));
   expect(byRun(received).map(({ isMixed }) => isMixed)).toEqual([true, true]);
   expect(byRun(received.slice(0, 10)).map(({ isMixed }) => isMixed)).toEqual([false]);
 });

@@ -15,7 +15,7 @@ async function judged(kept: (log: readonly Commit[]) => readonly Commit[]): Prom
   for (const { run, commit } of written) checker.committed(run, commit, commit.at);
   const logOf = ({ runId }: RunAddress): readonly Commit[] =>
     kept(written.filter(({ run }) => run.runId === runId).map(({ commit }) => commit));
-  await checker.judge({
+  await checker.check({
     head: async (run) => {
       const [commit] = logOf(run);
       const status = checker.stateOf(run.runId)?.progress.status;

@@ -32,7 +32,7 @@ export class Checker {
   commits = 0;
   resumptions = 0;
   /** the longest time that an open run stood still between two commits */
-  longestStillMs = 0;
+  maxStallMs = 0;
   readonly #open = new Set<string>();
   readonly #lastCommitAt = new Map<string, number>();
   /** of all commits in their order, and of the heads in the end */
@@ -41,7 +41,7 @@ export class Checker {
   /** A put was answered with success, or is known to have landed. */
   committed(address: RunAddress, commit: Commit, now: Instant): void {
     this.commits += 1;
-    this.longestStillMs = Math.max(this.longestStillMs, now - (this.#lastCommitAt.get(address.runId) ?? now));
+    this.maxStallMs = Math.max(this.maxStallMs, now - (this.#lastCommitAt.get(address.runId) ?? now));
     this.#lastCommitAt.set(address.runId, now);
     const watched = this.#runs.get(address.runId) ?? {
       address,
@@ -98,7 +98,7 @@ export class Checker {
     return this.#runs.get(runId)?.state;
   }
 
-  async judge(log: JudgedLog): Promise<void> {
+  async check(log: JudgedLog): Promise<void> {
     for (const [runId, address] of this.acknowledged) {
       const watched = this.#runs.get(runId);
       runInvariant(9, watched !== undefined, `${runId} was acknowledged and does not exist`);

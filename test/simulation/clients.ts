@@ -8,15 +8,15 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { programPath } from '../../lib/ports/programs.ts';
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
-import { Lookers } from './lookers.ts';
-import type { Surroundings } from './process.ts';
+import { ListClients } from './list-clients.ts';
+import type { SimulationContext } from './process.ts';
 import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
-import { lastingVersions, leafVersion, randomVersion } from './random-graph.ts';
-import { Senders } from './senders.ts';
-import type { SignalWatch } from './signal-watch.ts';
-import { Starters } from './starters.ts';
-import type { WordWatch } from './word-watch.ts';
-import { birth } from './world.ts';
+import { longRunningVersions, leafVersion, randomVersion } from './random-graph.ts';
+import { SignalClients } from './signal-clients.ts';
+import type { SignalChecker } from './signal-checker.ts';
+import { StartClients } from './start-clients.ts';
+import type { NotificationChecker } from './notification-checker.ts';
+import { simulationStart } from './simulated-ports.ts';
 
 export interface ClientOptions {
   readonly runs: number;
@@ -40,21 +40,21 @@ const [home] = scopes;
 type Stores = Pick<Deps, 'workflows' | 'deployments'>;
 
 export class Clients {
-  readonly #around: Surroundings;
+  readonly #around: SimulationContext;
   readonly #stores: Stores;
   readonly #functions: Functions;
   readonly #checker: Checker;
   readonly #options: ClientOptions;
-  readonly #starters: Starters;
-  readonly #senders: Senders;
-  readonly #lookers: Lookers;
+  readonly #starters: StartClients;
+  readonly #senders: SignalClients;
+  readonly #lookers: ListClients;
   #deployments = 0;
 
   constructor(
-    around: Surroundings,
+    around: SimulationContext,
     stores: Stores,
     functions: Functions,
-    watches: { readonly checker: Checker; readonly signals: SignalWatch; readonly words: WordWatch },
+    watches: { readonly checker: Checker; readonly signals: SignalChecker; readonly words: NotificationChecker },
     options: ClientOptions,
   ) {
     this.#around = around;
@@ -63,9 +63,9 @@ export class Clients {
     this.#checker = watches.checker;
     this.#options = options;
     const parts = { around, functions, ...watches, isQuiet: () => this.isQuiet };
-    this.#starters = new Starters(parts, options.runs);
-    this.#senders = new Senders(parts);
-    this.#lookers = new Lookers(parts);
+    this.#starters = new StartClients(parts, options.runs);
+    this.#senders = new SignalClients(parts);
+    this.#lookers = new ListClients(parts);
   }
 
   get waiting(): number {
@@ -113,12 +113,12 @@ export class Clients {
     });
     // What is called has a budget of its own, and is watched as all are.
     const { budget } = limits;
-    const lasting = lastingVersions.map((version) => ({ ...version, options: budget === undefined ? {} : { budget } }));
+    const lasting = longRunningVersions.map((version) => ({ ...version, options: budget === undefined ? {} : { budget } }));
     for (const scope of scopes) {
       for (const workflow of new Set([leafVersion, ...lasting, ...workflows])) {
         if (isCode(workflow)) continue;
-        await this.#stores.workflows.putVersion(scope, workflow, birth);
-        await this.#stores.workflows.advance(scope, workflow, birth);
+        await this.#stores.workflows.putVersion(scope, workflow, simulationStart);
+        await this.#stores.workflows.advance(scope, workflow, simulationStart);
       }
     }
     // Runs of one workflow are of one code.
@@ -140,7 +140,7 @@ export class Clients {
     );
     for (const version of anew) time.in(prng.whole(0, 40_000), () => this.#publish(version));
     if ([...workflows, ...anew].some(awaitsSignals)) this.#senders.begin(scopes);
-    this.#lookers.look(scopes);
+    this.#lookers.listRuns(scopes);
   }
 
   /** Not where runs are counted: those of another environment have places of their own. */

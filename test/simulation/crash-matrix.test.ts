@@ -1,10 +1,10 @@
 /** The crash matrix turns red where it should. The whole of it is in the tests beside this one, in parts; `npm run crash-matrix` counts it. */
 import { describe, expect, it } from 'vitest';
 import type { Deps } from '../../lib/service/deps.ts';
-import { replaced } from '../service/replaced.ts';
-import { byChance, byChanceOfTwo } from './by-chance.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { timingDependent, timingDependentAfterTwoCrashes } from './timing-dependent.ts';
 import { corpus } from './corpus.ts';
-import { matrixOf } from './crash-matrix.ts';
+import { runCrashMatrix } from './crash-matrix.ts';
 import type { FixedWorkflow } from './crash-run.ts';
 
 const named = (name: string): FixedWorkflow => {
@@ -17,23 +17,26 @@ const named = (name: string): FixedWorkflow => {
 
 describe('two crashes', () => {
   it('at every port call and at every later one again: the smallest workflow', async () => {
-    const { violations, pairs, aimed, struck } = await matrixOf(named('start-and-end-alone'), { mostCallsForPairs: 20 });
+    const { violations, pairs, aimed, struck } = await runCrashMatrix(named('start-and-end-alone'), { maxCallsForPairs: 20 });
     expect(violations).toEqual([]);
     expect([pairs > 100, struck]).toEqual([true, aimed]);
   });
 
   it('only workflows that there are are left to chance', () => {
-    for (const name of byChanceOfTwo.keys()) expect(named(name).name).toBe(name);
-    for (const name of byChance.keys()) expect(byChanceOfTwo.has(name)).toBe(true);
+    for (const name of timingDependentAfterTwoCrashes.keys()) expect(named(name).name).toBe(name);
+    for (const name of timingDependent.keys()) expect(timingDependentAfterTwoCrashes.has(name)).toBe(true);
   });
 });
 
 describe('the matrix turns red', () => {
   /** A run that nobody is to look at: what its process had not sent when it died is never sent. */
-  const unwatched = (world: Deps): Deps => ({ ...world, index: replaced(world.index, { markDue: async () => undefined }) });
+  const unwatched = (world: Deps): Deps => ({
+    ...world,
+    index: overrideMethods(world.index, { markDue: async () => undefined }),
+  });
 
   it.each(['linear', 'code: one step'])('where a send is lost with its process and nobody looks again: %s', async (name) => {
-    const { violations, calls } = await matrixOf(named(name), { planted: unwatched });
+    const { violations, calls } = await runCrashMatrix(named(name), { planted: unwatched });
     expect(violations.length).toBeGreaterThan(0);
     expect(violations.length).toBeLessThan(calls * 2);
     expect(violations.join('\n')).toContain('jobs.send: invariant 5');

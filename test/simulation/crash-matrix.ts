@@ -5,12 +5,12 @@
  */
 import * as z from 'zod';
 import type { SimulationOptions } from './simulation.ts';
-import { byChance, byChanceOfTwo } from './by-chance.ts';
-import { type Came, type CrashRun, type FixedWorkflow, crashRun } from './crash-run.ts';
-import type { Aim } from './faults.ts';
-import { asWithoutCrash } from './spent-tries.ts';
+import { timingDependent, timingDependentAfterTwoCrashes } from './timing-dependent.ts';
+import { type RunResult, type CrashRun, type FixedWorkflow, crashRun } from './crash-run.ts';
+import type { CrashPoint } from './faults.ts';
+import { normalizeAfterCrash } from './exhausted-retries.ts';
 
-export const rowSchema = z.strictObject({
+export const matrixRowSchema = z.strictObject({
   workflows: z.number(),
   /** port calls of the calm runs */
   calls: z.number(),
@@ -27,9 +27,9 @@ export const rowSchema = z.strictObject({
 });
 
 /** What a workflow, or several, came to in the matrix. */
-export type Row = z.infer<typeof rowSchema>;
+export type MatrixRow = z.infer<typeof matrixRowSchema>;
 
-export const emptyRow = (): Row => ({
+export const emptyMatrixRow = (): MatrixRow => ({
   workflows: 0,
   calls: 0,
   crashes: 0,
@@ -40,42 +40,45 @@ export const emptyRow = (): Row => ({
   violations: [],
 });
 
-export function addRow(into: Row, { violations, ...numbers }: Row): void {
+export function addMatrixRow(into: MatrixRow, { violations, ...numbers }: MatrixRow): void {
   for (const name of Object.keys(numbers).filter(isAmount)) into[name] += numbers[name];
   into.violations.push(...violations);
 }
 
-type Amount = Exclude<keyof Row, 'violations'>;
-const isAmount = (name: string): name is Amount => name !== 'violations' && name in emptyRow();
+type Amount = Exclude<keyof MatrixRow, 'violations'>;
+const isAmount = (name: string): name is Amount => name !== 'violations' && name in emptyMatrixRow();
 
 export interface MatrixOptions {
   /** two crashes for workflows with as many calls or fewer: they grow with the square of the calls */
-  readonly mostCallsForPairs?: number;
+  readonly maxCallsForPairs?: number;
   readonly planted?: SimulationOptions['planted'];
 }
 
 const kinds = ['crashBefore', 'crashAfter'] as const;
 
-export async function matrixOf(fixed: FixedWorkflow, { mostCallsForPairs: most = 0, planted }: MatrixOptions = {}): Promise<Row> {
-  const row = { ...emptyRow(), workflows: 1 };
+export async function runCrashMatrix(
+  fixed: FixedWorkflow,
+  { maxCallsForPairs: most = 0, planted }: MatrixOptions = {},
+): Promise<MatrixRow> {
+  const row = { ...emptyMatrixRow(), workflows: 1 };
   const plan = planted === undefined ? {} : { planted };
   const calm = await crashRun(fixed, plan);
   row.calls = calm.calls.length;
-  const crashed = async (aims: readonly Aim[], callsBefore: readonly string[]): Promise<CrashRun | undefined> => {
-    row.aimed += aims.length;
-    const where = aims.map(({ call, kind }) => `${kind} ${call} ${callsBefore[call - 1]}`).join(', ');
+  const crashed = async (crashPoints: readonly CrashPoint[], callsBefore: readonly string[]): Promise<CrashRun | undefined> => {
+    row.aimed += crashPoints.length;
+    const where = crashPoints.map(({ call, kind }) => `${kind} ${call} ${callsBefore[call - 1]}`).join(', ');
     try {
-      const run = await crashRun(fixed, { aims, told: calm.answers, ...plan });
+      const run = await crashRun(fixed, { crashPoints, presetAnswers: calm.answers, ...plan });
       const struck = run.report.counts.crashBefore + run.report.counts.crashAfter;
       row.struck += struck;
-      const isByChance = (aims.length === 1 ? byChance : byChanceOfTwo).has(fixed.name);
-      const difference = isByChance ? undefined : differenceOf(calm.came, run.came);
+      const isByChance = (crashPoints.length === 1 ? timingDependent : timingDependentAfterTwoCrashes).has(fixed.name);
+      const difference = isByChance ? undefined : differenceOf(calm.result, run.result);
       if (difference !== undefined) row.violations.push(`${fixed.name}: ${where}: ${difference}`);
       if (!isByChance) row.compared += 1;
       return run;
     } catch (trouble) {
       // Whatever it came to, the crash came first.
-      row.struck += aims.length;
+      row.struck += crashPoints.length;
       row.violations.push(`${fixed.name}: ${where}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
       return undefined;
     }
@@ -97,9 +100,9 @@ export async function matrixOf(fixed: FixedWorkflow, { mostCallsForPairs: most =
   return row;
 }
 
-function differenceOf(calm: Came, { spent, ...crashed }: Came): string | undefined {
+function differenceOf(calm: RunResult, { spent, ...crashed }: RunResult): string | undefined {
   if (crashed.givenUp.length > 0) return `${crashed.givenUp.join(', ')} failed before the last try`;
-  const nodes = asWithoutCrash(crashed.nodes.split(' '), calm.nodes.split(' '), spent).join(' ');
+  const nodes = normalizeAfterCrash(crashed.nodes.split(' '), calm.nodes.split(' '), spent).join(' ');
   const came = { ...crashed, nodes };
   const differs = (['status', 'output', 'nodes'] as const).find((what) => calm[what] !== came[what]);
   if (differs === undefined) return undefined;

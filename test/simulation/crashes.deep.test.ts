@@ -1,7 +1,7 @@
 /** Crashes that are aimed at each port call, and what is judged of them beside what the crash matrix judges. */
 import { describe, expect, it } from 'vitest';
 import { noFaults } from './faults.ts';
-import { scenes } from './scenes.ts';
+import { scenarios } from './scenarios.ts';
 import { seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
@@ -12,15 +12,15 @@ describe('a worker that is killed', () => {
       const brisk: SimulationOptions = { seed, rates: noFaults, runs: 1, isBrisk: true, code };
       const { calls } = await simulate(brisk);
       for (let call = 1; call <= calls; call += 1) {
-        const { longestStillMs } = await simulate({ ...brisk, aims: [{ call, kind: 'crashAfter' }] });
-        expect(longestStillMs, `killed after call ${call}`).toBeLessThanOrEqual(180_000);
+        const { maxStallMs } = await simulate({ ...brisk, crashPoints: [{ call, kind: 'crashAfter' }] });
+        expect(maxStallMs, `killed after call ${call}`).toBeLessThanOrEqual(180_000);
       }
     },
   );
 });
 
 describe('a scene, whoever dies in it', () => {
-  it.each(Object.entries(scenes))('%s', async (_name, play) => {
+  it.each(Object.entries(scenarios))('%s', async (_name, play) => {
     await expect(play()).resolves.toBeUndefined();
   });
 });
@@ -37,7 +37,7 @@ describe('budgets', () => {
     const { calls, overBudget } = await simulate(calm);
     expect([overBudget, calls > 120]).toEqual([1, true]);
     for (let call = 1; call <= calls; call += 1) {
-      for (const kind of ['crashBefore', 'crashAfter'] as const) await simulate({ ...calm, aims: [{ call, kind }] });
+      for (const kind of ['crashBefore', 'crashAfter'] as const) await simulate({ ...calm, crashPoints: [{ call, kind }] });
     }
   });
 });
@@ -57,7 +57,7 @@ describe('places', () => {
     expect([together, hadToWait, calls > 240]).toEqual([1, 2, true]);
     for (let call = 1; call <= calls; call += 1) {
       for (const kind of ['crashBefore', 'crashAfter'] as const) {
-        const { counts } = await simulate({ ...calm, aims: [{ call, kind }] });
+        const { counts } = await simulate({ ...calm, crashPoints: [{ call, kind }] });
         expect(counts[kind]).toBe(1);
       }
     }

@@ -98,7 +98,7 @@ export const noFaults: FaultRates = {
   cancelled: 0.15,
 };
 
-export const roughWeather: FaultRates = {
+export const chaosFaults: FaultRates = {
   crashBefore: 0.01,
   crashAfter: 0.01,
   refused: 0.02,
@@ -140,17 +140,17 @@ export class Faults {
   calls = 0;
   readonly #rates: FaultRates;
   readonly #prng: Prng;
-  readonly #aims: readonly Aim[];
+  readonly #crashPoints: readonly CrashPoint[];
   /** names of port calls, where somebody wants to know them */
   readonly #onCall: ((name: string) => void) | undefined;
   readonly #throttledUntil = new Map<string, number>();
   /** is called when an aimed crash strikes */
-  onAimed: () => void = () => {};
+  onCrashPoint: () => void = () => {};
 
-  constructor(rates: FaultRates, prng: Prng, aims: readonly Aim[] = [], onCall?: (name: string) => void) {
+  constructor(rates: FaultRates, prng: Prng, crashPoints: readonly CrashPoint[] = [], onCall?: (name: string) => void) {
     this.#rates = rates;
     this.#prng = prng;
-    this.#aims = aims;
+    this.#crashPoints = crashPoints;
     this.#onCall = onCall;
   }
 
@@ -159,37 +159,37 @@ export class Faults {
     this.#onCall?.(name);
   }
 
-  strikes(kind: FaultKind): boolean {
-    const looms = this.looms(kind);
-    if (looms) this.struck(kind);
-    return looms;
+  shouldInject(kind: FaultKind): boolean {
+    const isScheduled = this.isScheduled(kind);
+    if (isScheduled) this.recordInjected(kind);
+    return isScheduled;
   }
 
   /** Whether it is to strike later, if then there is still anything that it can strike. */
-  looms(kind: FaultKind): boolean {
-    const isAimed = this.#aims.some((aim) => aim.kind === kind && aim.call === this.calls);
-    if (isAimed) this.onAimed();
+  isScheduled(kind: FaultKind): boolean {
+    const isAimed = this.#crashPoints.some((aim) => aim.kind === kind && aim.call === this.calls);
+    if (isAimed) this.onCrashPoint();
     return isAimed || this.#prng.isLucky(this.#rates[kind]);
   }
 
-  struck(kind: FaultKind): void {
+  recordInjected(kind: FaultKind): void {
     this.counts[kind] += 1;
   }
 
   /** A store that refuses for being asked too much refuses all that it is asked for a while. */
   throttles(store: string, now: number): boolean {
     if (now < (this.#throttledUntil.get(store) ?? 0)) {
-      this.struck('throttled');
+      this.recordInjected('throttled');
       return true;
     }
-    if (!this.strikes('throttled')) return false;
+    if (!this.shouldInject('throttled')) return false;
     this.#throttledUntil.set(store, now + this.#prng.whole(100, longestThrottleMs));
     return true;
   }
 }
 
 /** A crash at the port call of this number, from 1. */
-export interface Aim {
+export interface CrashPoint {
   readonly call: number;
   readonly kind: 'crashBefore' | 'crashAfter';
 }

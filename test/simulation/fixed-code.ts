@@ -8,7 +8,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { hours } from '../../lib/engine/time.ts';
 import type { FixedWorkflow } from './crash-run.ts';
 import { type CodeWorkflow, type Part, leafCode, leafNames } from './random-code.ts';
-import { leafVersion, simulatedPlaces } from './random-graph.ts';
+import { leafVersion, simulatedSignalKeys } from './random-graph.ts';
 import { scriptedScope } from './scripted.ts';
 
 const step = (more: Partial<Extract<Part, { kind: 'step' }>> = {}): Part => ({
@@ -20,7 +20,7 @@ const step = (more: Partial<Extract<Part, { kind: 'step' }>> = {}): Part => ({
   ...more,
 });
 const seq = (...parts: readonly Part[]): Part => ({ kind: 'seq', parts });
-const [place = { name: 'signal-0', correlation: 'thing-0' }] = simulatedPlaces;
+const [place = { name: 'signal-0', correlation: 'thing-0' }] = simulatedSignalKeys;
 const [fails, undoable] = [step({ failures: 1_000 }), step({ hasRollback: true })];
 
 const parts: Readonly<Record<string, Part>> = {

@@ -9,10 +9,10 @@ import { ConfiguredModels } from '../../lib/models/configured-models.ts';
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { WordModeration } from '../../lib/models/moderation.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
-import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
-import type { RunAttempt } from '../../lib/service/graph.ts';
-import { createLens } from '../../lib/service/publish-lens.ts';
-import { createWorkflow } from '../../lib/service/publish-workflow.ts';
+import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import type { RunAttempt } from '../../lib/service/commit/plans.ts';
+import { createLens } from '../../lib/service/definitions/publish-lens.ts';
+import { createWorkflow } from '../../lib/service/definitions/publish-workflow.ts';
 import { example, exampleNames } from '../docs/run-example.ts';
 import type { FixedWorkflow } from './crash-run.ts';
 import { productTypes } from './fixed-topologies.ts';
@@ -56,7 +56,7 @@ export const fixedExamples: readonly FixedWorkflow[] = exampleNames
           deps.clock,
         );
         const lens = { lenses: deps.lenses, models, moderation: new WordModeration(['forbidden']) };
-        const run = attemptsBy(createRunners({ lens }));
+        const run = createAttemptRunner(createRunners({ lens }));
         return async (node, given, attempt) => {
           // A lens reads its store, which is reached as everything is: by a port call in virtual time.
           if (node.type === 'lens') return run(node, given, attempt);

@@ -1,10 +1,10 @@
 /** The topologies of the conformance tests as fixed workflows: the product's own node types, and attempts that come to what is told. */
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
-import { createLens } from '../../lib/service/publish-lens.ts';
-import { createWorkflow } from '../../lib/service/publish-workflow.ts';
+import { createLens } from '../../lib/service/definitions/publish-lens.ts';
+import { createWorkflow } from '../../lib/service/definitions/publish-workflow.ts';
 import { lensAttempts } from '../conformance/lens-attempts.ts';
-import { type Reply, type Topology, definitionOf, done } from '../conformance/topology.ts';
+import { type Reply, type Topology, definitionOf, finishedWith } from '../conformance/topology.ts';
 import type { FixedWorkflow } from './crash-run.ts';
 import { scriptedScope } from './scripted.ts';
 
@@ -28,8 +28,8 @@ export const fixedTopology = (topology: Topology): FixedWorkflow => ({
     }
     for (const lens of topology.lenses ?? []) await createLens(deps, scriptedScope, lens);
   },
-  ...(topology.outside === undefined ? {} : { outside: topology.outside }),
-  attempts: (process, deps, outside) => async (node, input, tools) => {
+  ...(topology.actions === undefined ? {} : { outside: topology.actions }),
+  attempts: (process, deps, actions) => async (node, input, tools) => {
     if (node.type === 'lens') return lensAttempts(topology, deps.lenses)(node, input, tools);
     const reply = replyOf(topology, node.id, tools.number);
     if (typeof reply !== 'function') return { outcome: reply, printed: [] };
@@ -37,7 +37,7 @@ export const fixedTopology = (topology: Topology): FixedWorkflow => ({
     const outcome = await reply({
       inputs: input.inputs,
       iteration,
-      outside,
+      actions,
       lasts: (time) => process.sleep(time, tools.signal),
     });
     return { outcome, printed: [] };
@@ -45,9 +45,9 @@ export const fixedTopology = (topology: Topology): FixedWorkflow => ({
 });
 
 const replyOf = ({ replies = {} }: Topology, node: string, attempt: number): Reply => {
-  const told = replies[node] ?? done(node);
+  const told = replies[node] ?? finishedWith(node);
   if (!isList(told)) return told;
-  return told[Math.min(attempt, told.length) - 1] ?? done(node);
+  return told[Math.min(attempt, told.length) - 1] ?? finishedWith(node);
 };
 
 const isList = (replies: Reply | readonly Reply[]): replies is readonly Reply[] => Array.isArray(replies);

@@ -2,44 +2,44 @@
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
-import { SliceSpent } from '../../lib/engine/shares.ts';
+import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
-import { byRun, collectResults } from '../../lib/service/collect-results.ts';
-import type { Decider } from '../../lib/service/decide-run.ts';
+import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
+import type { Decider } from '../../lib/service/commit/decide-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/graph.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import { takeJob } from '../../lib/service/take-job.ts';
-import type { WarmFolds } from '../../lib/service/warm-folds.ts';
-import type { EffectWatch } from './effect-watch.ts';
-import { type FoldWatch, WatchedFolds } from './fold-watch.ts';
-import { answerOf } from './given.ts';
-import { Process, type Surroundings } from './process.ts';
+import { runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
+import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import type { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import type { EffectChecker } from './effect-checker.ts';
+import { type FoldChecker, CheckedFolds } from './fold-checker.ts';
+import { nodeInputDigest } from './node-input-digest.ts';
+import { Process, type SimulationContext } from './process.ts';
 import { simulatedPrograms } from './programs.ts';
-import type { LossWatch } from './loss-watch.ts';
+import type { WorkerLossChecker } from './worker-loss-checker.ts';
 import type { Received } from './queue.ts';
-import { type BodyWorld, type CodeWorkflow, workflowOf } from './random-code.ts';
+import { type StepEffects, type CodeWorkflow, workflowOf } from './random-code.ts';
 import { simulatedTypes } from './random-graph.ts';
-import type { StepWatch } from './step-watch.ts';
-import type { TimeWatch } from './time-watch.ts';
+import type { StepChecker } from './step-checker.ts';
+import type { TimingChecker } from './timing-checker.ts';
 import { runInvariant } from './violation.ts';
-import type { WordWatch } from './word-watch.ts';
-import type { Takers } from './world.ts';
+import type { NotificationChecker } from './notification-checker.ts';
+import type { MessageHandlers } from './simulated-ports.ts';
 
 interface Warm {
-  readonly folds: WarmFolds;
+  readonly folds: FoldCache;
   readonly plans: Plans;
 }
 
 interface Watches {
-  readonly folds: FoldWatch;
-  readonly steps: StepWatch;
-  readonly times: TimeWatch;
-  readonly words: WordWatch;
-  readonly losses: LossWatch;
+  readonly folds: FoldChecker;
+  readonly steps: StepChecker;
+  readonly times: TimingChecker;
+  readonly words: NotificationChecker;
+  readonly losses: WorkerLossChecker;
 }
 
 export type Invocation = Decider & Warm & { readonly process: Process };
@@ -51,7 +51,7 @@ interface Given {
   /** nothing goes wrong, and nobody holds anything up on purpose */
   readonly isPlain?: boolean;
   readonly observed?: Observed | undefined;
-  readonly workings?: Workings | undefined;
+  readonly workings?: FunctionOverrides | undefined;
   /** whether a node, or a step of this key, kills the worker that begins it */
   readonly kills?: ((name: string) => boolean) | undefined;
   /** whether an attempt takes longer than a first slice, each time it is begun */
@@ -79,7 +79,7 @@ const sweepMs = durationMs(55_000);
 const mostPatienceMs = 240_000;
 
 /** What the workflows of a workload are made of, where they are not those of the simulation. */
-export interface Workings {
+export interface FunctionOverrides {
   readonly types?: GraphTypes;
   /** @param deps as the process reaches them */
   readonly attempts?: (process: Process, deps: Deps) => RunAttempt;
@@ -87,7 +87,7 @@ export interface Workings {
   readonly modules?: ReadonlyMap<DeploymentId, unknown>;
 }
 
-export class Functions implements Takers {
+export class Functions implements MessageHandlers {
   /** processes that were ended by the time limits of their functions */
   outOfTime = 0;
   /** first slices that attempts have spent */
@@ -101,15 +101,15 @@ export class Functions implements Takers {
   /** what the modules of deployments export */
   readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
   world: Deps | undefined;
-  readonly #around: Surroundings;
-  readonly #effects: EffectWatch;
+  readonly #around: SimulationContext;
+  readonly #effects: EffectChecker;
   readonly #watches: Watches;
   readonly #observed: Observed;
   readonly #idle: Warm[] = [];
-  readonly #workings: Workings;
+  readonly #workings: FunctionOverrides;
   readonly #isCalm: boolean;
 
-  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, given: Given = {}) {
+  constructor(around: SimulationContext, effects: EffectChecker, watches: Watches, given: Given = {}) {
     const { observed, workings, isPlain = false, kills = () => false, isSlow = () => false } = given;
     this.#kills = kills;
     this.#isSlow = isSlow;
@@ -125,9 +125,9 @@ export class Functions implements Takers {
   invoke(by: FunctionKind, work: (invocation: Invocation) => Promise<void>, done: (isDone: boolean) => void = () => {}): void {
     const { world } = this;
     if (world === undefined) throw new Error('the world is not there yet');
-    if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
+    if (this.#around.faults.shouldInject('deployed')) this.#idle.length = 0;
     const warm = this.#idle.pop() ?? {
-      folds: new WatchedFolds(this.#watches.folds),
+      folds: new CheckedFolds(this.#watches.folds),
       plans: new Plans(this.#workings.types ?? simulatedTypes),
     };
     const process = new Process(this.#around);
@@ -151,7 +151,7 @@ export class Functions implements Takers {
         if (!process.isAlive) return;
         this.#running.delete(process);
         process.endsAt = Infinity;
-        this.meets(trouble);
+        this.recordError(trouble);
         this.#idle.push(warm);
         done(false);
       },
@@ -170,12 +170,12 @@ export class Functions implements Takers {
   }
 
   readonly jobs = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
-    this.#takes(received, false, done);
+    this.#handles(received, false, done);
 
   readonly delayed = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
-    this.#takes(received, true, done);
+    this.#handles(received, true, done);
 
-  #takes(received: Received<Job> | undefined, isDelayed: boolean, done: (failed: Failed) => void): void {
+  #handles(received: Received<Job> | undefined, isDelayed: boolean, done: (failed: Failed) => void): void {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
     const delivery = { isRedelivered, isDelayed, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
@@ -183,7 +183,7 @@ export class Functions implements Takers {
     this.invoke(
       'worker',
       (invocation) =>
-        takeJob(
+        handleJob(
           { ...this.#begun(invocation, received), runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) },
           job,
           delivery,
@@ -195,19 +195,19 @@ export class Functions implements Takers {
   readonly drives = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
-    if (job.kind !== 'drive') throw new Error(`the code queue holds a job of kind ${job.kind}`);
+    if (job.kind !== 'workflow_task') throw new Error(`the code queue holds a job of kind ${job.kind}`);
     const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.code) };
     this.#effects.delivered(job);
     this.invoke(
       'code',
       async (invocation) => {
         const { process } = this.#begun(invocation, received);
-        const world = this.#bodies(process);
+        const world = this.#stepEffects(process);
         const programs = simulatedPrograms(
           process,
           (id) => this.#workings.modules?.get(id) ?? this.deployed.get(id)?.map((each) => workflowOf(each, world)) ?? [],
         );
-        await driveCodeRun({ ...invocation, programs }, job, delivery);
+        await runWorkflowTask({ ...invocation, programs }, job, delivery);
       },
       (isDone) => done(isDone ? [] : [received]),
     );
@@ -226,7 +226,7 @@ export class Functions implements Takers {
           try {
             await collectResults(decider, results);
           } catch (trouble) {
-            this.meets(trouble);
+            this.recordError(trouble);
             failed.push(...batch.filter(({ body }) => body.run.runId === results.run.runId));
           }
         }
@@ -238,7 +238,7 @@ export class Functions implements Takers {
   readonly dead = (message: Job | ResultMessage): void => {
     this.invoke(
       'dead-letter',
-      (decider) => failLostNode(decider, message),
+      (decider) => handleDeadLetter(decider, message),
       (isDone) => (isDone ? undefined : this.#around.time.in(60_000, () => this.dead(message))),
     );
   };
@@ -250,8 +250,8 @@ export class Functions implements Takers {
     this.invoke(
       'sweep',
       async (decider) => {
-        const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
-        for (const { trouble } of failed) this.meets(trouble);
+        const { failed } = await sweepRuns(decider, after(time.now, sweepMs));
+        for (const { error } of failed) this.recordError(error);
       },
       done,
     );
@@ -309,7 +309,7 @@ export class Functions implements Takers {
       };
     return async (node, input, attempt) => {
       // What is stored apart is asked for before anything is done, and then all begins anew.
-      const answer = answerOf(input);
+      const answer = nodeInputDigest(input);
       const ms = Number(node.config['ms'] ?? 5);
       const lastsMs = prng.whole(1, ms * 2);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
@@ -318,7 +318,7 @@ export class Functions implements Takers {
       if (attempt.firstSlice !== undefined && this.#isSlow(`${attempt.token}#${attempt.number}`)) {
         this.slicesSpent += 1;
         await process.sleep(attempt.firstSlice, attempt.signal);
-        throw new SliceSpent();
+        throw new TimeSliceExceeded();
       }
       this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
       if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
@@ -333,7 +333,7 @@ export class Functions implements Takers {
   }
 
   /** Of what a world with faults does somebody is told all the time; anything else is a problem. */
-  meets(trouble: unknown): void {
+  recordError(trouble: unknown): void {
     if (!isExpected(trouble)) this.problems.push(trouble);
   }
 
@@ -345,7 +345,7 @@ export class Functions implements Takers {
     }
   }
 
-  #bodies(process: Process): BodyWorld {
+  #stepEffects(process: Process): StepEffects {
     return {
       began: (runId, { key, attempt }, mayOverlap) =>
         // What is thrown here the code would take for a failure of its own.

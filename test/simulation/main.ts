@@ -1,6 +1,6 @@
 /**
  * `npm run simulate -- --seed 42` replays one seed, in another world than its own with `--calm`, `--runs 6`, `--shared`, `--code 0` or
- * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
+ * `--places 1`; `--kept 102-chaos-one-slot.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
  * runs each fixed workflow ten times in rough weather; `--poison`, `--storm`, `--parts` and `--slow` are worlds of attempts that kill their
  * workers, of storms of crashes, of turns of code that are written in several commits, and of attempts that spend their first slices;
  * `--seeds 100000` runs many and prints what was injected, what was
@@ -9,20 +9,20 @@
  */
 import { execFileSync } from 'node:child_process';
 import * as z from 'zod';
-import { optionsOrEnd, wholeNumber } from '../../scripts/options.ts';
-import { corpusInWeather } from './corpus-weather.ts';
-import { fingerprintOfWorlds } from './drawn-worlds.ts';
-import { noFaults, roughWeather } from './faults.ts';
-import { keptSeedIn, worldOf } from './kept-seeds.ts';
+import { parseOptionsOrExit, wholeNumber } from '../../scripts/options.ts';
+import { runCorpusUnderChaos } from './corpus-chaos.ts';
+import { simulationFingerprint } from './simulation-fingerprint.ts';
+import { noFaults, chaosFaults } from './faults.ts';
+import { readRegressionSeed, optionsOfRegressionSeed } from './regression-seeds.ts';
 import { readReport, seedsSchema, writeReport } from './reports.ts';
 import { runSeeds } from './run-seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 import { type Tally, emptyTally, merge } from './tally.ts';
-import { type WorldKind, worldOfKind, worldOfSeed } from './world-of-seed.ts';
+import { type SimulationKind, optionsOfKind, optionsOfSeed } from './options-of-seed.ts';
 import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
-const values = optionsOrEnd({
+const values = parseOptionsOrExit({
   usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
@@ -69,24 +69,24 @@ const values = optionsOrEnd({
 /** Seeds after which the count is written down: what is lost by whoever stops this is a minute. */
 const seedsAtATime = 1_000;
 
-if (values.kept !== undefined) await replay(worldOf(keptSeedIn(values.kept)));
+if (values.kept !== undefined) await replay(optionsOfRegressionSeed(readRegressionSeed(values.kept)));
 else if (values.seed !== undefined) await replay(asked(values.seed));
 else if (values.corpus) await runCorpus(values.from ?? 1, values.seeds ?? 1);
 else if (values['go-on']) await goOn();
 else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
-function kindAsked(): WorldKind {
+function kindAsked(): SimulationKind {
   return (['poison', 'storm', 'parts', 'slow', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn';
 }
 
 function asked(seed: number): SimulationOptions {
   const { calm, runs, shared, code, places } = values;
   const kind = kindAsked();
-  if (kind !== 'drawn' && kind !== 'calm') return worldOfKind(kind, seed);
-  if (!calm && !shared && runs === undefined && code === undefined && places === undefined) return worldOfSeed(seed);
+  if (kind !== 'drawn' && kind !== 'calm') return optionsOfKind(kind, seed);
+  if (!calm && !shared && runs === undefined && code === undefined && places === undefined) return optionsOfSeed(seed);
   return {
     seed,
-    rates: calm ? noFaults : roughWeather,
+    rates: calm ? noFaults : chaosFaults,
     isShared: shared,
     ...(runs === undefined ? {} : { runs }),
     ...(code === undefined ? {} : { code }),
@@ -123,7 +123,7 @@ async function timed(from: number, count: number, until = endOfTime()): Promise<
 /** Each round has other seeds. */
 async function runCorpus(from: number, count: number): Promise<void> {
   for (let round = from; round < from + count; round += 1) {
-    const { runs, commits, faults, violations } = await corpusInWeather(round);
+    const { runs, commits, faults, violations } = await runCorpusUnderChaos(round);
     for (const violation of violations) console.log(violation);
     console.log(`round ${round}: ${runs} fixed workflows, ${commits} commits, ${faults} faults, ${violations.length} failed`);
     if (violations.length > 0) process.exitCode = 1;
@@ -136,7 +136,7 @@ function endOfTime(): number | undefined {
 
 /** Towards a million: each seed once, whatever the session. Where other worlds are drawn than before, it begins anew beside the earlier count. */
 async function goOn(): Promise<void> {
-  const worlds = fingerprintOfWorlds();
+  const worlds = simulationFingerprint();
   const none = { seconds: 0, commits: [], worlds, tally: emptyTally() };
   const known = readReport('seeds', seedsSchema) ?? { ...none, next: 1, earlier: [] };
   const { next: _next, earlier, ...count } = known;
@@ -162,11 +162,11 @@ async function goOn(): Promise<void> {
   console.log(`${before.tally.seeds} seeds in all${isSame ? '' : ', of worlds that are drawn anew'}, the next is ${from}`);
 }
 
-function print({ seeds, faults, seen, longestOverlapMs, failed }: Tally, seconds: number): void {
+function print({ seeds, faults, seen, maxOverlapMs, failed }: Tally, seconds: number): void {
   for (const { seed, message } of failed) console.log(`seed ${seed}: ${message}`);
   console.table(Object.fromEntries(Object.entries(faults).map(([fault, times]) => [fault, { times }])));
   console.table(Object.fromEntries(Object.entries(seen).map(([what, number]) => [what, { number }])));
-  console.log(`an acknowledged signal waited beside a wait that it fits for ${longestOverlapMs} ms at most`);
+  console.log(`an acknowledged signal waited beside a wait that it fits for ${maxOverlapMs} ms at most`);
   console.log(`${seeds} seeds, ${failed.length} failed, ${seconds.toFixed(1)} s`);
   if (failed.length > 0) process.exitCode = 1;
 }

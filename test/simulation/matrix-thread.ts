@@ -2,13 +2,13 @@
 import { parentPort } from 'node:worker_threads';
 import * as z from 'zod';
 import { corpus } from './corpus.ts';
-import { matrixOf } from './crash-matrix.ts';
+import { runCrashMatrix } from './crash-matrix.ts';
 
-const askedSchema = z.strictObject({ group: z.string(), index: z.number(), mostCallsForPairs: z.number() });
+const askedSchema = z.strictObject({ group: z.string(), index: z.number(), maxCallsForPairs: z.number() });
 
 parentPort?.on('message', (message: unknown) => {
-  const { group, index, mostCallsForPairs } = askedSchema.parse(message);
+  const { group, index, maxCallsForPairs } = askedSchema.parse(message);
   const fixed = corpus[group]?.[index];
   if (fixed === undefined) throw new Error(`there is no workflow ${index} of ${group}`);
-  void matrixOf(fixed, { mostCallsForPairs }).then((row) => parentPort?.postMessage(row));
+  void runCrashMatrix(fixed, { maxCallsForPairs }).then((row) => parentPort?.postMessage(row));
 });

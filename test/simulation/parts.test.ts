@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
-import { worldOfKind } from './world-of-seed.ts';
+import { optionsOfKind } from './options-of-seed.ts';
 
 const count = inTier({ quick: 60, deep: 300 });
 
@@ -17,8 +17,8 @@ test(`turns in the smallest parts break no invariant: ${count} seeds`, { timeout
 });
 
 test('they are more commits than whole turns', async () => {
-  const ofSmallest = worldOfKind('parts', 1);
-  const { bytesInPart: _bytesInPart, ...ofWhole } = ofSmallest;
+  const ofSmallest = optionsOfKind('parts', 1);
+  const { maxPartBytes: _bytesInPart, ...ofWhole } = ofSmallest;
   const [parts, whole] = [await simulate(ofSmallest), await simulate(ofWhole)];
   expect(parts.commits).toBeGreaterThan(whole.commits);
 });

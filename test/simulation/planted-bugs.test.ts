@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Deps } from '../../lib/service/deps.ts';
-import { replaced } from '../service/replaced.ts';
-import { roughWeather } from './faults.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { chaosFaults } from './faults.ts';
 import { isCaught } from './seeds.ts';
 import type { SimulationOptions } from './simulation.ts';
 
@@ -10,7 +10,7 @@ describe('the checker catches a planted bug', () => {
     'a refused put taken for a win': {
       planted: (world) => ({
         ...world,
-        log: replaced(world.log, {
+        log: overrideMethods(world.log, {
           put: async (...given) => {
             await world.log.put(...given);
             return { kind: 'stored' };
@@ -20,7 +20,9 @@ describe('the checker catches a planted bug', () => {
     },
     'a put that does not ask whether the slot is free': { planted: overwriting },
     'no sweep': { withoutSweep: true },
-    'no due entries': { planted: (world) => ({ ...world, index: replaced(world.index, { markDue: async () => undefined }) }) },
+    'no due entries': {
+      planted: (world) => ({ ...world, index: overrideMethods(world.index, { markDue: async () => undefined }) }),
+    },
     'reservations that forget': {
       planted: (world) => ({
         ...world,
@@ -30,31 +32,31 @@ describe('the checker catches a planted bug', () => {
     'a signal that is free again once it is given': {
       planted: (world) => ({
         ...world,
-        signals: replaced(world.signals, { take: (...given) => world.signals.release(...given) }),
+        signals: overrideMethods(world.signals, { markTaken: (...given) => world.signals.release(...given) }),
       }),
     },
     'a signal that is given up once its claimer is dead': {
       runs: 8,
       planted: (world) => ({
         ...world,
-        signals: replaced(world.signals, {
-          at: async (place) => {
-            const { waiters, signals } = await world.signals.at(place);
+        signals: overrideMethods(world.signals, {
+          read: async (place) => {
+            const { waiters, signals } = await world.signals.read(place);
             return { waiters, signals: signals.filter(({ state }) => state !== 'claimed') };
           },
         }),
       }),
     },
     'waits that are entered nowhere': {
-      planted: (world) => ({ ...world, signals: replaced(world.signals, { enter: async () => undefined }) }),
+      planted: (world) => ({ ...world, signals: overrideMethods(world.signals, { addWaiter: async () => undefined }) }),
     },
     'a head that is never told of the end': {
-      planted: (world) => ({ ...world, log: replaced(world.log, { project: async () => undefined }) }),
+      planted: (world) => ({ ...world, log: overrideMethods(world.log, { project: async () => undefined }) }),
     },
   };
 
   it.each(Object.entries(bugs))('%s', async (_name, bug) => {
-    expect(await isCaught({ rates: roughWeather, runs: 4, code: 0, ...bug }, 60)).toBe(true);
+    expect(await isCaught({ rates: chaosFaults, runs: 4, code: 0, ...bug }, 60)).toBe(true);
   });
 });
 
@@ -63,7 +65,7 @@ function overwriting(world: Deps): Deps {
   const over = new Map<string, Parameters<Deps['log']['put']>[1]>();
   return {
     ...world,
-    log: replaced(world.log, {
+    log: overrideMethods(world.log, {
       put: async (run, commit, expiresAt) => {
         const result = await world.log.put(run, commit, expiresAt);
         if (result.kind === 'occupied') over.set(`${run.runId}#${commit.number}`, commit);

@@ -11,7 +11,7 @@ import type { Faults } from './faults.ts';
 import type { Prng } from './prng.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-export interface Surroundings {
+export interface SimulationContext {
   readonly time: VirtualTime;
   readonly prng: Prng;
   readonly faults: Faults;
@@ -44,7 +44,7 @@ export class Process {
   isAlive = true;
   /** by run: when the last answer to a read of its log was true; whatever was committed later, it does not know of */
   readonly #readAt = new Map<string, number>();
-  readonly #around: Surroundings;
+  readonly #around: SimulationContext;
   #wrongMs: number;
   #frozenUntil = 0;
   /** it has stood still once */
@@ -60,9 +60,9 @@ export class Process {
   /** Is called when it dies, for what it has at work. */
   onDeath: () => void = () => {};
 
-  constructor(around: Surroundings) {
+  constructor(around: SimulationContext) {
     this.#around = around;
-    this.#wrongMs = around.faults.strikes('wrongClock') ? this.#someWrong() : 0;
+    this.#wrongMs = around.faults.shouldInject('wrongClock') ? this.#someWrong() : 0;
   }
 
   die(): void {
@@ -121,14 +121,14 @@ export class Process {
       if (!this.isAlive) return;
       this.onCall(name);
       faults.called(name);
-      if (faults.strikes('crashBefore')) return this.die();
-      const isRefused = faults.throttles(storeOf(name), time.now) || faults.strikes('refused');
+      if (faults.shouldInject('crashBefore')) return this.die();
+      const isRefused = faults.throttles(storeOf(name), time.now) || faults.shouldInject('refused');
       // What is refused has no effect that anybody could die after, and no answer that could be lost.
-      const diesAfter = faults.looms('crashAfter') && !isRefused;
-      const isAnswerLost = faults.looms('lostAnswer') && !isRefused;
-      if (faults.strikes('clockJump')) this.#wrongMs = this.#someWrong();
-      if (faults.strikes('frozen')) this.#stand(prng.whole(1_000, longestFreezeMs));
-      const latencyMs = faults.strikes('slow') ? prng.whole(1_000, 20_000) : prng.whole(1, 12);
+      const diesAfter = faults.isScheduled('crashAfter') && !isRefused;
+      const isAnswerLost = faults.isScheduled('lostAnswer') && !isRefused;
+      if (faults.shouldInject('clockJump')) this.#wrongMs = this.#someWrong();
+      if (faults.shouldInject('frozen')) this.#stand(prng.whole(1_000, longestFreezeMs));
+      const latencyMs = faults.shouldInject('slow') ? prng.whole(1_000, 20_000) : prng.whole(1, 12);
       const answer = (settle: () => void): void => this.in(prng.whole(0, 4), settle);
       // A request that is on its way arrives, whatever becomes of its sender.
       time.in(latencyMs, () => {
@@ -137,14 +137,14 @@ export class Process {
         const answered = (settle: () => void): void => {
           if (!diesAfter) return answer(settle);
           if (!this.isAlive) return;
-          faults.struck('crashAfter');
+          faults.recordInjected('crashAfter');
           this.die();
         };
         effect().then(
           (value) =>
             answered(() => {
               if (isAnswerLost) {
-                faults.struck('lostAnswer');
+                faults.recordInjected('lostAnswer');
                 return reject(unavailable(`the answer of ${name}`));
               }
               onAnswer(value, effectiveAt);
@@ -189,7 +189,7 @@ export class Process {
         this.onNonce(nonce);
         return nonce;
       },
-      chance: () => prng.next(),
+      random: () => prng.next(),
     };
     return new Proxy(world, {
       get: (target, name) => {

@@ -1,23 +1,23 @@
 /** The author's code of simulated deployments: threads in virtual time, which live and die with the process that began them. */
 import type { DeploymentId } from '../../lib/engine/ids.ts';
-import type { Drive, DriveHost, Programs } from '../../lib/ports/programs.ts';
-import { beginDrive } from '../../lib/program/begin-drive.ts';
+import type { WorkflowTaskHandle, WorkflowTaskHost, Programs } from '../../lib/ports/programs.ts';
+import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import type { ProgramClock } from '../../lib/program/clock.ts';
 import type { Process } from './process.ts';
 
 /** A message between a thread and its host, there and back; in each direction they keep their order. */
 const hopMs = 1;
 
-/** @param workflowsOf what the module of a deployment exports */
+/** @param readWorkflowDigests what the module of a deployment exports */
 export function simulatedPrograms(process: Process, workflowsOf: (id: DeploymentId) => unknown): Programs {
   const clock: ProgramClock = {
     now: () => process.now(),
-    drained: () => new Promise((resolve) => process.in(0, resolve)),
+    waitUntilIdle: () => new Promise((resolve) => process.in(0, resolve)),
     sleep: (wait, signal) => process.sleep(wait, signal),
   };
   return {
-    begin: (_scope, { deploymentId }, task, host): Drive => {
-      const drive = beginDrive(workflowsOf(deploymentId), task, overThread(process, host), {
+    start: (_scope, { deploymentId }, task, host): WorkflowTaskHandle => {
+      const drive = startWorkflowTask(workflowsOf(deploymentId), task, overThread(process, host), {
         deploymentId,
         clock,
         print: () => {},
@@ -29,17 +29,17 @@ export function simulatedPrograms(process: Process, workflowsOf: (id: Deployment
       };
       return {
         ended: drive.ended,
-        handOn: () => process.in(hopMs, () => drive.handOn()),
+        handOff: () => process.in(hopMs, () => drive.handOff()),
         kill: (message) => drive.kill(message),
-        overtake: (history) => process.in(hopMs, () => drive.overtake(history)),
+        replaceHistory: (history) => process.in(hopMs, () => drive.replaceHistory(history)),
         cancel: (reason) => process.in(hopMs, () => drive.cancel(reason)),
       };
     },
   };
 }
 
-const overThread = (process: Process, host: DriveHost): DriveHost => ({
-  turn: (turn) => hop(process, () => host.turn(turn)),
+const overThread = (process: Process, host: WorkflowTaskHost): WorkflowTaskHost => ({
+  commitBatch: (turn) => hop(process, () => host.commitBatch(turn)),
   perform: (command) => hop(process, () => host.perform(command)),
 });
 

@@ -1,10 +1,10 @@
 /** docs/PROOF.md, made of the reports that the commands keep. The same reports make the same document. */
 import type * as z from 'zod';
-import { type Count } from '../e2e/kills/count.ts';
+import { type KillCounts } from '../e2e/kills/count.ts';
 import type { Report as Mutants } from '../mutants/report.ts';
-import { type Row, addRow, emptyRow } from './crash-matrix.ts';
+import { type MatrixRow, addMatrixRow, emptyMatrixRow } from './crash-matrix.ts';
 import type { Report as Bugs } from './planted-bugs/report.ts';
-import { scenarios } from './planted-bugs/scenarios.ts';
+import { bugScenarios } from './planted-bugs/bug-scenarios.ts';
 import type { foundSchema, matrixSchema, seedsSchema } from './reports.ts';
 
 export interface Reports {
@@ -13,10 +13,10 @@ export interface Reports {
   /** the same with two crashes in each run */
   readonly pairs: z.output<typeof matrixSchema> | undefined;
   readonly bugs: Bugs;
-  readonly kills: Count | undefined;
+  readonly kills: KillCounts | undefined;
   readonly mutants: Mutants | undefined;
   readonly found: z.output<typeof foundSchema>;
-  readonly keptSeeds: readonly { readonly seed: number; readonly weather: string; readonly found: string }[];
+  readonly regressionSeeds: readonly { readonly seed: number; readonly faultProfile: string; readonly found: string }[];
 }
 
 const notYet = 'It has not been run yet.';
@@ -84,7 +84,7 @@ function seedsPart({ seeds }: Reports): string {
 
 One seed is one world: real service and engine, simulated ports, virtual time, one source of chance. \`npm run simulate -- --seed 42\`
 replays one, byte for byte. They are of three runs in rough weather; behind the 5,000 of CI every fifth has places, a budget, called runs that somebody
-cancels, or eight runs of which nothing goes wrong, so that the stricter judges look on (\`test/simulation/world-of-seed.ts\`).`;
+cancels, or eight runs of which nothing goes wrong, so that the stricter judges look on (\`test/simulation/options-of-seed.ts\`).`;
   if (seeds === undefined) return `${head} ${notYet}`;
   const { tally, seconds, commits, earlier } = seeds;
   const { faults, seen, failed } = tally;
@@ -94,7 +94,7 @@ ${table(['fault', 'times'], sorted(faults))}
 
 ${table(['what the checker saw', 'number'], sorted(seen))}
 
-An acknowledged signal and a wait that it fits were there beside each other for ${number(tally.longestOverlapMs / 1_000)} s at most.${
+An acknowledged signal and a wait that it fits were there beside each other for ${number(tally.maxOverlapMs / 1_000)} s at most.${
     failed.length === 0 ? '' : `\n\n${failed.map(({ seed, message }) => `- seed ${seed}: ${message}`).join('\n')}`
   }${earlier.length === 0 ? '' : `\n\n${earlierPart(earlier)}`}`;
 }
@@ -113,9 +113,9 @@ ${table(
 const sorted = (amounts: Readonly<Record<string, number>>): readonly (readonly [string, number])[] =>
   Object.entries(amounts).toSorted(([one], [other]) => (one < other ? -1 : 1));
 
-function wholeOf(matrix: Reports['matrix']): Row {
-  const whole = emptyRow();
-  for (const rows of Object.values(matrix?.groups ?? {})) for (const row of Object.values(rows)) addRow(whole, row);
+function wholeOf(matrix: Reports['matrix']): MatrixRow {
+  const whole = emptyMatrixRow();
+  for (const rows of Object.values(matrix?.groups ?? {})) for (const row of Object.values(rows)) addMatrixRow(whole, row);
   return whole;
 }
 
@@ -128,8 +128,8 @@ step of code that is cancelled between two of its tries, when its run is decided
 it has spent all of them by its own failures. A step that failed by itself with a try left is a violation, whatever came of its run.`;
   if (matrix === undefined) return `${head} ${notYet}`;
   const rows = Object.entries(matrix.groups).map(([group, of]) => {
-    const sum = emptyRow();
-    for (const row of Object.values(of)) addRow(sum, row);
+    const sum = emptyMatrixRow();
+    for (const row of Object.values(of)) addMatrixRow(sum, row);
     return [group, sum] as const;
   });
   return `${head} ${number(matrix.seconds)} s, of commits ${matrix.commits.join(', ')}.
@@ -159,7 +159,7 @@ function pairsPart({ matrix, pairs }: Reports): string {
 The same with a second crash at each call that came after the first.`;
   if (pairs === undefined) return `${head} ${notYet}`;
   const { workflows, pairs: all, aimed, struck, violations } = wholeOf(pairs);
-  return `${head} Of the ${pairs.corpus} workflows with ${pairs.mostCallsForPairs} port calls or fewer ${workflows} were run, in ${number(pairs.seconds)} s, of commits ${pairs.commits.join(', ')}.
+  return `${head} Of the ${pairs.corpus} workflows with ${pairs.maxCallsForPairs} port calls or fewer ${workflows} were run, in ${number(pairs.seconds)} s, of commits ${pairs.commits.join(', ')}.
 
 ${table(
   ['what', 'number'],
@@ -196,7 +196,10 @@ The twelve ways in which a protocol of logs, queues and timers was known to brea
 
 ${table(
   ['scenario', 'the rule is taken away by: (seed)'],
-  scenarios.map(({ says, bugs: by }) => [says, by.map((name) => `${name} (${seedOf.get(name) ?? 'not caught'})`).join('; ')]),
+  bugScenarios.map(({ description, bugs: by }) => [
+    description,
+    by.map((name) => `${name} (${seedOf.get(name) ?? 'not caught'})`).join('; '),
+  ]),
 )}
 
 All of them:
@@ -264,7 +267,7 @@ The corpus of topologies runs on \`lib/memory\` and on the adapters of AWS over 
 for the other workflows of the corpus each answer of a store in memory is held against that of its adapter of AWS
 (\`npx vitest run --project conformance\`).`;
 
-function foundPart({ found, keptSeeds }: Reports): string {
+function foundPart({ found, regressionSeeds }: Reports): string {
   return `## What was found, and how it was mended
 
 ${table(
@@ -276,6 +279,6 @@ Seeds that found something are kept under \`test/simulation/seeds\`, and run wit
 
 ${table(
   ['seed', 'weather', 'what it found'],
-  keptSeeds.map(({ seed, weather, found: what }) => [String(seed), weather, what]),
+  regressionSeeds.map(({ seed, faultProfile, found: what }) => [String(seed), faultProfile, what]),
 )}`;
 }

@@ -25,14 +25,14 @@ export interface Received<Body> {
 }
 
 /** What a delivery came to: those of the batch that must come back; all others are deleted. A dead taker says nothing at all. */
-export type Take<Body> = (batch: readonly Received<Body>[], done: (failed: readonly Received<Body>[]) => void) => void;
+export type BatchHandler<Body> = (batch: readonly Received<Body>[], done: (failed: readonly Received<Body>[]) => void) => void;
 
 const mostReceives = 5;
 const deduplicationMs = 300_000;
 /** As long as a late one may take. */
 const longestOvertakenMs = 120_000;
 
-export interface QueueSurroundings {
+export interface QueueContext {
   readonly time: VirtualTime;
   readonly prng: Prng;
   readonly faults: Faults;
@@ -43,7 +43,7 @@ export class Queue<Body> {
   readonly #time: VirtualTime;
   readonly #prng: Prng;
   readonly #faults: Faults;
-  readonly #take: Take<Body>;
+  readonly #take: BatchHandler<Body>;
   readonly #dead: (body: Body) => void;
   readonly #lanes = new Map<string, Kept<Body>[]>();
   readonly #locked = new Set<string>();
@@ -59,7 +59,7 @@ export class Queue<Body> {
   /** batches of which some came back and some did not */
   partial = 0;
 
-  constructor(rules: QueueRules, around: QueueSurroundings, take: Take<Body>, dead: (body: Body) => void) {
+  constructor(rules: QueueRules, around: QueueContext, take: BatchHandler<Body>, dead: (body: Body) => void) {
     this.#rules = rules;
     this.#time = around.time;
     this.#prng = around.prng;
@@ -74,13 +74,13 @@ export class Queue<Body> {
       if (seenAt !== undefined && this.#time.now - seenAt < deduplicationMs) return;
       this.#seen.set(deduplicationId, this.#time.now);
     }
-    const copies = !this.#rules.isFifo && this.#faults.strikes('duplicate') ? 2 : 1;
+    const copies = !this.#rules.isFifo && this.#faults.shouldInject('duplicate') ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const lane = this.#rules.isFifo ? group : `#${(this.#anonymous += 1)}`;
-      const hopMs = this.#faults.strikes('late') ? this.#prng.whole(1_000, 120_000) : this.#prng.whole(2, 60);
+      const hopMs = this.#faults.shouldInject('late') ? this.#prng.whole(1_000, 120_000) : this.#prng.whole(2, 60);
       const age = this.#age;
       const arrive = (): void => (age === this.#age ? this.#put({ body, lane, receives: 0 }) : undefined);
-      this.#time.in(delayMs + hopMs, () => (this.#faults.looms('reordered') ? this.#letOvertake(arrive) : arrive()));
+      this.#time.in(delayMs + hopMs, () => (this.#faults.isScheduled('reordered') ? this.#letOvertake(arrive) : arrive()));
     }
   }
 
@@ -116,11 +116,11 @@ export class Queue<Body> {
 
   #put(message: Kept<Body>): void {
     for (const arrive of this.#overtaken) {
-      this.#faults.struck('reordered');
+      this.#faults.recordInjected('reordered');
       this.#overtaken.delete(arrive);
       this.#time.in(this.#prng.whole(1, 50), arrive);
     }
-    if (this.#rules.batchSize > 1 && !this.#isHeld && this.#faults.strikes('stood')) {
+    if (this.#rules.batchSize > 1 && !this.#isHeld && this.#faults.shouldInject('stood')) {
       this.hold(true);
       this.#time.in(this.#prng.whole(1_000, 30_000), () => this.hold(false));
     }
@@ -161,7 +161,7 @@ export class Queue<Body> {
 
   #bury(message: Kept<Body>): void {
     this.#dead(message.body);
-    if (!this.#faults.strikes('redriven')) return;
+    if (!this.#faults.shouldInject('redriven')) return;
     this.#time.in(this.#prng.whole(60_000, 7_200_000), () => this.#put({ ...message, receives: 0 }));
   }
 
@@ -177,13 +177,14 @@ export class Queue<Body> {
     };
     this.#inFlight.add(release);
     this.#time.in(this.#rules.visibilityMs, () => (isSettled ? undefined : release()));
-    if (this.#faults.strikes('lostDelivery')) return;
+    if (this.#faults.shouldInject('lostDelivery')) return;
     const received = batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1 }));
-    const most = batch.length > 1 && this.#faults.strikes('partlyFailed') ? this.#prng.whole(1, batch.length - 1) : batch.length;
+    const most =
+      batch.length > 1 && this.#faults.shouldInject('partlyFailed') ? this.#prng.whole(1, batch.length - 1) : batch.length;
     this.#take(received.slice(0, most), (some) => {
       const failed = [...some, ...received.slice(most)];
       // Too late: the messages had become visible again, and a late delete of a FIFO receipt is refused.
-      if (isSettled || this.#faults.strikes('undeleted')) return;
+      if (isSettled || this.#faults.shouldInject('undeleted')) return;
       if (failed.length > 0 && failed.length < batch.length) this.partial += 1;
       const done = new Set(batch.filter((_, index) => !failed.some((each) => each === received[index])));
       this.#forget(done);

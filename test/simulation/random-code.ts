@@ -5,7 +5,7 @@
 import { durationMs } from '../../lib/engine/time.ts';
 import { type Step, type StepContext, type Workflow, defineWorkflow } from '../../lib/sdk/index.ts';
 import type { Prng } from './prng.ts';
-import { simulatedPlaces } from './random-graph.ts';
+import { simulatedSignalKeys } from './random-graph.ts';
 
 export type Part =
   | {
@@ -17,8 +17,8 @@ export type Part =
       readonly hasRollback: boolean;
     }
   | { readonly kind: 'sleep'; readonly ms: number }
-  | { readonly kind: 'signal'; readonly place: (typeof simulatedPlaces)[number]; readonly ms: number }
-  | { readonly kind: 'send'; readonly place: (typeof simulatedPlaces)[number] }
+  | { readonly kind: 'signal'; readonly place: (typeof simulatedSignalKeys)[number]; readonly ms: number }
+  | { readonly kind: 'send'; readonly place: (typeof simulatedSignalKeys)[number] }
   | { readonly kind: 'child'; readonly name: string; readonly ms: number }
   | { readonly kind: 'throw' }
   | { readonly kind: Join; readonly parts: readonly Part[] };
@@ -35,7 +35,7 @@ export interface CodeWorkflow {
 }
 
 /** What a body of a step asks of its world. */
-export interface BodyWorld {
+export interface StepEffects {
   /** A body has begun, in the process that the drive is in. */
   began(runId: string, context: StepContext, mayOverlap: boolean): void;
   undone(runId: string, context: StepContext): void | Promise<void>;
@@ -63,8 +63,8 @@ function randomPart(prng: Prng, depth: number, mix: { readonly isBrisk: boolean 
   const dice = prng.next();
   if (dice < 0.12 && !mix.isBrisk) return { kind: 'sleep', ms: prng.pick([0, 300, 20_000, 600_000, 7_200_000]) };
   if (dice < 0.2 && !mix.isBrisk)
-    return { kind: 'signal', place: prng.pick(simulatedPlaces), ms: prng.pick([endless, 20_000, 600_000]) };
-  if (dice < 0.26) return { kind: 'send', place: prng.pick(simulatedPlaces) };
+    return { kind: 'signal', place: prng.pick(simulatedSignalKeys), ms: prng.pick([endless, 20_000, 600_000]) };
+  if (dice < 0.26) return { kind: 'send', place: prng.pick(simulatedSignalKeys) };
   if (dice < 0.36) {
     const patience = mix.isBrisk ? endless : prng.pick([endless, endless, 30_000]);
     return { kind: 'child', name: prng.pick([leafNames.graph, leafNames.code]), ms: patience };
@@ -89,7 +89,7 @@ export const leafCode: CodeWorkflow = {
 };
 
 /** @param world of the process whose thread runs the code */
-export function workflowOf({ name, part, mostAttempts, isIdempotent }: CodeWorkflow, world: BodyWorld): Workflow {
+export function workflowOf({ name, part, mostAttempts, isIdempotent }: CodeWorkflow, world: StepEffects): Workflow {
   const spec = { name, retryPolicy: { maximumAttempts: mostAttempts, initialInterval: 2_000 } };
   return defineWorkflow<unknown, string>(spec, async ({ step, run }) =>
     play(part, { step, runId: run.id, world, isIdempotent }, '0'),
@@ -99,7 +99,7 @@ export function workflowOf({ name, part, mostAttempts, isIdempotent }: CodeWorkf
 interface Going {
   readonly step: Step;
   readonly runId: string;
-  readonly world: BodyWorld;
+  readonly world: StepEffects;
   readonly isIdempotent: boolean;
 }
 
@@ -205,7 +205,7 @@ export async function expectedOf({ part, isIdempotent }: CodeWorkflow): Promise<
   }
 }
 
-const nowhere: BodyWorld = { began: () => {}, undone: () => {}, sleep: async () => {} };
+const nowhere: StepEffects = { began: () => {}, undone: () => {}, sleep: async () => {} };
 
 /** A platform on which nothing ever goes wrong, and which remembers nothing. */
 function perfect(): Step {

@@ -11,8 +11,8 @@ import type { NodePolicy } from '../../lib/engine/graph/plan.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { type JsonObject, isJsonObject } from '../../lib/engine/json.ts';
 import { type Instant, after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
-import type { GraphTypes } from '../../lib/service/graph.ts';
-import { answerOf } from './given.ts';
+import type { GraphTypes } from '../../lib/service/commit/plans.ts';
+import { nodeInputDigest } from './node-input-digest.ts';
 import type { Prng } from './prng.ts';
 
 const calm: NodePolicy = {
@@ -42,7 +42,7 @@ export const simulatedTypes: GraphTypes = {
     compile(version, (node) => ({
       policy: policyOf(node),
       isPure: pureTypes.has(node.type),
-      announcesStart: node.config['announces'] === true,
+      recordsStart: node.config['announces'] === true,
       isLoop: node.type === 'loop',
     })),
   evaluate: (node, input, now): Outcome => {
@@ -58,12 +58,17 @@ export const simulatedTypes: GraphTypes = {
       case 'choice':
         return { kind: 'finished', output: { value: null }, handle: node.config['takes'] === 'left' ? 'left' : 'right' };
       default:
-        return { kind: 'finished', output: { value: { from: node.id, given: answerOf(input) } }, handle: null, end: 'success' };
+        return {
+          kind: 'finished',
+          output: { value: { from: node.id, given: nodeInputDigest(input) } },
+          handle: null,
+          end: 'success',
+        };
     }
   },
 };
 
-/** @see LoopTerms; `items` is how many there are */
+/** @see LoopSettings; `items` is how many there are */
 const passesOf = ({ items, concurrency, delayMs, continues, item }: JsonObject): Outcome => ({
   kind: 'expanding',
   itemVariable: 'item',
@@ -88,12 +93,12 @@ const callOf = ({ calls, version, ms, goesOn, cancels, input = null }: JsonObjec
   ...(typeof version === 'number' ? { version } : {}),
   input: { value: input },
   ...(ms === undefined ? {} : { expiresAt: after(now, durationMs(Number(ms))) }),
-  whenLeft: goesOn === true ? 'go_on' : 'cancel',
-  whenCancelled: cancels === true ? 'cancel' : 'fail',
+  parentClosePolicy: goesOn === true ? 'abandon' : 'cancel',
+  onChildCancelled: cancels === true ? 'cancel' : 'fail',
 });
 
 /** Few enough that several waits of several runs meet at each. */
-export const simulatedPlaces = [0, 1, 2].map((index) => ({ name: `signal-${index % 2}`, correlation: `thing-${index}` }));
+export const simulatedSignalKeys = [0, 1, 2].map((index) => ({ name: `signal-${index % 2}`, correlation: `thing-${index}` }));
 
 /** How many of the nodes await signals: in some workflows few or none, in others so many that they crowd at their places. */
 const shareOfWaits = [0.03, 0.08, 0.3];
@@ -111,7 +116,7 @@ export const leafVersion: WorkflowVersion = {
 };
 
 /** Called by others, and there for long: who calls one may not wait for it to its end. */
-export const lastingVersions: readonly WorkflowVersion[] = Object.entries({
+export const longRunningVersions: readonly WorkflowVersion[] = Object.entries({
   'leaf-nap': [{ id: 'nap', type: 'nap', config: { ms: 7_200_000 } }],
   // Nobody sends that signal: it ends when nobody waits for it any more, and not before.
   'leaf-wait': [{ id: 'wait', type: 'wait', config: { name: 'signal-of-nobody', correlation: 'nothing' } }],
@@ -238,7 +243,7 @@ function randomNode(prng: Prng, id: string, { isBrisk, waits }: Mix): NodeDefini
     // In the passes of nested loops a hundred of them would wait for as many signals.
     const endless = id.includes('.') ? { ms: 60_000 } : {};
     const patience = prng.pick([endless, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
-    return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
+    return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedSignalKeys), ...patience } };
   }
   if (prng.isLucky(0.04)) {
     const calls = prng.pick(['leaf-graph', 'leaf-code', 'nobody']);

@@ -6,9 +6,9 @@
  */
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import { type PublicEvent, publicEvents } from '../../lib/engine/log/public-event.ts';
-import type { MemoryWorld } from '../../lib/memory/memory-world.ts';
+import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
-import { beginFollowing, followRun } from '../../lib/service/follow-run.ts';
+import { beginFollowing, followRun } from '../../lib/service/watching/follow-run.ts';
 import { Prng } from './prng.ts';
 import { runInvariant } from './violation.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -26,7 +26,7 @@ const shareOfStays = 0.05;
 export class Readers {
   readonly #prng: Prng;
   readonly #time: VirtualTime;
-  readonly #memory: MemoryWorld;
+  readonly #memory: MemoryPorts;
   readonly #readers = new Map<string, Reader>();
   readonly problems: unknown[] = [];
   /** events that somebody was given who had seen them */
@@ -34,7 +34,7 @@ export class Readers {
   /** events that somebody was given while he waited for them */
   seenLive = 0;
 
-  constructor(seed: number, time: VirtualTime, memory: MemoryWorld) {
+  constructor(seed: number, time: VirtualTime, memory: MemoryPorts) {
     this.#prng = new Prng(seed + 1_000_003);
     this.#time = time;
     this.#memory = memory;
@@ -56,7 +56,7 @@ export class Readers {
     });
   }
 
-  async judge(): Promise<void> {
+  async check(): Promise<void> {
     if (this.problems.length > 0) throw this.problems[0];
     for (const reader of this.#readers.values()) {
       const { run, seen } = reader;
@@ -115,7 +115,7 @@ export class Readers {
         () => `a reader of ${reader.run.runId} waits behind event ${at}, and more is read`,
       );
       if (value === undefined) break;
-      if (value.kind === 'quiet') looks -= 1;
+      if (value.kind === 'idle') looks -= 1;
       if (value.kind !== 'event') continue;
       this.#see(reader, at, value.event);
       at += 1;

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { rowSchema } from './crash-matrix.ts';
+import { matrixRowSchema } from './crash-matrix.ts';
 import { tallySchema } from './tally.ts';
 
 const folder = join(import.meta.dirname, 'proof');
@@ -30,9 +30,9 @@ export const matrixSchema = z.strictObject({
   corpus: z.number(),
   byChance: z.record(z.string(), z.string()),
   /** two crashes are aimed at each workflow with as many calls or fewer */
-  mostCallsForPairs: z.number(),
+  maxCallsForPairs: z.number(),
   /** by group, then by workflow */
-  groups: z.record(z.string(), z.record(z.string(), rowSchema)),
+  groups: z.record(z.string(), z.record(z.string(), matrixRowSchema)),
 });
 
 /** What was found, and how it was mended: written by hand. */

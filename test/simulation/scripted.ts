@@ -16,24 +16,24 @@ import {
 } from '../../lib/engine/ids.ts';
 import { workflowName } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { minuteOf } from '../../lib/engine/log/silence.ts';
+import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { type DurationMs, after, days, minutes } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
-import type { Decider } from '../../lib/service/decide-run.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
+import type { Decider } from '../../lib/service/commit/decide-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import { resumeRun } from '../../lib/service/resume-run.ts';
-import { sendSignal, sendToRun } from '../../lib/service/send-signal.ts';
-import { startRun } from '../../lib/service/start-run.ts';
-import { wakeRun } from '../../lib/service/wake-run.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import type { Outside } from '../conformance/outside.ts';
-import { replaced } from '../service/replaced.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import { resumeRun } from '../../lib/service/runs/resume-run.ts';
+import { sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
+import { startRun } from '../../lib/service/runs/start-run.ts';
+import { wakeRun } from '../../lib/service/runs/wake-run.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import type { RunActions } from '../conformance/run-actions.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 import { simulatedTypes } from './random-graph.ts';
 import { runInvariant } from './violation.ts';
-import type { Workings } from './functions.ts';
+import type { FunctionOverrides } from './functions.ts';
 import type { Workload, WorkloadParts } from './workload.ts';
 
 export const scriptedScope: Scope = { projectId: projectId('default'), environment: environment('simulated') };
@@ -41,32 +41,32 @@ export const scriptedScope: Scope = { projectId: projectId('default'), environme
 export interface Script {
   readonly workflow: string;
   readonly input: JsonValue;
-  readonly types?: Workings['types'];
+  readonly types?: FunctionOverrides['types'];
   /** puts what there is to run into the stores, which nobody else uses yet */
   readonly publish: (deps: Deps, parts: WorkloadParts) => Promise<void>;
   /** absent: the run is started and left alone */
-  readonly outside?: (outside: Outside) => Promise<void>;
+  readonly outside?: (outside: RunActions) => Promise<void>;
 }
 
 /** Answers by what was asked, and the how many-th of its kind it was. */
-export type Answers = Map<string, unknown>;
+export type RecordedAnswers = Map<string, unknown>;
 
 /** Longer than any call, and shorter than any wait of a workflow in which something else would come of it. */
 const patienceMs = 10_000;
 /** Of what lies less far ahead a script that lets things settle waits for the end. */
 const settledMs = 300;
 
-export class Scripted implements Workload {
+export class ScriptedWorkload implements Workload {
   woken = 0;
   sent = 0;
   run: RunAddress | undefined;
   /** messages were lost, left lying or delivered once more: that explains any repetition */
   isRough = false;
   /** what was answered in this run */
-  readonly answers: Answers = new Map();
+  readonly answers: RecordedAnswers = new Map();
   readonly #script: Script;
   readonly #parts: WorkloadParts;
-  readonly #told: Answers;
+  readonly #told: RecordedAnswers;
   readonly #deps: Deps;
   readonly #ahead: { readonly dueAt: number; readonly job: Job }[] = [];
   readonly #asked = new Map<string, number>();
@@ -75,7 +75,7 @@ export class Scripted implements Workload {
   #sweepsItself = false;
 
   /** @param told what a script hears instead of what it is answered: it says what holds of a run without a crash */
-  constructor(script: Script, parts: WorkloadParts, told: Answers) {
+  constructor(script: Script, parts: WorkloadParts, told: RecordedAnswers) {
     this.#script = script;
     this.#parts = parts;
     this.#told = told;
@@ -84,11 +84,11 @@ export class Scripted implements Workload {
     if (world === undefined) throw new Error('the world is not there yet');
     this.#deps = world;
     functions.world = this.#noting(world);
-    around.faults.onAimed = () => (this.#isStruck = true);
+    around.faults.onCrashPoint = () => (this.#isStruck = true);
   }
 
   /** Anything may go wrong, and from the first moment on. */
-  goesRough(): void {
+  enableChaos(): void {
     this.isRough = true;
     this.#isStruck = true;
   }
@@ -108,7 +108,7 @@ export class Scripted implements Workload {
   async begin(): Promise<void> {
     const { time } = this.#parts.around;
     await this.#script.publish(this.#deps, this.#parts);
-    await this.#deps.index.passMinute(minuteOf(time.now) - 1);
+    await this.#deps.index.recordSweptMinute(minuteOf(time.now) - 1);
     time.in(60_000, () => this.#lookAfterRuns());
     const { outside = async ({ start }) => start() } = this.#script;
     time.in(1, () => {
@@ -119,22 +119,22 @@ export class Scripted implements Workload {
     });
   }
 
-  readonly outside: Outside = {
+  readonly outside: RunActions = {
     start: () => this.#start(),
     settle: () => this.#until(() => this.#parts.around.time.nextAt - this.#parts.around.time.now > settledMs),
-    pass: (wait) => this.#pass(wait, false),
-    idle: (wait) => this.#pass(wait, true),
+    advanceTime: (wait) => this.#pass(wait, false),
+    advanceIdle: (wait) => this.#pass(wait, true),
     finish: () => this.#until(() => this.run !== undefined && this.#parts.checker.isQuiet),
-    lose: async () => {
+    loseMessages: async () => {
       this.#sweepsItself = true;
       this.isRough = true;
       this.#ahead.length = 0;
       this.#parts.world.lose();
     },
-    hurry: () => this.#hurry(),
+    deliverTimersEarly: () => this.#hurry(),
     sweep: () => {
       this.#sweepsItself = true;
-      return this.#ask('sweep', (decider) => recoverRuns(decider, after(this.#parts.around.time.now, minutes(1))));
+      return this.#ask('sweep', (decider) => sweepRuns(decider, after(this.#parts.around.time.now, minutes(1))));
     },
     send: (name, payload, how) => this.#send(name, payload, how),
     cancel: (reason) => this.#ask('cancel', (decider) => cancelRun(decider, this.#started(), reason)),
@@ -167,12 +167,12 @@ export class Scripted implements Workload {
     });
   }
 
-  #send: Outside['send'] = (name, payload, { correlation, expiresIn = days(1) } = {}) => {
+  #send: RunActions['send'] = (name, payload, { correlation, expiresIn = days(1) } = {}) => {
     this.sent += 1;
     const id = signalId(`signal-${this.sent}`);
     const { around, signals } = this.#parts;
     const request = { name, payload, bodyHash: name, signalId: id, expiresIn };
-    const keptUntil = after(around.time.now, expiresIn);
+    const bufferedUntil = after(around.time.now, expiresIn);
     return this.#ask('send', async (decider) => {
       const run = this.#started();
       signals.sent({ name, correlation: correlation ?? run.runId, scope: scriptedScope, signalId: id, payload });
@@ -183,7 +183,7 @@ export class Scripted implements Workload {
       // A run that has ended is told nothing any more.
       if (answer.kind !== 'sent') return { isDelivered: false };
       const place = { name, correlation: correlation ?? run.runId };
-      signals.acknowledged({ ...place, scope: scriptedScope, signalId: id, keptUntil }, answer.isDelivered, around.time.now);
+      signals.acknowledged({ ...place, scope: scriptedScope, signalId: id, bufferedUntil }, answer.isDelivered, around.time.now);
       return { isDelivered: answer.isDelivered };
     });
   };
@@ -271,7 +271,7 @@ export class Scripted implements Workload {
   async #passEmptyMinutes(): Promise<void> {
     const { dueMinutes, sweptMinute } = this.#parts.world;
     const before = Math.min(...dueMinutes) - 1;
-    if (before > sweptMinute) await this.#deps.index.passMinute(before);
+    if (before > sweptMinute) await this.#deps.index.recordSweptMinute(before);
   }
 
   async #lookCalmly(): Promise<void> {
@@ -279,21 +279,21 @@ export class Scripted implements Workload {
     const { types = simulatedTypes } = this.#script;
     const clock: Deps['clock'] = { now: () => time.now, sleep: async () => {} };
     await this.#passEmptyMinutes();
-    const decider = { deps: { ...this.#deps, clock }, plans: new Plans(types), folds: new WarmFolds(), by: 'sweep' };
-    const { failed } = await recoverRuns(decider, after(time.now, minutes(1)));
-    for (const { trouble } of failed) this.#parts.functions.meets(trouble);
+    const decider = { deps: { ...this.#deps, clock }, plans: new Plans(types), foldCache: new FoldCache(), by: 'sweep' };
+    const { failed } = await sweepRuns(decider, after(time.now, minutes(1)));
+    for (const { error } of failed) this.#parts.functions.recordError(error);
   }
 
   #noting(world: Deps): Deps {
     return {
       ...world,
-      jobs: replaced(world.jobs, {
-        sendLater: async (job, delay) => {
+      jobs: overrideMethods(world.jobs, {
+        sendDelayed: async (job, delay) => {
           this.#ahead.push({ job, dueAt: this.#parts.around.time.now + delay });
-          await world.jobs.sendLater(job, delay);
+          await world.jobs.sendDelayed(job, delay);
         },
       }),
-      timers: replaced(world.timers, {
+      timers: overrideMethods(world.timers, {
         set: async (timer) => {
           this.#ahead.push({ job: timer.job, dueAt: timer.at });
           await world.timers.set(timer);

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { nonce } from '../../lib/engine/ids.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { replaced } from '../service/replaced.ts';
-import { noFaults, roughWeather } from './faults.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { noFaults, chaosFaults } from './faults.ts';
 import { seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
 describe('random workflows in rough weather', () => {
   it('give the same world for the same seed, byte for byte: every commit of every run, and the heads', async () => {
     for (const seed of seeds(10)) {
-      const [one, other] = [await simulate({ seed, rates: roughWeather }), await simulate({ seed, rates: roughWeather })];
+      const [one, other] = [await simulate({ seed, rates: chaosFaults }), await simulate({ seed, rates: chaosFaults })];
       expect(JSON.stringify(other)).toBe(JSON.stringify(one));
     }
   });
@@ -19,7 +19,7 @@ describe('random workflows in rough weather', () => {
     let puts = 0;
     const otherwise = (world: Deps): Deps => ({
       ...world,
-      log: replaced(world.log, {
+      log: overrideMethods(world.log, {
         put: (run, commit, expiresAt) => {
           puts += 1;
           return world.log.put(run, puts === 5 ? { ...commit, nonce: nonce('another') } : commit, expiresAt);
@@ -40,12 +40,12 @@ describe('budgets in rough weather', () => {
       const [maxNodeExecutions, maxTokens] = [1 + (seed % 12), 5 + (seed % 30)];
       const executions = await simulate({
         seed,
-        rates: roughWeather,
+        rates: chaosFaults,
         runs: 4,
         code: 0,
         limits: { budget: { maxNodeExecutions } },
       });
-      const tokens = await simulate({ seed, rates: roughWeather, runs: 4, code: 0, limits: { budget: { maxTokens } } });
+      const tokens = await simulate({ seed, rates: chaosFaults, runs: 4, code: 0, limits: { budget: { maxTokens } } });
       ended.executions += executions.overBudget;
       ended.tokens += tokens.overBudget;
     }

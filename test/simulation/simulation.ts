@@ -3,39 +3,39 @@ import { createHash } from 'node:crypto';
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { type Shares, sharesOf } from '../../lib/engine/shares.ts';
+import { type FairShares, fairSharesOf } from '../../lib/engine/fair-shares.ts';
 import { days, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { replaced } from '../service/replaced.ts';
-import { BudgetWatch } from './budget-watch.ts';
-import { CancelCalled } from './cancel-called.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { BudgetChecker } from './budget-checker.ts';
+import { ChildRunCanceller } from './child-run-canceller.ts';
 import { Checker } from './checker.ts';
 import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
-import { sweepEachMinute } from './each-minute.ts';
-import { DeadlineWatch } from './deadline-watch.ts';
-import { EffectWatch } from './effect-watch.ts';
-import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
-import { FoldWatch } from './fold-watch.ts';
-import { Functions, type Workings } from './functions.ts';
-import { GivenWatch } from './given-watch.ts';
-import { GraphWatch, isPlainGraph } from './graph-watch.ts';
-import { LossWatch } from './loss-watch.ts';
-import { OutcomeWatch } from './outcome-watch.ts';
-import { PlaceWatch } from './place-watch.ts';
+import { sweepEachMinute } from './sweep-each-minute.ts';
+import { DeadlineChecker } from './deadline-checker.ts';
+import { EffectChecker } from './effect-checker.ts';
+import { type CrashPoint, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
+import { FoldChecker } from './fold-checker.ts';
+import { Functions, type FunctionOverrides } from './functions.ts';
+import { NodeInputChecker } from './node-input-checker.ts';
+import { GraphChecker, isPlainGraph } from './graph-checker.ts';
+import { WorkerLossChecker } from './worker-loss-checker.ts';
+import { OutcomeChecker } from './outcome-checker.ts';
+import { SlotChecker } from './slot-checker.ts';
 import { Prng } from './prng.ts';
 import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
-import { replayAtTheEnd } from './replay-watch.ts';
-import { sentByCode } from './sent-by-code.ts';
-import { SignalWatch } from './signal-watch.ts';
-import { StepWatch } from './step-watch.ts';
-import { StillWatch } from './still-watch.ts';
-import { TimeWatch } from './time-watch.ts';
+import { checkFinalReplay } from './check-final-replay.ts';
+import { signalsSentByCode } from './signals-sent-by-code.ts';
+import { SignalChecker } from './signal-checker.ts';
+import { StepChecker } from './step-checker.ts';
+import { StallChecker } from './stall-checker.ts';
+import { TimingChecker } from './timing-checker.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
-import { WordWatch } from './word-watch.ts';
-import { SimulatedWorld, birth } from './world.ts';
+import { NotificationChecker } from './notification-checker.ts';
+import { SimulatedPorts, simulationStart } from './simulated-ports.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -50,7 +50,7 @@ export interface SimulationOptions {
   /** code that is run instead of what is drawn, one after another */
   readonly codes?: readonly CodeWorkflow[];
   /** crashes at port calls of the whole simulation */
-  readonly aims?: readonly Aim[];
+  readonly crashPoints?: readonly CrashPoint[];
   /** wraps the world with a bug on purpose, to see it caught */
   readonly planted?: (world: Deps, time: VirtualTime) => Deps;
   /** sees the calls of each process as the process makes them */
@@ -67,16 +67,16 @@ export interface SimulationOptions {
   /** what is run and asked for, instead of what is drawn from the seed; it looks after the sweep itself */
   readonly workload?: WorkloadOf;
   /** turns of code that say more are written in several commits; absent: as the product has it */
-  readonly bytesInPart?: number;
-  readonly workings?: Workings;
+  readonly maxPartBytes?: number;
+  readonly workings?: FunctionOverrides;
   /** the share of nodes and steps that kill the worker that begins them */
   readonly poison?: number;
   /** every process dies again and again, for some minutes */
-  readonly isStormy?: boolean;
+  readonly isCrashStorm?: boolean;
   /** the share of attempts of nodes that take longer than a first slice */
   readonly slowScripts?: number;
   /** what a project may take of the workers; by default half of four for slow scripts */
-  readonly shares?: Shares;
+  readonly shares?: FairShares;
 }
 
 export interface SimulationReport {
@@ -96,11 +96,11 @@ export interface SimulationReport {
   /** waits for a signal that ended without one */
   readonly waitsUnmet: number;
   /** the longest time that an acknowledged signal and a wait that it fits were both there */
-  readonly longestOverlapMs: number;
+  readonly maxOverlapMs: number;
   /** the longest time that an open run stood still between two commits */
-  readonly longestStillMs: number;
+  readonly maxStallMs: number;
   /** the longest that any node was behind the time by which its log has it move */
-  readonly longestBehindMs: number;
+  readonly maxBehindMs: number;
   /** by readers who come and go */
   readonly eventsRead: number;
   /** by one who had read them before, and by one who waited for them */
@@ -169,23 +169,23 @@ const aftermathMs = 4 * 3_600_000;
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const { seed, rates, runs = 3, isShared = false, limits = {}, code = 0.4, isBrisk = false, codes = [] } = options;
   const prng = new Prng(seed);
-  const time = new VirtualTime(birth);
-  const faults = new Faults(rates, prng, options.aims, options.onCall);
+  const time = new VirtualTime(simulationStart);
+  const faults = new Faults(rates, prng, options.crashPoints, options.onCall);
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const { poison = 0, isStormy = false, slowScripts = 0, shares = sharesOf(4, 100) } = options;
+  const { poison = 0, isCrashStorm = false, slowScripts = 0, shares = fairSharesOf(4, 100) } = options;
   const hasNoFaults =
-    Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.aims ?? []).length === 0;
-  const isCalm = hasNoFaults && poison === 0 && !isStormy;
+    Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.crashPoints ?? []).length === 0;
+  const isCalm = hasNoFaults && poison === 0 && !isCrashStorm;
   /** and nobody holds anything up on purpose */
   const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
-  const signals = new SignalWatch(isCalm);
-  const places = new PlaceWatch(limits.maxConcurrentRuns);
-  const budgets = new BudgetWatch(limits.budget);
-  const effects = new EffectWatch();
-  const outcomes = new OutcomeWatch(options.cancelsCalled);
-  const folds = new FoldWatch();
+  const signals = new SignalChecker(isCalm);
+  const places = new SlotChecker(limits.maxConcurrentRuns);
+  const budgets = new BudgetChecker(limits.budget);
+  const effects = new EffectChecker();
+  const outcomes = new OutcomeChecker(options.cancelsCalled);
+  const folds = new FoldChecker();
   const versionOf = async (run: RunAddress): Promise<WorkflowVersion | undefined> => {
     const head = await world.memory.log.head(run);
     const { name, version } = head?.kind === 'graph' ? head.workflow : {};
@@ -193,7 +193,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       ? undefined
       : world.memory.workflows.version(run, workflowName(name), version);
   };
-  const graphs = new GraphWatch(
+  const graphs = new GraphChecker(
     async (run) => {
       const drawn = await versionOf(run);
       return drawn === undefined || (options.workload !== undefined && !isPlainGraph(drawn)) ? undefined : drawn;
@@ -201,13 +201,17 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (trouble) => functions.problems.push(trouble),
   );
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
-  const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
-  const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
-  const deadlines = new DeadlineWatch(isPlain);
-  const still = new StillWatch(isPlain && slowScripts === 0, poison > 0 || slowScripts > 0);
-  const words = new WordWatch(areClocksRight, checker);
-  const isOnlyStorm = isStormy && poison === 0 && hasNoFaults;
-  const losses = new LossWatch({ doOnlyWorkersDie: hasNoFaults, isOnlyPoison: hasNoFaults && !isStormy, isStorm: isOnlyStorm });
+  const times = new TimingChecker(areClocksRight, () => isCalm && clients.isRough !== true);
+  const steps = new StepChecker(isPlain, (runId) => world.isHurried(runId));
+  const deadlines = new DeadlineChecker(isPlain);
+  const still = new StallChecker(isPlain && slowScripts === 0, poison > 0 || slowScripts > 0);
+  const words = new NotificationChecker(areClocksRight, checker);
+  const isOnlyStorm = isCrashStorm && poison === 0 && hasNoFaults;
+  const losses = new WorkerLossChecker({
+    onlyWorkersCrash: hasNoFaults,
+    isOnlyPoison: hasNoFaults && !isCrashStorm,
+    isCrashStorm: isOnlyStorm,
+  });
   const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
   const isSlow = (attempt: string): boolean => chanceOf(`${seed} slow ${attempt}`) < slowScripts;
   let inPasses = 0;
@@ -239,18 +243,18 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     meddler?.committed(run, commit);
     options.onCommit?.(run, commit);
   };
-  const world = new SimulatedWorld(seed, around, functions, seen, {
+  const world = new SimulatedPorts(seed, around, functions, seen, {
     ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
-    ...(options.bytesInPart === undefined ? {} : { bytesInPart: options.bytesInPart }),
+    ...(options.maxPartBytes === undefined ? {} : { maxPartBytes: options.maxPartBytes }),
     ...(slowScripts === 0 ? {} : { shares }),
   });
-  const meddler = options.cancelsCalled === true ? new CancelCalled(around, functions) : undefined;
+  const meddler = options.cancelsCalled === true ? new ChildRunCanceller(around, functions) : undefined;
   const readers = new Readers(seed, time, world.memory);
   const watched: Deps = {
     ...world.deps,
-    log: replaced(world.deps.log, {
-      beat: async (run, beat, expiresAt) => {
-        await world.deps.log.beat(run, beat, expiresAt);
+    log: overrideMethods(world.deps.log, {
+      heartbeat: async (run, beat, expiresAt) => {
+        await world.deps.log.heartbeat(run, beat, expiresAt);
         words.signed(run, beat, time.now);
       },
       saveSnapshot: async (run, ...snapshot) => {
@@ -274,7 +278,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await clients.begin();
   if (options.withoutSweep !== true && options.workload === undefined)
     time.in(minutes(1), () => sweepEachMinute(time, { world, index, sweep: () => functions.sweep() }));
-  if (isStormy) brewStorm(prng.fork(), time, () => (functions.crash(), world.restart()));
+  if (isCrashStorm) brewStorm(prng.fork(), time, () => (functions.crash(), world.restart()));
   const { problems } = functions;
   // Only the next sweep is ahead, and it has nothing to look at: it can go on like this for ever.
   const isAtRest = (): boolean =>
@@ -283,37 +287,44 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (options.withoutSweep === true || world.lastDueMinute <= world.sweptMinute);
   const isFlooded = (): boolean => time.happened >= mostHappenings;
   const isBroken = (): boolean => problems.length > 0 || isFlooded();
-  await time.run(birth + (poison > 0 ? patienceWithPoison : patience), () => isBroken() || clients.isQuiet || isAtRest());
+  await time.run(
+    simulationStart + (poison > 0 ? patienceWithPoison : patience),
+    () => isBroken() || clients.isQuiet || isAtRest(),
+  );
   await time.run(time.now + aftermathMs, () => isBroken() || isAtRest());
   if (problems.length > 0) throw problems[0];
-  runInvariant(5, !isFlooded(), `${time.happened} things have happened in ${time.now - birth} ms, and more are to come`);
+  runInvariant(
+    5,
+    !isFlooded(),
+    `${time.happened} things have happened in ${time.now - simulationStart} ms, and more are to come`,
+  );
   runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
-  await checker.judge(world.memory.log);
-  still.judge(time.now);
-  words.judge();
-  losses.judge();
-  signals.judge(time.now, isPlain);
-  await readers.judge();
-  budgets.judge();
-  await graphs.judge((runId) => world.isHurried(runId));
+  await checker.check(world.memory.log);
+  still.check(time.now);
+  words.check();
+  losses.check();
+  signals.check(time.now, isPlain);
+  await readers.check();
+  budgets.check();
+  await graphs.check((runId) => world.isHurried(runId));
   // It is the sweep that ends a run at its deadline.
-  if (options.workload === undefined && options.withoutSweep !== true) deadlines.judge(world.deadlines);
-  await folds.judge(world.memory);
-  const given = new GivenWatch();
+  if (options.workload === undefined && options.withoutSweep !== true) deadlines.check(world.deadlines);
+  await folds.check(world.memory);
+  const given = new NodeInputChecker();
   // Its rules are those of the simulated types, whose policies a version says itself.
-  if (options.workload === undefined) await given.judge(world.memory, checker.runs, versionOf);
+  if (options.workload === undefined) await given.check(world.memory, checker.runs, versionOf);
   for (const { address, state } of checker.runs) {
     const code = await functions.codeOf(address);
     if (code === undefined) continue;
-    await replayAtTheEnd(world.memory, address, state, code, time.now);
-    for (const sending of sentByCode(address, code)) signals.sent(sending);
+    await checkFinalReplay(world.memory, address, state, code, time.now);
+    for (const sending of signalsSentByCode(address, code)) signals.sent(sending);
   }
   // What a fixed workflow sends by itself is nobody's to know.
-  if (options.workload === undefined) signals.judgeSenders();
-  await times.judge(async (run) => (await world.memory.log.head(run))?.deadlineAt);
+  if (options.workload === undefined) signals.checkSenders();
+  await times.check(async (run) => (await world.memory.log.head(run))?.deadlineAt);
   const { counts, calls } = faults;
-  effects.judge();
-  await outcomes.judge(
+  effects.check();
+  await outcomes.check(
     (run) => functions.codeOf(run),
     {
       mayBeCancelled: (runId) => clients.mayBeCancelled(runId),
@@ -333,10 +344,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     signalsSent: clients.sent,
     signalsGiven: signals.given,
     waitsUnmet: signals.unmet,
-    longestOverlapMs: signals.longestOverlapMs,
-    longestStillMs: checker.longestStillMs,
-    longestBehindMs: still.longestBehindMs,
-    tookMs: time.now - birth,
+    maxOverlapMs: signals.maxOverlapMs,
+    maxStallMs: checker.maxStallMs,
+    maxBehindMs: still.maxBehindMs,
+    tookMs: time.now - simulationStart,
     outOfTime: functions.outOfTime,
     pastDeadline: deadlines.passed,
     eventsRead: readers.events,

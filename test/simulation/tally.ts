@@ -1,7 +1,7 @@
 /** What many seeds came to, added up. */
 import * as z from 'zod';
 import { type SimulationReport } from './simulation.ts';
-import type { WorldKind } from './world-of-seed.ts';
+import type { SimulationKind } from './options-of-seed.ts';
 
 const amounts = z.record(z.string(), z.number());
 
@@ -12,21 +12,21 @@ export const tallySchema = z.strictObject({
   /** port calls, commits, and what else the checker had to look at */
   seen: amounts,
   /** of those that are no sums: the greatest */
-  longestOverlapMs: z.number(),
+  maxOverlapMs: z.number(),
   failed: z.array(z.strictObject({ seed: z.number(), message: z.string() })),
 });
 
 export type Tally = z.infer<typeof tallySchema>;
 
-export const emptyTally = (): Tally => ({ seeds: 0, faults: {}, seen: {}, longestOverlapMs: 0, failed: [] });
+export const emptyTally = (): Tally => ({ seeds: 0, faults: {}, seen: {}, maxOverlapMs: 0, failed: [] });
 
 export function addReport(
   tally: Tally,
   {
     counts,
-    longestOverlapMs,
-    longestStillMs: _still,
-    longestBehindMs: _behind,
+    maxOverlapMs,
+    maxStallMs: _still,
+    maxBehindMs: _behind,
     summary: _summary,
     history: _history,
     together: _together,
@@ -36,13 +36,13 @@ export function addReport(
   tally.seeds += 1;
   addAll(tally.faults, counts);
   addAll(tally.seen, seen);
-  tally.longestOverlapMs = Math.max(tally.longestOverlapMs, longestOverlapMs);
+  tally.maxOverlapMs = Math.max(tally.maxOverlapMs, maxOverlapMs);
 }
 
 /** The message ends with the line that replays the seed. */
 export function addFailure(
   tally: Tally,
-  { seed, world }: { readonly seed: number; readonly world: WorldKind },
+  { seed, world }: { readonly seed: number; readonly world: SimulationKind },
   thrown: unknown,
 ): void {
   tally.seeds += 1;
@@ -55,7 +55,7 @@ export function merge(into: Tally, other: Tally): void {
   into.seeds += other.seeds;
   addAll(into.faults, other.faults);
   addAll(into.seen, other.seen);
-  into.longestOverlapMs = Math.max(into.longestOverlapMs, other.longestOverlapMs);
+  into.maxOverlapMs = Math.max(into.maxOverlapMs, other.maxOverlapMs);
   into.failed.push(...other.failed);
 }
 

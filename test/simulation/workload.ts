@@ -1,9 +1,9 @@
 /** What is run in a simulated world and asked of it. */
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
-import type { Surroundings } from './process.ts';
-import type { SignalWatch } from './signal-watch.ts';
-import type { SimulatedWorld } from './world.ts';
+import type { SimulationContext } from './process.ts';
+import type { SignalChecker } from './signal-checker.ts';
+import type { SimulatedPorts } from './simulated-ports.ts';
 
 export interface Workload {
   /** Publishes what there is to run, and sets everything going. */
@@ -23,11 +23,11 @@ export interface Workload {
 }
 
 export interface WorkloadParts {
-  readonly around: Surroundings;
-  readonly world: SimulatedWorld;
+  readonly around: SimulationContext;
+  readonly world: SimulatedPorts;
   readonly functions: Functions;
   readonly checker: Checker;
-  readonly signals: SignalWatch;
+  readonly signals: SignalChecker;
 }
 
 export type WorkloadOf = (parts: WorkloadParts) => Workload;

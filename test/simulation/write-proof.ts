@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countSchema } from '../e2e/kills/count.ts';
 import { reportSchema as mutantsSchema } from '../mutants/report.ts';
-import { keptSeeds } from './kept-seeds.ts';
-import { knownReport } from './planted-bugs/report.ts';
+import { regressionSeeds } from './regression-seeds.ts';
+import { readBugReport } from './planted-bugs/report.ts';
 import { proofDocument } from './proof-document.ts';
 import { foundSchema, matrixSchema, readReport, seedsSchema } from './reports.ts';
 
@@ -15,11 +15,11 @@ export const currentProof = (): string =>
     seeds: readReport('seeds', seedsSchema),
     matrix: readReport('crash-matrix', matrixSchema),
     pairs: readReport('crash-pairs', matrixSchema),
-    bugs: knownReport(),
+    bugs: readBugReport(),
     kills: readReport('kills', countSchema),
     mutants: readReport('mutants', mutantsSchema),
     found: readReport('found', foundSchema) ?? [],
-    keptSeeds,
+    regressionSeeds,
   });
 
 export const writeProof = (): void => writeFileSync(proofFile, currentProof());

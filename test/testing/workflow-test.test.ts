@@ -1,7 +1,7 @@
 /** The bench: time, stubs, signals, cancels, errors, and the types that go through. */
 import { expect, expectTypeOf, test } from 'vitest';
 import { type WorkflowArguments, defineWorkflow, NonRetryableError } from '../../lib/sdk/index.ts';
-import { RunError, TestFault, WorkflowTest } from '../../lib/testing/index.ts';
+import { RunError, TestError, WorkflowTest } from '../../lib/testing/index.ts';
 import { child, shop, twenty, yearly } from './orders.ts';
 
 const silent = { print: () => {} };
@@ -101,7 +101,7 @@ test('a run that waits for what nobody has sent is not played to its deadline, u
   const bench = new WorkflowTest({ workflows: [decide] });
   const run = await bench.start(decide, { about: 'z', waits: true });
   await bench.advance('2 days');
-  await expect(run.result()).rejects.toMatchObject({ name: 'TestFault', code: 'nothing_comes' });
+  await expect(run.result()).rejects.toMatchObject({ name: 'TestError', code: 'run_blocked' });
   await bench.advance('6 days');
   await expect(run.result()).rejects.toMatchObject({ code: 'deadline_exceeded' });
 });
@@ -161,7 +161,7 @@ test('code that does not ask for the same again is found out by name', async () 
   });
   const run = await new WorkflowTest({ workflows: [fickle] }).start(fickle, null);
   await expect(run.result()).rejects.toMatchObject({
-    name: 'ReplayDivergence',
+    name: 'NondeterminismError',
     details: { position: 1, recorded: { key: 'go 1' }, asked: { key: 'go 2' } },
   });
 });
@@ -171,7 +171,7 @@ test('what the test has not given is not known, as a workflow and as a child', a
   await expect(bench.start(yearly, null)).rejects.toMatchObject({ code: 'workflow_unknown' });
   const run = await bench.start(twenty, null);
   await expect(run.result()).rejects.toMatchObject({ status: 'failed', details: { step: 'child' } });
-  expect(TestFault.name).toBe('TestFault');
+  expect(TestError.name).toBe('TestError');
 });
 
 test('the same seed is the same run', async () => {

@@ -1,11 +1,11 @@
 /** The house keeps its floor plan (`rooms.ts`), and this check can fail: planted violations are found. */
 import { describe, expect, test } from 'vitest';
-import { importsOf, roomOf, violationsOf } from './imports.ts';
-import { type RoomName, isRoom, rooms, rootRooms, wiringOnly } from './rooms.ts';
+import { importsOf, moduleOf, violationsOf } from './imports.ts';
+import { type ModuleName, isModule, modules, rootModules, wiringOnly } from './module-rules.ts';
 import { type SourceFile, filesBelow, foldersIn } from './source-files.ts';
 
 const files = filesBelow(['lib', 'functions', 'bin', 'scripts'], ['.ts', '.mts', '.mjs', '.js']);
-const names = Object.keys(rooms).filter(isRoom);
+const names = Object.keys(modules).filter(isModule);
 
 test('every import in the house follows the floor plan', () => {
   expect(violationsOf(files)).toEqual([]);
@@ -13,18 +13,18 @@ test('every import in the house follows the floor plan', () => {
 
 test('the check has walked the house: every room, and most files import something', () => {
   expect(files.length).toBeGreaterThan(150);
-  expect(new Set(files.map(({ path }) => roomOf(path)))).toEqual(new Set(names));
+  expect(new Set(files.map(({ path }) => moduleOf(path)))).toEqual(new Set(names));
   expect(files.filter((file) => importsOf(file).length > 0).length).toBeGreaterThan(files.length * 0.8);
 });
 
 test('every folder of lib is a room of the plan, and every room of the plan is there', () => {
-  const inLib = names.filter((name) => !rootRooms.includes(name));
+  const inLib = names.filter((name) => !rootModules.includes(name));
   expect(foldersIn('lib').toSorted()).toEqual(inLib.toSorted());
 });
 
 const file = (path: string, text: string): SourceFile => ({ path, text });
-const inRoom = (room: RoomName, text: string): SourceFile =>
-  file(rootRooms.includes(room) ? `${room}/planted.ts` : `lib/${room}/planted.ts`, text);
+const inRoom = (room: ModuleName, text: string): SourceFile =>
+  file(rootModules.includes(room) ? `${room}/planted.ts` : `lib/${room}/planted.ts`, text);
 const found = (path: string, text: string): number => violationsOf([file(path, text)]).length;
 
 describe('a planted violation is found', () => {
@@ -73,10 +73,18 @@ describe('a planted violation is found', () => {
   });
 
   test.each([
-    ['the service reaches for an adapter', 'lib/service/start-run.ts', "import { Table } from '../aws/table.ts';"],
-    ['the service reaches for a node type', 'lib/service/run-node.ts', "import { catalogue } from '../nodes/catalogue.ts';"],
-    ['the service reaches for HTTP', 'lib/service/start-run.ts', "import { routes } from '../api/routes.ts';"],
-    ['AWS is spoken to outside its room', 'lib/service/append.ts', "import { DynamoDBClient } from '@aws-sdk/client-dynamodb';"],
+    ['the service reaches for an adapter', 'lib/service/runs/start-run.ts', "import { Table } from '../aws/table.ts';"],
+    [
+      'the service reaches for a node type',
+      'lib/service/execution/run-node.ts',
+      "import { catalogue } from '../nodes/catalogue.ts';",
+    ],
+    ['the service reaches for HTTP', 'lib/service/runs/start-run.ts', "import { routes } from '../api/routes.ts';"],
+    [
+      'AWS is spoken to outside its room',
+      'lib/service/run-log/append.ts',
+      "import { DynamoDBClient } from '@aws-sdk/client-dynamodb';",
+    ],
     ['a handler speaks to AWS itself', 'functions/api/handler.ts', "import type { SQSClient } from '@aws-sdk/client-sqs';"],
     ['a stack knows a handler’s code', 'lib/stacks/app.ts', "import { handler } from '../../functions/api/handler.ts';"],
     ['a construct knows a sentence', 'lib/constructs/functions.ts', "import { startRun } from '../service/start-run.ts';"],
@@ -95,9 +103,9 @@ describe('a planted violation is found', () => {
   test('every room that a line of the plan leaves out', () => {
     for (const own of names) {
       for (const target of names) {
-        const up = rootRooms.includes(own) ? '..' : '../..';
-        const path = rootRooms.includes(target) ? `${up}/${target}/x.ts` : `${up}/lib/${target}/x.ts`;
-        const isAllowed = own === target || rooms[own].rooms.includes(target);
+        const up = rootModules.includes(own) ? '..' : '../..';
+        const path = rootModules.includes(target) ? `${up}/${target}/x.ts` : `${up}/lib/${target}/x.ts`;
+        const isAllowed = own === target || modules[own].modules.includes(target);
         const isForWiring = wiringOnly[own]?.includes(target) === true;
         expect([own, target, violationsOf([inRoom(own, `import type { X } from '${path}';`)]).length]).toEqual([
           own,
@@ -123,7 +131,7 @@ test('what is allowed is not found, nor what only a comment or a text says', () 
     file('lib/local/set-up.ts', "import { DynamoDBClient } from '@aws-sdk/client-dynamodb';"),
     file(
       'functions/a/handler.ts',
-      "import { startRun } from '../../lib/service/start-run.ts';\nimport { a } from '../wiring.ts';",
+      "import { startRun } from '../../lib/service/runs/start-run.ts';\nimport { a } from '../wiring.ts';",
     ),
     file('lib/stacks/a.ts', "import { Stack } from 'aws-cdk-lib';\nimport { Role } from 'aws-cdk-lib/aws-iam';"),
   ];

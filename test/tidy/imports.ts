@@ -1,6 +1,15 @@
 /** Finds what a file imports, and what of that the floor plan forbids. */
 import { posix } from 'node:path';
-import { type RoomName, impureWords, isRoom, isWiring, mayTouchTime, rooms, rootRooms, wiringOnly } from './rooms.ts';
+import {
+  type ModuleName,
+  impureGlobals,
+  isModule,
+  isWiring,
+  timeModulePath,
+  modules,
+  rootModules,
+  wiringOnly,
+} from './module-rules.ts';
 import { type SourceFile, withoutComments } from './source-files.ts';
 
 /** `import … from`, `export … from` (over several lines too), `import '…'`, `import('…')`, as value and as type, and `require('…')`. */
@@ -17,23 +26,23 @@ export const importsOf = (file: SourceFile): readonly string[] => {
 };
 
 /** The room a path lies in: `engine` for `lib/engine/ids.ts`, `functions` for `functions/api/handler.ts`. */
-export const roomOf = (path: string): string => {
+export const moduleOf = (path: string): string => {
   const [top = '', next = ''] = path.split('/');
   return top === 'lib' ? next : top;
 };
 
 export const violationsOf = (files: readonly SourceFile[]): readonly string[] =>
   files.flatMap((file) => {
-    const own = roomOf(file.path);
-    if (!isRoom(own) || rootRooms.includes(own) === file.path.startsWith('lib/'))
+    const own = moduleOf(file.path);
+    if (!isModule(own) || rootModules.includes(own) === file.path.startsWith('lib/'))
       return [`${file.path} lies in no room of the plan`];
     return [...importsOf(file).flatMap((name) => refusal(file, own, name) ?? []), ...impurities(file, own)];
   });
 
-const refusal = (file: SourceFile, own: RoomName, name: string): string | undefined => {
-  const { rooms: allowed, packages, node } = rooms[own];
+const refusal = (file: SourceFile, own: ModuleName, name: string): string | undefined => {
+  const { modules: allowed, packages, node } = modules[own];
   if (name.startsWith('.')) {
-    const target = roomOf(posix.join(posix.dirname(file.path), name));
+    const target = moduleOf(posix.join(posix.dirname(file.path), name));
     if (target === own) return undefined;
     if (!allowed.some((room) => room === target)) return `${file.path} imports ${name}: ${own} may not use ${target}`;
     const isForWiring = wiringOnly[own]?.some((room) => room === target) === true;
@@ -50,12 +59,12 @@ const refusal = (file: SourceFile, own: RoomName, name: string): string | undefi
 const matches = (allowed: string, name: string): boolean =>
   allowed.endsWith('/*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed || name.startsWith(`${allowed}/`);
 
-const impurities = (file: SourceFile, own: RoomName): readonly string[] => {
-  if (own !== 'engine' || file.path === mayTouchTime) return [];
+const impurities = (file: SourceFile, own: ModuleName): readonly string[] => {
+  if (own !== 'engine' || file.path === timeModulePath) return [];
   return withoutComments(file.text)
     .split('\n')
     .flatMap((line, index) => {
-      const found = impureWords.exec(line.replaceAll(/'[^']*'/g, "''"));
+      const found = impureGlobals.exec(line.replaceAll(/'[^']*'/g, "''"));
       return found === null ? [] : [`${file.path}:${index + 1} uses ${found[0]}: time and chance come in by the door`];
     });
 };

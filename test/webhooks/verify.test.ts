@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Instant, instant } from '../../lib/engine/time.ts';
-import type { Received } from '../../lib/webhooks/delivery.ts';
+import type { ReceivedWebhook } from '../../lib/webhooks/delivery.ts';
 import { type WebhookProvider, webhookProviders } from '../../lib/webhooks/provider.ts';
 import { verify } from '../../lib/webhooks/verify.ts';
 
@@ -57,7 +57,7 @@ const hmac = (secret: string, signed: string, encoding: 'hex' | 'base64' = 'hex'
 
 /** In the form of Stripe's documentation; its signature of the older scheme is not looked at. */
 const stripeBody = '{"id":"evt_1NG8Du2eZvKYlo2CUI79vXWy","object":"event"}';
-const stripeOf = (body: string, at: number, secret = 'whsec_stripe'): Received => ({
+const stripeOf = (body: string, at: number, secret = 'whsec_stripe'): ReceivedWebhook => ({
   headers: { 'stripe-signature': `t=${at},v1=${hmac(secret, `${at}.${body}`)},v0=${'6'.repeat(64)}` },
   body: text(body),
 });
@@ -86,7 +86,7 @@ interface Example {
   readonly provider: WebhookProvider;
   readonly secret: string;
   readonly now: Instant;
-  readonly received: Received;
+  readonly received: ReceivedWebhook;
   /** headers that the signature is over, or that hold it beside what it is over */
   readonly signed: readonly string[];
   readonly id: string;

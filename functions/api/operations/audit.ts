@@ -1,36 +1,38 @@
 /** The route about the audit trail. */
+import { defined } from '../../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime } from '../../../lib/api/schemas/parts.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { RecordedEntry } from '../../../lib/ports/control.ts';
-import { listAudit } from '../../../lib/service/list-audit.ts';
+import { listAudit } from '../../../lib/service/access/list-audit.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 
 /** An entry's id is a nonce. */
-const position = z.strictObject({ at: cursorTime, id: z.string().min(1).max(64) });
+const cursorShape = z.strictObject({ at: cursorTime, id: z.string().min(1).max(64) });
 
 export const auditOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, 'listAudit'> => ({
   listAudit: async ({ scope, query }) => {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listAudit', scope, filters };
-    const after = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
     if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
-    const found = await listAudit(deps, scope, filters, { limit, ...(after === undefined ? {} : { after }) });
+    const found = await listAudit(deps, scope, filters, defined({ limit, after }));
     const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
     return { status: 200, body: { data: found.entries.map(entryOf), cursor: next, hasMore: next !== null } };
   },
 });
 
-const entryOf = ({ id, at, keyId, action, resource, result, ip, userAgent, metadata }: RecordedEntry) => ({
-  id,
-  at: iso(at),
-  keyId,
-  action,
-  resource,
-  result,
-  ...(ip === undefined ? {} : { ip }),
-  ...(userAgent === undefined ? {} : { userAgent }),
-  metadata,
-});
+const entryOf = ({ id, at, keyId, action, resource, result, ip, userAgent, metadata }: RecordedEntry) =>
+  defined({
+    id,
+    at: iso(at),
+    keyId,
+    action,
+    resource,
+    result,
+    ip,
+    userAgent,
+    metadata,
+  });

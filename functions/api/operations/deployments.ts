@@ -1,19 +1,24 @@
 /** The routes about deployments. They have a function of their own, which alone reads and signs for artifacts. */
+import { defined } from '../../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
 import { iso } from '../../../lib/engine/time.ts';
-import { type ActivateAnswer, activateDeployment, rollbackDeployment } from '../../../lib/service/activate-deployment.ts';
-import { createDeployment } from '../../../lib/service/create-deployment.ts';
-import { activeDeployment, getDeployment, listDeployments } from '../../../lib/service/get-deployments.ts';
-import { removeDeployment } from '../../../lib/service/remove-deployment.ts';
-import type { ArtifactRefusal } from '../../../lib/service/verify-artifact.ts';
-import { verifyDeployment } from '../../../lib/service/verify-deployment.ts';
+import {
+  type ActivateResult,
+  activateDeployment,
+  rollbackDeployment,
+} from '../../../lib/service/deployments/activate-deployment.ts';
+import { createDeployment } from '../../../lib/service/deployments/create-deployment.ts';
+import { activeDeployment, getDeployment, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
+import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
+import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
+import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
 import { type Operations, type Refusal, refuse } from '../operation.ts';
 import { activatedOf, createdDeploymentOf, deploymentOf, deploymentSummaryOf } from '../present/deployment.ts';
 import type { Tools } from '../tools.ts';
 
-const position = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
+const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 
 export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider'>): Operations<'deployments'> => ({
   createDeployment: async ({ scope, body: manifest, attachment, caller }) => {
@@ -22,7 +27,7 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
     const result = await createDeployment(deps, scope, manifest, { by: caller ?? null, archive: attachment });
     switch (result.kind) {
       case 'created':
-      case 'standing': {
+      case 'existing': {
         const headers = { location: `/v1/deployments/${manifest.deploymentId}` };
         const created = createdDeploymentOf(result.deployment, result.upload);
         return { status: result.kind === 'created' ? 201 : 200, body: created, headers, audit };
@@ -37,9 +42,9 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
 
   listDeployments: async ({ scope, query: { cursor, limit } }) => {
     const listing = { operationId: 'listDeployments', scope, filters: {} };
-    const after = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
     if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
-    const found = await listDeployments(deps, scope, { limit, ...(after === undefined ? {} : { after }) });
+    const found = await listDeployments(deps, scope, defined({ limit, after }));
     const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
     return { status: 200, body: { data: found.deployments.map(deploymentSummaryOf), cursor: next, hasMore: next !== null } };
   },
@@ -58,7 +63,7 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
 
   activateDeployment: async ({ scope, params: { deploymentId }, caller }) => {
     const result = await activateDeployment(deps, scope, deploymentId, caller ?? null);
-    return answerFor(result, `deployment/${deploymentId}`);
+    return activationResponse(result, `deployment/${deploymentId}`);
   },
 
   verifyDeployment: async ({ scope, params: { deploymentId } }) => {
@@ -79,7 +84,7 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
   rollbackDeployment: async ({ scope, body: { deploymentId }, caller }) => {
     const result = await rollbackDeployment(deps, scope, deploymentId, caller ?? null);
     if (result.kind === 'no_previous_deployment') return { ...refuse(result.kind), audit: { resource: 'deployment' } };
-    return answerFor(result, deploymentId === undefined ? 'deployment' : `deployment/${deploymentId}`);
+    return activationResponse(result, deploymentId === undefined ? 'deployment' : `deployment/${deploymentId}`);
   },
 
   removeDeployment: async ({ scope, params: { deploymentId } }) => {
@@ -99,7 +104,7 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
   },
 });
 
-const answerFor = (result: ActivateAnswer, resource: string) => {
+const activationResponse = (result: ActivateResult, resource: string) => {
   switch (result.kind) {
     case 'activated': {
       const { deploymentId, revision, previousDeploymentId } = result;
@@ -123,6 +128,6 @@ const answerFor = (result: ActivateAnswer, resource: string) => {
 const refuseArtifact = <Refused extends ArtifactRefusal>(refusal: Refused): Refusal<Refused['kind']> =>
   refusal.kind === 'artifact_invalid'
     ? refuse(refusal.kind, {
-        errors: refusal.faults.map(({ code, message, path }) => ({ place: `artifact/${path ?? ''}`, code, message })),
+        errors: refusal.errors.map(({ code, message, path }) => ({ pointer: `artifact/${path ?? ''}`, code, message })),
       })
     : refuse(refusal.kind);

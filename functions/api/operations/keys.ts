@@ -1,53 +1,54 @@
 /** The routes about API keys. */
+import { defined } from '../../../lib/engine/defined.ts';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { newKey } from '../../../lib/api/auth/key-format.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
-import { createKey } from '../../../lib/service/create-key.ts';
-import { listKeys } from '../../../lib/service/list-keys.ts';
-import { revokeKey } from '../../../lib/service/revoke-key.ts';
-import { rotateKey } from '../../../lib/service/rotate-key.ts';
+import { createKey } from '../../../lib/service/access/create-key.ts';
+import { listKeys } from '../../../lib/service/access/list-keys.ts';
+import { revokeKey } from '../../../lib/service/access/revoke-key.ts';
+import { rotateKey } from '../../../lib/service/access/rotate-key.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { keySummaryOf, newKeyOf } from '../present/key.ts';
 import type { Tools } from '../tools.ts';
 
-type Own = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
+type HandledOperations = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 
-const position = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
+const cursorShape = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
 
-export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, Own> => ({
+export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => ({
   createKey: async ({ scope, body }) => {
     const { text, ...minted } = newKey(scope.environment, randomBytes);
-    const facts = {
+    const facts = defined({
       scopes: body.scopes,
-      ...(body.expiresAt === undefined ? {} : { expiresAt: iso(body.expiresAt) }),
-      ...(body.rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute: body.rateLimitPerMinute }),
-    };
+      expiresAt: body.expiresAt === undefined ? undefined : iso(body.expiresAt),
+      rateLimitPerMinute: body.rateLimitPerMinute,
+    });
     const result = await createKey(deps, scope, body, minted);
     switch (result.kind) {
       case 'created':
         return { status: 201, body: newKeyOf(result.key, text), audit: { resource: `key/${result.key.keyId}`, facts } };
       case 'foreign_project': {
-        const wanted = {
+        const requestedScope = {
           projectId: body.projectId ?? scope.projectId,
           environment: body.environment ?? scope.environment,
         };
-        return { ...refuse(result.kind), audit: { resource: 'key', facts: { ...facts, ...wanted } } };
+        return { ...refuse(result.kind), audit: { resource: 'key', facts: { ...facts, ...requestedScope } } };
       }
       case 'expired': {
-        const fault = { place: '/expiresAt', code: 'too_early', message: 'must be in the future' };
-        return { ...refuse('invalid_request', { errors: [fault] }), audit: { resource: 'key', facts } };
+        const errorDetail = { pointer: '/expiresAt', code: 'too_early', message: 'must be in the future' };
+        return { ...refuse('invalid_request', { errors: [errorDetail] }), audit: { resource: 'key', facts } };
       }
     }
   },
 
   listKeys: async ({ scope, query: { cursor, limit } }) => {
     const listing = { operationId: 'listKeys', scope, filters: {} };
-    const after = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
     if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
-    const found = await listKeys(deps, scope, { limit, ...(after === undefined ? {} : { after }) });
+    const found = await listKeys(deps, scope, defined({ limit, after }));
     const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
     return { status: 200, body: { data: found.keys.map(keySummaryOf), cursor: next, hasMore: next !== null } };
   },

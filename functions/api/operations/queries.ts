@@ -1,18 +1,19 @@
 /** The routes about stored queries. */
+import { defined } from '../../../lib/engine/defined.ts';
 import { queryName } from '../../../lib/api/schemas/parts.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDefinition } from '../../../lib/engine/query/definition.ts';
 import type { QuerySummary } from '../../../lib/ports/versions.ts';
-import { createQuery, publishQueryVersion } from '../../../lib/service/publish-query.ts';
+import { createQuery, publishQueryVersion } from '../../../lib/service/definitions/publish-query.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { publishedOf, summaryOf } from '../present/versions.ts';
 import type { Tools } from '../tools.ts';
-import { archiveOne, getOne, listAll, nameDiffers, publicationOf } from './versions.ts';
+import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf } from './versions.ts';
 
-type Own = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
+type HandledOperations = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
 
-export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, Own> => {
-  const shelf = () => ({ noun: 'query' as const, store: deps.queries, name: queryName, clock: deps.clock });
+export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => {
+  const versionedResource = () => ({ resourceKind: 'query' as const, store: deps.queries, name: queryName, clock: deps.clock });
   return {
     createQuery: async ({ scope, body }) => {
       const audit = { resource: `query/${body.name}` };
@@ -44,13 +45,13 @@ export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'
     },
 
     getQuery: (request) =>
-      getOne(shelf(), request, (summary, version) => ({
+      getVersioned(versionedResource(), request, (summary, version) => ({
         ...querySummaryOf(summary),
         version: version.version,
         query: definitionOf(version),
       })),
-    listQueries: (request) => listAll(shelf(), 'listQueries', request, querySummaryOf),
-    archiveQuery: (request) => archiveOne(shelf(), request),
+    listQueries: (request) => listVersioned(versionedResource(), 'listQueries', request, querySummaryOf),
+    archiveQuery: (request) => archiveVersioned(versionedResource(), request),
   };
 };
 
@@ -60,15 +61,15 @@ const querySummaryOf = (summary: QuerySummary) => ({ ...summaryOf(summary), kind
 const definitionOf = (query: QueryDefinition): JsonObject => {
   const { name, kind, description, connection, maxBytes, timeoutMs } = query;
   const parameters = query.parameters.map((parameter) => ({ ...parameter }));
-  const common = {
+  const common = defined({
     name,
     kind,
-    ...(description === undefined ? {} : { description }),
+    description,
     connection,
     parameters,
     maxBytes,
     timeoutMs,
-  };
+  });
   if (query.kind === 'http') return { ...common, request: { ...query.request } };
   const { statement, readOnly, maxRows } = query;
   return { ...common, statement, readOnly, maxRows };

@@ -1,54 +1,55 @@
 /** The routes about runs. */
+import { defined } from '../../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
-import type { Fault } from '../../../lib/api/errors.ts';
+import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { type Instant, after, days, instant } from '../../../lib/engine/time.ts';
-import { cancelRun } from '../../../lib/service/cancel-run.ts';
-import { getRun } from '../../../lib/service/get-run.ts';
-import { listRuns } from '../../../lib/service/list-runs.ts';
-import { rerunRun } from '../../../lib/service/rerun-run.ts';
-import { resumeRun } from '../../../lib/service/resume-run.ts';
-import { startRun } from '../../../lib/service/start-run.ts';
-import { wakeRun } from '../../../lib/service/wake-run.ts';
+import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
+import { getRun } from '../../../lib/service/runs/get-run.ts';
+import { listRuns } from '../../../lib/service/runs/list-runs.ts';
+import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
+import { resumeRun } from '../../../lib/service/runs/resume-run.ts';
+import { startRun } from '../../../lib/service/runs/start-run.ts';
+import { wakeRun } from '../../../lib/service/runs/wake-run.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { runOf, runSummaryOf } from '../present/run.ts';
 import type { Tools } from '../tools.ts';
 
-type Own = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun' | 'wakeRun' | 'rerunRun' | 'resumeRun';
+type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun' | 'wakeRun' | 'rerunRun' | 'resumeRun';
 
 /** The one version of the start's body that there is. */
 const knownSpecVersion = 1;
 /** No run is kept open, or put off, for longer than a year. */
-const longestWait = days(365);
+const maxWait = days(365);
 
-const position = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
+const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
-export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> => ({
+export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, HandledOperations> => ({
   startRun: async ({ scope, body, idempotencyKey, trace }) => {
     const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
-    const { specVersion: _specVersion, ...wanted } = body;
-    const result = await startRun(decider, { ...wanted, scope, idempotencyKey, bodyHash: bodyHash(body), trace });
+    const { specVersion: _specVersion, ...startRequest } = body;
+    const result = await startRun(decider, { ...startRequest, scope, idempotencyKey, bodyHash: bodyHash(body), trace });
     switch (result.kind) {
       case 'started': {
         const { runId, deploymentId, isReplay } = result;
         return {
           status: 202,
           body: { runId, status: 'pending', deploymentId },
-          headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
+          headers: defined({ location: `/v1/runs/${runId}`, 'idempotency-replayed': isReplay ? 'true' : undefined }),
           audit: { resource: `run/${runId}`, facts: { deduped: isReplay, runId } },
         };
       }
       case 'input_invalid':
-        return { ...refuse(result.kind, { errors: result.faults }), audit };
+        return { ...refuse(result.kind, { errors: result.errors }), audit };
       case 'deployment_not_found':
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
       case 'deadline_passed':
-        return { ...refuse('invalid_request', { errors: [passed] }), audit };
+        return { ...refuse('invalid_request', { errors: [deadlinePassed] }), audit };
       case 'node_not_reached':
         throw new Error('a start goes on from no node');
       case 'run_exists':
@@ -66,9 +67,9 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
   listRuns: async ({ scope, query }) => {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listRuns', scope, filters };
-    const start = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
     if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
-    const found = await listRuns(decider.deps, scope, filters, { limit, ...(start === undefined ? {} : { after: start }) });
+    const found = await listRuns(decider.deps, scope, filters, defined({ limit, after: start }));
     const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
     return { status: 200, body: { data: found.runs.map(runSummaryOf), cursor: next, hasMore: next !== null } };
   },
@@ -94,26 +95,26 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
   rerunRun: async ({ scope, params, body, idempotencyKey, trace }) => {
     const facts = { rerunOf: params.runId };
     const audit = { resource: `run/${params.runId}`, facts };
-    const asked = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
+    const rerunRequest = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
     const { fromNode: from, ...edited } = body;
-    const of = { ...scope, ...params };
-    const result = await rerunRun(decider, { ...asked, of, ...edited, ...(from === undefined ? {} : { from }) });
+    const sourceRun = { ...scope, ...params };
+    const result = await rerunRun(decider, defined({ ...rerunRequest, sourceRun, ...edited, from }));
     switch (result.kind) {
       case 'started': {
         const { runId, deploymentId, isReplay } = result;
         return {
           status: 202,
           body: { runId, status: 'pending', deploymentId, rerunOf: params.runId },
-          headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
+          headers: defined({ location: `/v1/runs/${runId}`, 'idempotency-replayed': isReplay ? 'true' : undefined }),
           audit: { resource: `run/${runId}`, facts: { ...facts, deduped: isReplay, runId } },
         };
       }
       case 'input_invalid':
-        return { ...refuse(result.kind, { errors: result.faults }), audit };
+        return { ...refuse(result.kind, { errors: result.errors }), audit };
       case 'version_not_found':
         return { ...refuse('not_found', { message: `${result.workflowName} has no version ${body.version}.` }), audit };
-      case 'fits_not':
-        return { ...refuse('invalid_request', { errors: [otherKind(result.field)] }), audit };
+      case 'not_applicable':
+        return { ...refuse('invalid_request', { errors: [notApplicable(result.field)] }), audit };
       case 'node_not_found':
         return { ...refuse('not_found', { message: `The workflow has no node ${result.nodeId}.` }), audit };
       case 'deployment_not_found':
@@ -135,14 +136,14 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
   },
 
   resumeRun: async ({ scope, body, idempotencyKey: key }) => {
-    const { runId, ...told } = body;
+    const { runId, ...resumption } = body;
     const audit = { resource: `run/${runId}`, facts: { runId } };
-    const once = key === '' ? {} : { once: { key, bodyHash: bodyHash(body) } };
-    const result = await resumeRun(decider, { ...scope, runId }, { ...told, ...once });
+    const idempotency = key === '' ? {} : { idempotency: { key, bodyHash: bodyHash(body) } };
+    const result = await resumeRun(decider, { ...scope, runId }, { ...resumption, ...idempotency });
     switch (result.kind) {
       case 'resumed': {
         const headers: Record<string, string> = result.isReplay ? { 'idempotency-replayed': 'true' } : {};
-        const facts = { ...audit.facts, ...(key === '' ? {} : { deduped: result.isReplay }) };
+        const facts = defined({ ...audit.facts, deduped: key === '' ? undefined : result.isReplay });
         return { status: 202, body: { accepted: true }, headers, audit: { ...audit, facts } };
       }
       case 'idempotency_conflict':
@@ -168,11 +169,11 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
   },
 });
 
-const passed: Fault = { place: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
+const deadlinePassed: ErrorDetail = { pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 
 /** A graph has versions and nodes, a deployment's code has deployments. */
-const otherKind = (field: string): Fault => ({
-  place: `/${field}`,
+const notApplicable = (field: string): ErrorDetail => ({
+  pointer: `/${field}`,
   code: 'not_of_this_run',
   message: 'is not what a run of this kind has',
 });
@@ -183,16 +184,16 @@ const otherKind = (field: string): Fault => ({
  */
 const startRefusal = ({ specVersion, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
   if (specVersion !== knownSpecVersion) return refuse('unsupported_spec_version');
-  const latest = after(now, longestWait);
-  const faults: Fault[] = [];
+  const latest = after(now, maxWait);
+  const errors: ErrorDetail[] = [];
   if (availableAt !== undefined && availableAt > latest) {
-    faults.push({ place: '/availableAt', code: 'too_late', message: 'must be within 365 days from now' });
+    errors.push({ pointer: '/availableAt', code: 'too_late', message: 'must be within 365 days from now' });
   }
   if (deadlineAt !== undefined && deadlineAt > latest) {
-    faults.push({ place: '/deadlineAt', code: 'too_late', message: 'must be within 365 days from now' });
+    errors.push({ pointer: '/deadlineAt', code: 'too_late', message: 'must be within 365 days from now' });
   }
   if (availableAt !== undefined && deadlineAt !== undefined && deadlineAt <= availableAt) {
-    faults.push({ place: '/deadlineAt', code: 'too_early', message: 'must be after availableAt' });
+    errors.push({ pointer: '/deadlineAt', code: 'too_early', message: 'must be after availableAt' });
   }
-  return faults.length === 0 ? undefined : refuse('invalid_request', { errors: faults });
+  return errors.length === 0 ? undefined : refuse('invalid_request', { errors: errors });
 };

@@ -1,4 +1,5 @@
 /** The routes about schedules. */
+import { defined } from '../../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { allows } from '../../../lib/api/auth/authorize.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
@@ -7,17 +8,17 @@ import type { BodyOf } from '../../../lib/api/routes.ts';
 import { scheduleId as scheduleIdSchema } from '../../../lib/api/schemas/parts.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import type { KeyScope } from '../../../lib/ports/control.ts';
-import type { Schedule, ScheduleTerms } from '../../../lib/ports/schedules.ts';
-import { type ScheduleChange, changeSchedule, deleteSchedule } from '../../../lib/service/change-schedule.ts';
-import { type TermsAsked, createSchedule } from '../../../lib/service/create-schedule.ts';
-import { getSchedule, listSchedules, shownSchedule } from '../../../lib/service/get-schedule.ts';
-import type { ScheduledRefusal } from '../../../lib/service/scheduled-start.ts';
-import type { TimingFault } from '../../../lib/engine/schedule/judge-timing.ts';
+import type { Schedule, ScheduleDefinition } from '../../../lib/ports/schedules.ts';
+import { type ScheduleChange, changeSchedule, deleteSchedule } from '../../../lib/service/schedules/change-schedule.ts';
+import { type RequestedTerms, createSchedule } from '../../../lib/service/schedules/create-schedule.ts';
+import { getSchedule, listSchedules, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
+import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
+import type { TimingError } from '../../../lib/engine/schedule/validate-timing.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { scheduleOf, scheduleSummaryOf } from '../present/schedule.ts';
 import type { Tools } from '../tools.ts';
 
-type Own =
+type HandledOperations =
   | 'createSchedule'
   | 'listSchedules'
   | 'getSchedule'
@@ -26,12 +27,12 @@ type Own =
   | 'resumeSchedule'
   | 'deleteSchedule';
 
-const position = z.strictObject({ scheduleId: scheduleIdSchema });
+const cursorShape = z.strictObject({ scheduleId: scheduleIdSchema });
 const auditOf = (id: string) => ({ resource: `schedule/${id}` });
 
-export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Operations<'library'>, Own> => {
+export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Operations<'library'>, HandledOperations> => {
   const { deps } = decider;
-  const shown = (schedule: Schedule) => scheduleOf(shownSchedule(deps, schedule));
+  const shown = (schedule: Schedule) => scheduleOf(scheduleViewOf(deps, schedule));
   return {
     createSchedule: async ({ scope, scopes, body }) => {
       const { scheduleId } = body;
@@ -53,9 +54,13 @@ export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Op
 
     listSchedules: async ({ scope, query: { cursor, limit } }) => {
       const listing = { operationId: 'listSchedules', scope, filters: {} };
-      const start = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+      const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
       if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
-      const found = await listSchedules(deps, scope, { limit, ...(start === undefined ? {} : { after: start.scheduleId }) });
+      const found = await listSchedules(
+        deps,
+        scope,
+        defined({ limit, after: start === undefined ? undefined : start.scheduleId }),
+      );
       const next = found.next === undefined ? null : encodeCursor(listing, { scheduleId: found.next });
       return { status: 200, body: { data: found.schedules.map(scheduleSummaryOf), cursor: next, hasMore: next !== null } };
     },
@@ -99,41 +104,42 @@ export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Op
 };
 
 /** Nobody may have done by a schedule what they may not do themselves: it starts runs, and may cancel them. */
-const missingScope = (scopes: readonly KeyScope[], overlap: ScheduleTerms['overlap'] | undefined) => {
+const missingScope = (scopes: readonly KeyScope[], overlap: ScheduleDefinition['overlap'] | undefined) => {
   const needed: readonly KeyScope[] = overlap === 'cancel_previous' ? ['trigger:write', 'runs:write'] : ['trigger:write'];
   const required = needed.find((scope) => !allows(scopes, scope));
   return required === undefined ? undefined : refuse('missing_scope', { required });
 };
 
-const termsOf = (body: BodyOf<'createSchedule'>): TermsAsked => {
+const termsOf = (body: BodyOf<'createSchedule'>): RequestedTerms => {
   const { workflowName, overlap, catchUpSeconds, paused, version, input } = body;
   const { scheduleId: _id, workflowName: _name, overlap: _overlap, catchUpSeconds: _seconds, paused: _paused, ...rest } = body;
   const { version: _version, input: _input, ...timing } = rest;
-  return {
+  return defined({
     workflowName,
-    ...(version === undefined ? {} : { version }),
-    ...(input === undefined ? {} : { input }),
+    version,
+    input,
     timing,
     overlap,
-    catchUpMs: seconds(catchUpSeconds),
+    catchUpWindowMs: seconds(catchUpSeconds),
     isPaused: paused,
-  };
+  });
 };
 
-const changeOf = ({ catchUpSeconds, ...change }: BodyOf<'updateSchedule'>): ScheduleChange => ({
-  ...change,
-  ...(catchUpSeconds === undefined ? {} : { catchUpMs: seconds(catchUpSeconds) }),
-});
+const changeOf = ({ catchUpSeconds, ...change }: BodyOf<'updateSchedule'>): ScheduleChange =>
+  defined({
+    ...change,
+    catchUpMs: catchUpSeconds === undefined ? undefined : seconds(catchUpSeconds),
+  });
 
-const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'; readonly faults: readonly TimingFault[] }) => {
+const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'; readonly errors: readonly TimingError[] }) => {
   switch (refusal.kind) {
     case 'timing_invalid':
-      return refuse('invalid_request', { errors: refusal.faults });
+      return refuse('invalid_request', { errors: refusal.errors });
     case 'input_invalid':
-      return refuse(refusal.kind, { errors: refusal.faults });
+      return refuse(refusal.kind, { errors: refusal.errors });
     case 'version_not_found':
       return refuse('invalid_request', {
-        errors: [{ place: '/version', code: 'version_unknown', message: 'is no version of this workflow' }],
+        errors: [{ pointer: '/version', code: 'version_unknown', message: 'is no version of this workflow' }],
       });
     case 'deployment_not_found':
       // The active one, which has gone since it was looked up: the name means nothing now.

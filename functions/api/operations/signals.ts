@@ -1,19 +1,20 @@
 /** The routes about signals. */
+import { defined } from '../../../lib/engine/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { seconds } from '../../../lib/engine/time.ts';
-import { type SendAnswer, type SignalRequest, sendSignal, sendToRun } from '../../../lib/service/send-signal.ts';
+import { type SendSignalResult, type SignalRequest, sendSignal, sendToRun } from '../../../lib/service/runs/send-signal.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 
-type Own = 'sendSignal' | 'sendRunSignal';
+type HandledOperations = 'sendSignal' | 'sendRunSignal';
 
-export const signalOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> => ({
+export const signalOperations = ({ decider }: Tools): Pick<Operations<'api'>, HandledOperations> => ({
   sendSignal: async ({ scope, body, idempotencyKey }) => {
     const { correlation } = body;
     const result = await sendSignal(decider, scope, { ...requestOf(body, bodyHash(body), idempotencyKey), correlation });
     const audit = { resource: `signal/${body.name}`, facts: { correlation } };
-    return result.kind === 'sent' ? sent(result, audit) : { ...refuse(result.kind), audit };
+    return result.kind === 'sent' ? acceptedResponse(result, audit) : { ...refuse(result.kind), audit };
   },
 
   sendRunSignal: async ({ scope, params, body, idempotencyKey }) => {
@@ -22,7 +23,7 @@ export const signalOperations = ({ decider }: Tools): Pick<Operations<'api'>, Ow
     const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId, signal: body.name } };
     switch (result.kind) {
       case 'sent':
-        return sent(result, audit);
+        return acceptedResponse(result, audit);
       case 'run_terminal':
         return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
       case 'not_found':
@@ -35,22 +36,25 @@ export const signalOperations = ({ decider }: Tools): Pick<Operations<'api'>, Ow
 /** @param key empty where the request has none */
 const requestOf = (body: BodyOf<'sendRunSignal'>, hash: string, key: string): SignalRequest => {
   const { name, payload = null, signalId, expiresInSeconds } = body;
-  return {
+  return defined({
     name,
     payload,
     bodyHash: hash,
-    ...(signalId === undefined ? {} : { signalId }),
-    ...(key === '' ? {} : { idempotencyKey: key }),
-    ...(expiresInSeconds === undefined ? {} : { expiresIn: seconds(expiresInSeconds) }),
-  };
+    signalId,
+    idempotencyKey: key === '' ? undefined : key,
+    expiresIn: expiresInSeconds === undefined ? undefined : seconds(expiresInSeconds),
+  });
 };
 
-interface Note {
+interface AuditContext {
   readonly resource: string;
   readonly facts: Readonly<Record<string, string>>;
 }
 
-const sent = ({ signalId, isDelivered, isReplay }: Extract<SendAnswer, { kind: 'sent' }>, { resource, facts }: Note) => {
+const acceptedResponse = (
+  { signalId, isDelivered, isReplay }: Extract<SendSignalResult, { kind: 'sent' }>,
+  { resource, facts }: AuditContext,
+) => {
   const headers: Record<string, string> = isReplay ? { 'idempotency-replayed': 'true' } : {};
   return {
     status: 202 as const,

@@ -1,5 +1,5 @@
 /** The route that deletes: its function alone may. */
-import { stopTestRun } from '../../../lib/service/stop-test-run.ts';
+import { stopTestRun } from '../../../lib/service/runs/stop-test-run.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 

@@ -1,9 +1,10 @@
 /** The routes about test runs and views. */
+import { defined } from '../../../lib/engine/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import { workflowName } from '../../../lib/engine/ids.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { testWorkflow } from '../../../lib/service/test-workflow.ts';
-import { viewRun } from '../../../lib/service/view-run.ts';
+import { testWorkflow } from '../../../lib/service/runs/test-workflow.ts';
+import { viewRun } from '../../../lib/service/runs/view-run.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 
@@ -13,15 +14,15 @@ const unnamed = workflowName('unsaved');
 export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<'api'>, 'testWorkflow' | 'viewRun'> => ({
   testWorkflow: async ({ scope, body, idempotencyKey: key, trace }) => {
     const { name = unnamed, nodes, edges, options, pinned, input } = body;
-    const request = {
+    const request = defined({
       scope,
       trace,
       bodyHash: bodyHash(body),
       definition: { name, nodes, edges, options },
       pinned,
-      ...(input === undefined ? {} : { input }),
-      ...(key === '' ? {} : { idempotencyKey: key }),
-    };
+      input,
+      idempotencyKey: key === '' ? undefined : key,
+    });
     const audit = { resource: `workflow/${name}`, facts: { isTest: true } };
     const result = await testWorkflow(decider, request, inspect);
     switch (result.kind) {
@@ -30,14 +31,14 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
         return {
           status: 202,
           body: { runId, isTest: true },
-          headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
+          headers: defined({ location: `/v1/runs/${runId}`, 'idempotency-replayed': isReplay ? 'true' : undefined }),
           audit: { resource: `run/${runId}`, facts: { isTest: true, deduped: isReplay, runId } },
         };
       }
       case 'definition_invalid':
         return { ...refuse(result.kind, { errors: result.findings }), audit };
       case 'input_invalid':
-        return { ...refuse(result.kind, { errors: result.faults }), audit };
+        return { ...refuse(result.kind, { errors: result.errors }), audit };
       case 'idempotency_conflict':
         return { ...refuse(result.kind), audit };
       case 'run_exists':
@@ -58,7 +59,7 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
         return { status: 200, body: { view, status, lastEventId } };
       }
       case 'refused':
-        return refuse('invalid_request', { errors: result.faults });
+        return refuse('invalid_request', { errors: result.errors });
       case 'not_found':
         return refuse(result.kind);
     }

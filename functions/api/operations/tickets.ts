@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { newTicket } from '../../../lib/api/auth/ticket-format.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import { invariant } from '../../../lib/engine/invariant.ts';
-import { issueTicket, ticketDigest } from '../../../lib/service/open-with-ticket.ts';
+import { issueTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 

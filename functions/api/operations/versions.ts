@@ -6,15 +6,15 @@ import type { Scope } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { Clock } from '../../../lib/ports/clock.ts';
 import type { Numbered, Summary, SummaryFilter, VersionStore } from '../../../lib/ports/versions.ts';
-import { archiveName } from '../../../lib/service/archive-name.ts';
-import { getVersion } from '../../../lib/service/get-version.ts';
-import type { Published } from '../../../lib/service/publish-version.ts';
+import { archiveName } from '../../../lib/service/definitions/archive-name.ts';
+import { getVersion } from '../../../lib/service/definitions/get-version.ts';
+import type { Published } from '../../../lib/service/definitions/publish-version.ts';
 import { type AuditNote, type Refusal, refuse } from '../operation.ts';
 
-type Noun = 'workflow' | 'lens' | 'query';
+type ResourceKind = 'workflow' | 'lens' | 'query';
 
-interface Shelf<Kind extends Noun, Version extends Numbered, Facts extends object> {
-  readonly noun: Kind;
+interface VersionedResource<Kind extends ResourceKind, Version extends Numbered, Facts extends object> {
+  readonly resourceKind: Kind;
   readonly store: VersionStore<Version, Facts>;
   /** what a name is, in a cursor */
   readonly name: z.ZodType<Version['name']>;
@@ -22,9 +22,9 @@ interface Shelf<Kind extends Noun, Version extends Numbered, Facts extends objec
 }
 
 /** One version of what the path names. */
-export async function getOne<Kind extends Noun, Version extends Numbered, Facts extends object, Body>(
-  { noun, store }: Shelf<Kind, Version, Facts>,
-  { scope, params: { name }, query: { version } }: Asked<Version> & { readonly query: { readonly version?: number } },
+export async function getVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object, Body>(
+  { resourceKind, store }: VersionedResource<Kind, Version, Facts>,
+  { scope, params: { name }, query: { version } }: NamedRequest<Version> & { readonly query: { readonly version?: number } },
   bodyOf: (summary: Summary<Version, Facts>, version: Version) => Body | Promise<Body>,
 ): Promise<{ readonly status: 200; readonly body: Body } | Refusal<`${Kind}_not_found` | 'not_found'>> {
   const result = await getVersion(store, scope, name, version);
@@ -32,15 +32,15 @@ export async function getOne<Kind extends Noun, Version extends Numbered, Facts 
     case 'found':
       return { status: 200, body: await bodyOf(result.summary, result.version) };
     case 'not_found':
-      return refuse(`${noun}_not_found` as const);
+      return refuse(`${resourceKind}_not_found` as const);
     case 'version_not_found':
       return refuse('not_found', { message: `${name} has no version ${version}.` });
   }
 }
 
 /** Summaries by name, page by page. */
-export async function listAll<Kind extends Noun, Version extends Numbered, Facts extends object, Row>(
-  { store, name }: Shelf<Kind, Version, Facts>,
+export async function listVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object, Row>(
+  { store, name }: VersionedResource<Kind, Version, Facts>,
   operationId: OperationId,
   { scope, query }: { readonly scope: Scope; readonly query: Omit<SummaryFilter<never>, 'after'> & { readonly cursor?: string } },
   rowOf: (summary: Summary<Version, Facts>) => Row,
@@ -55,13 +55,13 @@ export async function listAll<Kind extends Noun, Version extends Numbered, Facts
 }
 
 /** Archives what the path names. */
-export async function archiveOne<Kind extends Noun, Version extends Numbered, Facts extends object>(
-  { noun, store, clock }: Shelf<Kind, Version, Facts>,
-  { scope, params: { name } }: Asked<Version>,
+export async function archiveVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object>(
+  { resourceKind, store, clock }: VersionedResource<Kind, Version, Facts>,
+  { scope, params: { name } }: NamedRequest<Version>,
 ) {
-  const audit = { resource: `${noun}/${name}` };
+  const audit = { resource: `${resourceKind}/${name}` };
   const result = await archiveName({ store, clock }, scope, name);
-  if (result.kind === 'not_found') return { ...refuse(`${noun}_not_found` as const), audit };
+  if (result.kind === 'not_found') return { ...refuse(`${resourceKind}_not_found` as const), audit };
   return { status: 200 as const, body: { name, archivedAt: iso(result.archivedAt) }, audit };
 }
 
@@ -69,16 +69,16 @@ export async function archiveOne<Kind extends Noun, Version extends Numbered, Fa
 export const publicationOf = (audit: AuditNote, { version, unarchived }: Published): AuditNote =>
   unarchived === undefined ? audit : { ...audit, facts: { version, unarchived } };
 
-interface Asked<Version extends Numbered> {
+interface NamedRequest<Version extends Numbered> {
   readonly scope: Scope;
   readonly params: { readonly name: Version['name'] };
 }
 
 /** A body that repeats the name must repeat the path's. */
-export const nameDiffers = (noun: Noun, name: string) => {
-  const message = `the path names the ${noun} ${name}`;
+export const nameDiffers = (resourceKind: ResourceKind, name: string) => {
+  const message = `the path names the ${resourceKind} ${name}`;
   return {
-    ...refuse('invalid_request', { errors: [{ place: '/name', code: 'name_differs', message }] }),
-    audit: { resource: `${noun}/${name}` },
+    ...refuse('invalid_request', { errors: [{ pointer: '/name', code: 'name_differs', message }] }),
+    audit: { resource: `${resourceKind}/${name}` },
   };
 };

@@ -1,10 +1,10 @@
 /** The route that takes webhooks. There is no key: the signature says who sends, and the configuration whose runs it may start. */
-import type { Fault } from '../../../lib/api/errors.ts';
+import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { longestSignalWord } from '../../../lib/engine/signal.ts';
-import { type Webhook, receiveWebhook } from '../../../lib/service/receive-webhook.ts';
-import type { WebhookSecrets } from '../../../lib/service/webhook-secrets.ts';
+import { maxSignalTextLength } from '../../../lib/engine/signal-key.ts';
+import { type Webhook, receiveWebhook } from '../../../lib/service/access/receive-webhook.ts';
+import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { WebhookProviders } from '../../../lib/webhooks/provider.ts';
 import { type AuditNote, type Operations, type Refusal, refuse } from '../operation.ts';
@@ -19,8 +19,8 @@ export interface WebhookTools extends Tools {
 
 export const webhookOperations = ({ decider, providers, secrets }: WebhookTools): Operations<'webhooks'> => ({
   receiveWebhook: async ({ params: { provider: name }, headers, raw, trace }) => {
-    const known = await providers();
-    const provider = Object.hasOwn(known, name) ? known[name] : undefined;
+    const configuredProviders = await providers();
+    const provider = Object.hasOwn(configuredProviders, name) ? configuredProviders[name] : undefined;
     if (provider === undefined) return refuse('unknown_provider');
     const content = () => contentOf(raw, headers['content-type'] ?? '');
     const webhook: Webhook = { name, provider, headers, body: raw, content, trace };
@@ -51,11 +51,11 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
         };
       }
       case 'input_invalid':
-        return { ...refuse(result.kind, { errors: result.faults }), audit };
+        return { ...refuse(result.kind, { errors: result.errors }), audit };
       case 'no_run_id':
-        return { ...refuse('invalid_request', { errors: [noRunId(result.place)] }), audit };
+        return { ...refuse('invalid_request', { errors: [missingRunId(result.path)] }), audit };
       case 'no_correlation':
-        return { ...refuse('invalid_request', { errors: [noCorrelation(result.place)] }), audit };
+        return { ...refuse('invalid_request', { errors: [missingCorrelation(result.path)] }), audit };
       case 'payload_too_large':
         return { ...tooLarge(result.limitBytes), audit };
       case 'idempotency_conflict':
@@ -90,12 +90,12 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
   },
 });
 
-const noRunId = (place: string): Fault => ({ place, code: 'no_run_id', message: 'must be the id of a run' });
+const missingRunId = (pointer: string): ErrorDetail => ({ pointer, code: 'no_run_id', message: 'must be the id of a run' });
 
-const noCorrelation = (place: string): Fault => ({
-  place,
+const missingCorrelation = (pointer: string): ErrorDetail => ({
+  pointer,
   code: 'no_correlation',
-  message: `must be a text of up to ${longestSignalWord} characters, or a whole number`,
+  message: `must be a text of up to ${maxSignalTextLength} characters, or a whole number`,
 });
 
 const tooLarge = (limitBytes: number): Refusal<'payload_too_large'> =>
@@ -105,6 +105,6 @@ const tooLarge = (limitBytes: number): Refusal<'payload_too_large'> =>
 function contentOf(bytes: Uint8Array, contentType: string): JsonValue {
   const text = new TextDecoder().decode(bytes);
   if (!/^[^;]*[/+]json\b/i.test(contentType)) return text;
-  const read = readJson(text);
-  return read.kind === 'read' ? json.parse(read.value) : text;
+  const parsed = readJson(text);
+  return parsed.kind === 'read' ? json.parse(parsed.value) : text;
 }

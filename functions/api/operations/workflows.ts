@@ -1,19 +1,19 @@
 /** The routes about workflows. */
-import type { Fault } from '../../../lib/api/errors.ts';
+import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
 import type { WorkflowDefinition } from '../../../lib/engine/graph/definition.ts';
 import { type ScheduleId, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
-import { deleteWorkflow, deletionOf } from '../../../lib/service/delete-workflow.ts';
-import { createWorkflow, publishVersion } from '../../../lib/service/publish-workflow.ts';
-import { validateWorkflow } from '../../../lib/service/validate-workflow.ts';
+import { deleteWorkflow, deletionOf } from '../../../lib/service/deletions/delete-workflow.ts';
+import { createWorkflow, publishVersion } from '../../../lib/service/definitions/publish-workflow.ts';
+import { validateWorkflow } from '../../../lib/service/definitions/validate-workflow.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { publishedOf } from '../present/versions.ts';
 import { deletionIn, workflowOf, workflowSummaryOf } from '../present/workflow.ts';
 import type { Tools } from '../tools.ts';
-import { archiveOne, getOne, listAll, nameDiffers, publicationOf } from './versions.ts';
+import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf } from './versions.ts';
 
-type Own =
+type HandledOperations =
   | 'createWorkflow'
   | 'listWorkflows'
   | 'getWorkflow'
@@ -25,8 +25,13 @@ type Own =
 /** Judged without a name: none of the rules looks at it. */
 const unnamed = workflowName('unnamed');
 
-export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<Operations<'api'>, Own> => {
-  const shelf = () => ({ noun: 'workflow' as const, store: deps.workflows, name: workflowNameSchema, clock: deps.clock });
+export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<Operations<'api'>, HandledOperations> => {
+  const versionedResource = () => ({
+    resourceKind: 'workflow' as const,
+    store: deps.workflows,
+    name: workflowNameSchema,
+    clock: deps.clock,
+  });
   return {
     createWorkflow: async ({ scope, body }) => {
       const result = await createWorkflow(deps, scope, definitionOf(body, body.name), inspect);
@@ -74,24 +79,24 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
     },
 
     getWorkflow: (request) =>
-      getOne(shelf(), request, async (summary, version) => {
+      getVersioned(versionedResource(), request, async (summary, version) => {
         const isDeleting = summary.deletingSince !== undefined;
         return workflowOf(summary, version, isDeleting ? await deletionOf(deps, request.scope, summary) : undefined);
       }),
-    listWorkflows: (request) => listAll(shelf(), 'listWorkflows', request, workflowSummaryOf),
+    listWorkflows: (request) => listVersioned(versionedResource(), 'listWorkflows', request, workflowSummaryOf),
 
     archiveWorkflow: async (request) => {
       const { scope, params } = request;
       const summary = await deps.workflows.summary(scope, params.name);
-      if (summary?.deletingSince === undefined) return archiveOne(shelf(), request);
+      if (summary?.deletingSince === undefined) return archiveVersioned(versionedResource(), request);
       return { ...refuse('workflow_deleting'), audit: { resource: `workflow/${params.name}` } };
     },
 
     deleteWorkflow: async ({ scope, caller, params: { name }, body: { confirm } }) => {
       const audit = { resource: `workflow/${name}` };
       if (confirm !== name) {
-        const isThere = (await deps.workflows.summary(scope, name)) !== undefined;
-        return { ...refuse(isThere ? 'confirmation_mismatch' : 'workflow_not_found'), audit };
+        const exists = (await deps.workflows.summary(scope, name)) !== undefined;
+        return { ...refuse(exists ? 'confirmation_mismatch' : 'workflow_not_found'), audit };
       }
       const result = await deleteWorkflow(deps, scope, name, caller ?? null);
       switch (result.kind) {
@@ -106,14 +111,14 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
         case 'not_found':
           return { ...refuse('workflow_not_found'), audit };
         case 'workflow_scheduled':
-          return { ...refuse(result.kind, { errors: result.scheduleIds.map(startsRuns) }), audit };
+          return { ...refuse(result.kind, { errors: result.scheduleIds.map(scheduleConflict) }), audit };
       }
     },
   };
 };
 
-const startsRuns = (scheduleId: ScheduleId): Fault => ({
-  place: 'path/name',
+const scheduleConflict = (scheduleId: ScheduleId): ErrorDetail => ({
+  pointer: 'path/name',
   code: 'scheduled',
   message: `the schedule ${scheduleId} starts runs of it: DELETE /v1/schedules/${scheduleId}`,
 });

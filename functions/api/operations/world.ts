@@ -1,15 +1,16 @@
 /** The routes for the programs of deployments. */
+import { defined } from '../../../lib/engine/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { seconds } from '../../../lib/engine/time.ts';
-import { activeIn } from '../../../lib/ports/deployments.ts';
-import { publishMessage } from '../../../lib/service/publish-message.ts';
+import { activeDeploymentIn } from '../../../lib/ports/deployments.ts';
+import { publishMessage } from '../../../lib/service/runs/publish-message.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 
 /** Enough to see a slip of the pen; a manifest may list thousands. */
-const mostQueuesNamed = 20;
+const maxQueuesListed = 20;
 
 export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'publishMessage' | 'getWorldDeploymentId'> => ({
   publishMessage: async ({ scope, body: { queueName, message, opts = {} } }) => {
@@ -17,19 +18,22 @@ export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'pu
     const audit = { resource: `queue/${queueName}`, facts: id === undefined ? {} : { runId: id } };
     if (id === undefined) return { ...refuse('not_found', { message: 'The message names no run.' }), audit };
     const { idempotencyKey: key, delaySeconds, deploymentId } = opts;
-    const result = await publishMessage(decider, {
-      run: { ...scope, runId: id },
-      queueName,
-      message,
-      ...(deploymentId === undefined ? {} : { deploymentId }),
-      ...(delaySeconds === undefined ? {} : { delay: seconds(delaySeconds) }),
-      ...(key === undefined ? {} : { once: { key, bodyHash: bodyHash({ queueName, message, ...opts }) } }),
-    });
+    const result = await publishMessage(
+      decider,
+      defined({
+        run: { ...scope, runId: id },
+        queueName,
+        message,
+        deploymentId,
+        delay: delaySeconds === undefined ? undefined : seconds(delaySeconds),
+        idempotency: key === undefined ? undefined : { key, bodyHash: bodyHash({ queueName, message, ...opts }) },
+      }),
+    );
     if (result.kind === 'unknown_queue') {
       const { queues } = result;
-      const rest = queues.length > mostQueuesNamed ? ` and ${queues.length - mostQueuesNamed} more` : '';
-      const message = `the deployment has the queues ${queues.slice(0, mostQueuesNamed).join(', ')}${rest}`;
-      return { ...refuse(result.kind, { errors: [{ place: '/queueName', code: 'unknown_queue', message }] }), audit };
+      const rest = queues.length > maxQueuesListed ? ` and ${queues.length - maxQueuesListed} more` : '';
+      const message = `the deployment has the queues ${queues.slice(0, maxQueuesListed).join(', ')}${rest}`;
+      return { ...refuse(result.kind, { errors: [{ pointer: '/queueName', code: 'unknown_queue', message }] }), audit };
     }
     if (result.kind !== 'published') return { ...refuse(result.kind), audit };
     const { messageId, isReplay } = result;
@@ -42,13 +46,13 @@ export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'pu
   },
 
   getWorldDeploymentId: async ({ scope }) => {
-    const active = activeIn(await decider.deps.deployments.pointer(scope));
+    const active = activeDeploymentIn(await decider.deps.deployments.pointer(scope));
     return active === undefined ? refuse('no_active_deployment') : { status: 200, body: { deploymentId: active } };
   },
 });
 
 /** The run that a message is for, under either of the names that DevKit's messages have for it. */
-const runOf = ({ runId: own, workflowRunId }: JsonObject): RunId | undefined => {
-  const named = own ?? workflowRunId;
-  return typeof named === 'string' && runIdPattern.test(named) ? runId(named) : undefined;
+const runOf = ({ runId: messageRunId, workflowRunId }: JsonObject): RunId | undefined => {
+  const candidate = messageRunId ?? workflowRunId;
+  return typeof candidate === 'string' && runIdPattern.test(candidate) ? runId(candidate) : undefined;
 };

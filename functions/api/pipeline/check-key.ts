@@ -6,9 +6,9 @@ import { runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import { allows } from '../../../lib/api/auth/authorize.ts';
 import type { KeyScope } from '../../../lib/ports/control.ts';
 import type { ApiKey } from '../../../lib/ports/control.ts';
-import type { Authentication } from '../../../lib/service/authenticate.ts';
-import { openWithTicket, ticketDigest } from '../../../lib/service/open-with-ticket.ts';
-import type { Rate } from '../../../lib/service/take-rate.ts';
+import type { Authentication } from '../../../lib/service/access/authenticator.ts';
+import { openWithTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
+import type { RateDecision } from '../../../lib/service/access/rate-limiter.ts';
 import { type Refusal, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import type { HttpCall } from './http-call.ts';
@@ -23,15 +23,15 @@ const bearer = /^Bearer +([^\s]+)$/i;
 
 export const authenticate = async (
   { authenticator, decider }: Pick<Tools, 'authenticator' | 'decider'>,
-  route: Pick<Route, 'takesTicket'>,
+  route: Pick<Route, 'acceptsTicket'>,
   call: HttpCall,
 ): Promise<Authenticated> => {
   const header = call.headers['authorization'];
   const ticket = call.query['ticket'];
-  if (header === undefined && route.takesTicket === true && ticket !== undefined) {
-    const named = call.params['runId'] ?? '';
-    if (!ticketPattern.test(ticket) || !runIdPattern.test(named)) return { kind: 'ticket_invalid', why: 'ticket_malformed' };
-    return openWithTicket(decider.deps, authenticator, ticketDigest(ticket), runId(named));
+  if (header === undefined && route.acceptsTicket === true && ticket !== undefined) {
+    const runIdText = call.params['runId'] ?? '';
+    if (!ticketPattern.test(ticket) || !runIdPattern.test(runIdText)) return { kind: 'ticket_invalid', why: 'ticket_malformed' };
+    return openWithTicket(decider.deps, authenticator, ticketDigest(ticket), runId(runIdText));
   }
   if (header === undefined) return { kind: 'unauthorized', why: 'missing' };
   const presented = parseKey(bearer.exec(header.trim())?.[1] ?? '');
@@ -53,11 +53,11 @@ export const checkRate = async (
   const rate = await rates.take(key);
   if (rate.kind === 'unlimited') return { headers: {} };
   const headers = rateHeaders(rate);
-  if (rate.kind === 'taken') return { headers };
+  if (rate.kind === 'allowed') return { headers };
   return { headers: { ...headers, 'retry-after': String(secondsOf(rate)) }, refusal: refuse('rate_limited') };
 };
 
-type Limited = Exclude<Rate, { kind: 'unlimited' }>;
+type Limited = Exclude<RateDecision, { kind: 'unlimited' }>;
 const secondsOf = ({ resetsIn }: Limited): number => Math.max(1, Math.ceil(resetsIn / 1_000));
 
 const rateHeaders = (rate: Limited) => ({

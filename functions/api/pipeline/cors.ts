@@ -6,7 +6,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Tools } from '../tools.ts';
-import type { HttpAnswer, RoutedAnswer } from './http-call.ts';
+import type { HttpResponse, RoutedResponse } from './http-call.ts';
 
 /** Of requests, beside those that need no leave. */
 const requestHeaders = 'authorization,content-type,idempotency-key,last-event-id,traceparent,x-workflow-correlation-id';
@@ -17,7 +17,7 @@ export const exposedHeaders =
 const maxAge = '7200';
 
 /** The answer to a browser that asks before it sends a request with a key: what may be sent. Who may is said by the middleware. */
-export const preflight = (methods: readonly string[]): RoutedAnswer => ({
+export const preflight = (methods: readonly string[]): RoutedResponse => ({
   statusCode: 204,
   headers: {
     'access-control-allow-methods': methods.join(),
@@ -32,8 +32,8 @@ export const isPreflight = ({ decider: { deps } }: Tools, { httpMethod, headers 
   headers['access-control-request-method'] !== undefined &&
   deps.settings.corsOrigins?.includes(headers['origin'] ?? '') === true;
 
-export const cors = (settings: Tools['decider']['deps']['settings']): MiddlewareObj<APIGatewayProxyEvent, HttpAnswer> => {
-  const allow = (request: { event: APIGatewayProxyEvent; response: HttpAnswer | null | undefined }): void => {
+export const cors = (settings: Tools['decider']['deps']['settings']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+  const allow = (request: { event: APIGatewayProxyEvent; response: HttpResponse | null | undefined }): void => {
     const { event, response } = request;
     // Read at each request: no setting is read before it is used.
     const { corsOrigins: origins = [] } = settings;

@@ -18,7 +18,7 @@ export interface HttpCall {
   readonly userAgent: string | undefined;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
   /** a stream is passed on as it comes, by a function whose answers the gateway streams */
@@ -26,7 +26,7 @@ export interface HttpAnswer {
 }
 
 /** An answer as a route gives it: the router knows bodies of text alone. */
-export interface RoutedAnswer extends HttpAnswer {
+export interface RoutedResponse extends HttpResponse {
   readonly body: string;
   /** in place of the body */
   readonly stream?: Readable;

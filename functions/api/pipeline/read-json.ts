@@ -1,24 +1,24 @@
 /** Text in, JSON out that is safe to store, hash and walk: nothing in it means something else further on. */
-import type { Fault } from '../../../lib/api/errors.ts';
-import { pointer } from '../../../lib/engine/graph/findings.ts';
-import { faultInBody } from '../../../lib/engine/tree.ts';
+import type { ErrorDetail } from '../../../lib/api/errors.ts';
+import { jsonPointer } from '../../../lib/engine/graph/findings.ts';
+import { findBodyError } from '../../../lib/engine/validate-json.ts';
 
-export type ReadJson =
+export type ReadJsonResult =
   | { readonly kind: 'read'; readonly value: unknown }
-  | { readonly kind: 'refused'; readonly faults: readonly Fault[] };
+  | { readonly kind: 'refused'; readonly errors: readonly ErrorDetail[] };
 
-export const readJson = (text: string): ReadJson => {
+export const readJson = (text: string): ReadJsonResult => {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const message = error instanceof Error ? error.message : 'the body is not JSON';
-    return { kind: 'refused', faults: [{ place: '', code: 'not_json', message }] };
+    return { kind: 'refused', errors: [{ pointer: '', code: 'not_json', message }] };
   }
-  const fault = faultInBody(value);
-  if (fault === undefined) return { kind: 'read', value };
+  const finding = findBodyError(value);
+  if (finding === undefined) return { kind: 'read', value };
   return {
     kind: 'refused',
-    faults: [{ place: pointer(...fault.steps), code: fault.code, message: `the body ${fault.message}` }],
+    errors: [{ pointer: jsonPointer(...finding.path), code: finding.code, message: `the body ${finding.message}` }],
   };
 };

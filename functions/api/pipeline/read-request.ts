@@ -1,41 +1,41 @@
 /** Parses all of a request by its route's schemas, and reports every fault with its place. */
 import type * as z from 'zod';
-import type { Fault } from '../../../lib/api/errors.ts';
-import { idempotencyKeyIn } from '../../../lib/api/idempotency.ts';
+import type { ErrorDetail } from '../../../lib/api/errors.ts';
+import { parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
 import type { Route, RouteBody } from '../../../lib/api/route.ts';
-import { pointer } from '../../../lib/engine/graph/findings.ts';
-import { type ReadRequest, type Refusal, refuse } from '../operation.ts';
+import { jsonPointer } from '../../../lib/engine/graph/findings.ts';
+import { type ParsedRequest, type Refusal, refuse } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 import { isForm, readForm } from './read-form.ts';
 import { readJson } from './read-json.ts';
 
-type Part = { readonly value: unknown } | { readonly faults: readonly Fault[] };
+type ParsedPart = { readonly value: unknown } | { readonly errors: readonly ErrorDetail[] };
 
 export const readRequest = async (
   route: Route,
   call: HttpCall,
-): Promise<{ readonly request: ReadRequest } | { readonly refusal: Refusal }> => {
-  const params = route.params?.safeParse(named(route.params, call.params));
-  if (params?.success === false) return { refusal: refuse(route.missing ?? 'not_found') };
+): Promise<{ readonly request: ParsedRequest } | { readonly refusal: Refusal }> => {
+  const params = route.params?.safeParse(pickParams(route.params, call.params));
+  if (params?.success === false) return { refusal: refuse(route.invalidParamsCode ?? 'not_found') };
 
-  const raw = route.raw === undefined ? noBytes : call.bytes();
-  if (raw.byteLength > (route.raw?.limitBytes ?? 0)) return { refusal: tooLarge(route.raw?.limitBytes ?? 0) };
-  const given = await givenBody(route, call);
-  if ('refusal' in given) return given;
+  const raw = route.rawBody === undefined ? noBytes : call.bytes();
+  if (raw.byteLength > (route.rawBody?.limitBytes ?? 0)) return { refusal: tooLarge(route.rawBody?.limitBytes ?? 0) };
+  const received = await readBodyText(route, call);
+  if ('refusal' in received) return received;
   const header = call.headers['idempotency-key'];
-  const idempotencyKey = idempotencyKeyIn(header ?? '');
+  const idempotencyKey = parseIdempotencyKey(header ?? '');
   if (route.idempotencyKey === 'required' && header === undefined) return { refusal: refuse('idempotency_required') };
 
-  const query = parsed(route.query, call.query, (path) => `query/${path.join('/')}`);
-  const body = route.body === undefined ? { value: undefined } : readBody(route.body, given.text);
-  const faults = [
-    ...('faults' in query ? query.faults : []),
-    ...('faults' in body ? body.faults : []),
-    ...(takesKey(route) && header !== undefined && idempotencyKey === undefined ? [keyFault] : []),
+  const query = parsePart(route.query, call.query, (path) => `query/${path.join('/')}`);
+  const body = route.body === undefined ? { value: undefined } : readBody(route.body, received.text);
+  const errors = [
+    ...('errors' in query ? query.errors : []),
+    ...('errors' in body ? body.errors : []),
+    ...(acceptsIdempotencyKey(route) && header !== undefined && idempotencyKey === undefined ? [idempotencyKeyError] : []),
   ];
-  if ('faults' in query || 'faults' in body || faults.length > 0) {
-    const code = route.body?.faultCode?.(faults) ?? 'invalid_request';
-    return { refusal: refuse(code, { errors: faults }) };
+  if ('errors' in query || 'errors' in body || errors.length > 0) {
+    const code = route.body?.errorCodeFor?.(errors) ?? 'invalid_request';
+    return { refusal: refuse(code, { errors: errors }) };
   }
   return {
     request: {
@@ -44,7 +44,7 @@ export const readRequest = async (
       body: body.value,
       accept: call.headers['accept'],
       idempotencyKey: idempotencyKey ?? '',
-      attachment: given.file,
+      attachment: received.file,
       raw,
       headers: call.headers,
     },
@@ -56,10 +56,10 @@ const noBytes = new Uint8Array();
 const tooLarge = (limitBytes: number): Refusal =>
   refuse('payload_too_large', { message: `The body is larger than ${limitBytes} bytes.` });
 
-type GivenBody = { readonly text: string | undefined; readonly file?: Uint8Array };
+type BodyText = { readonly text: string | undefined; readonly file?: Uint8Array };
 
 /** The text that the route's schema judges, and the file beside it where it came as a form. */
-const givenBody = async ({ body }: Route, call: HttpCall): Promise<GivenBody | { readonly refusal: Refusal }> => {
+const readBodyText = async ({ body }: Route, call: HttpCall): Promise<BodyText | { readonly refusal: Refusal }> => {
   if (body === undefined) return { text: undefined };
   const contentType = call.headers['content-type'];
   const form = contentType !== undefined && isForm(contentType) ? body.form : undefined;
@@ -70,42 +70,46 @@ const givenBody = async ({ body }: Route, call: HttpCall): Promise<GivenBody | {
   const bytes = call.bytes();
   if (bytes.byteLength > limitBytes) return { refusal: tooLarge(limitBytes) };
   const read = await readForm(bytes, contentType, form);
-  if (read.kind === 'refused') return { refusal: refuse('invalid_request', { errors: read.faults }) };
+  if (read.kind === 'refused') return { refusal: refuse('invalid_request', { errors: read.errors }) };
   return Buffer.byteLength(read.text) > body.limitBytes ? { refusal: tooLarge(limitBytes) } : read;
 };
 
-const takesKey = ({ idempotencyKey }: Route): boolean => idempotencyKey !== 'none';
+const acceptsIdempotencyKey = ({ idempotencyKey }: Route): boolean => idempotencyKey !== 'none';
 
-const keyFault: Fault = {
-  place: 'header/idempotency-key',
+const idempotencyKeyError: ErrorDetail = {
+  pointer: 'header/idempotency-key',
   code: 'invalid_format',
   message: 'must be 1 to 255 printable ASCII characters',
 };
 
 /** The gateway adds parameters of its own, such as `proxy`; only the route's are looked at. */
-const named = (schema: z.ZodObject, given: HttpCall['params']): Record<string, unknown> =>
-  Object.fromEntries(Object.keys(schema.shape).map((name) => [name, given[name]]));
+const pickParams = (schema: z.ZodObject, received: HttpCall['params']): Record<string, unknown> =>
+  Object.fromEntries(Object.keys(schema.shape).map((name) => [name, received[name]]));
 
-const readBody = ({ schema, isOptional, prepare }: RouteBody, text: string | undefined): Part => {
+const readBody = ({ schema, isOptional, normalizeBody }: RouteBody, text: string | undefined): ParsedPart => {
   if (text === undefined && isOptional !== true) {
-    return { faults: [{ place: '', code: 'body_missing', message: 'a JSON body is required' }] };
+    return { errors: [{ pointer: '', code: 'body_missing', message: 'a JSON body is required' }] };
   }
   const read = readJson(text ?? '{}');
-  if (read.kind === 'refused') return { faults: read.faults };
-  return parsed(schema, prepare === undefined ? read.value : prepare(read.value), (path) => pointer(...path));
+  if (read.kind === 'refused') return { errors: read.errors };
+  return parsePart(schema, normalizeBody === undefined ? read.value : normalizeBody(read.value), (path) => jsonPointer(...path));
 };
 
-const parsed = (schema: z.ZodObject | undefined, value: unknown, place: (path: readonly (string | number)[]) => string): Part => {
+const parsePart = (
+  schema: z.ZodObject | undefined,
+  value: unknown,
+  pointer: (path: readonly (string | number)[]) => string,
+): ParsedPart => {
   if (schema === undefined) return { value: undefined };
   const result = schema.safeParse(value);
-  return result.success ? { value: result.data } : { faults: result.error.issues.flatMap((issue) => faultsOf(issue, place)) };
+  return result.success ? { value: result.data } : { errors: result.error.issues.flatMap((issue) => errorsOf(issue, pointer)) };
 };
 
-const faultsOf = (issue: z.core.$ZodIssue, place: (path: readonly (string | number)[]) => string): readonly Fault[] => {
+const errorsOf = (issue: z.core.$ZodIssue, pointer: (path: readonly (string | number)[]) => string): readonly ErrorDetail[] => {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
-  if (issue.code !== 'unrecognized_keys') return [{ place: place(path), code: issue.code, message: issue.message }];
+  if (issue.code !== 'unrecognized_keys') return [{ pointer: pointer(path), code: issue.code, message: issue.message }];
   return issue.keys.map((key) => ({
-    place: place([...path, key]),
+    pointer: pointer([...path, key]),
     code: 'unknown_key',
     message: `nothing is called ${key} here`,
   }));

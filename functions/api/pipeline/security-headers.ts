@@ -1,7 +1,7 @@
 /** Headers of every answer: it is data for programs, never a page, and nobody but the caller may keep it. */
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import type { HttpAnswer } from './http-call.ts';
+import type { HttpResponse } from './http-call.ts';
 
 const headers = {
   'strict-transport-security': 'max-age=63072000; includeSubDomains',
@@ -12,8 +12,8 @@ const headers = {
 } as const;
 
 /** A route's own header wins, such as a `cache-control` of something public. */
-export const securityHeaders = (): MiddlewareObj<APIGatewayProxyEvent, HttpAnswer> => {
-  const add = (request: { response: HttpAnswer | null | undefined }): void => {
+export const securityHeaders = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+  const add = (request: { response: HttpResponse | null | undefined }): void => {
     const { response } = request;
     if (response === undefined || response === null) return;
     request.response = { ...response, headers: { ...headers, ...response.headers } };

@@ -4,34 +4,34 @@ import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { correlationId, correlationIdPattern } from '../../../lib/engine/ids.ts';
 import { type Trace, readTraceparent, traceparent, withSpan } from '../../../lib/engine/trace.ts';
-import type { HttpAnswer } from './http-call.ts';
+import type { HttpResponse } from './http-call.ts';
 
 const correlationHeader = 'x-workflow-correlation-id';
 const traceHeader = 'traceparent';
 const headerNames = [correlationHeader, traceHeader] as const;
 
 /** The caller's own id where it is fit to be repeated; any other is replaced, never echoed. */
-const correlationOf = (given: string | undefined): string =>
-  given !== undefined && correlationIdPattern.test(given) ? given : randomUUID();
+const correlationOf = (headerValue: string | undefined): string =>
+  headerValue !== undefined && correlationIdPattern.test(headerValue) ? headerValue : randomUUID();
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 /** The caller's trace under a span of this request, or a new trace that is not sampled: nobody has asked for that. */
-const traceOf = (given: string | undefined): string => {
-  const parent = given === undefined ? undefined : readTraceparent(given);
+const traceOf = (headerValue: string | undefined): string => {
+  const parent = headerValue === undefined ? undefined : readTraceparent(headerValue);
   return parent === undefined ? `00-${hex(16)}-${hex(8)}-00` : withSpan(parent, hex(8));
 };
 
 /** Writes both into the headers of the request, where whoever comes after finds them, and of its answer. */
-export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpAnswer> => {
-  const mark = (request: { event: APIGatewayProxyEvent; response: HttpAnswer | null | undefined }): void => {
+export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+  const addResponseHeaders = (request: { event: APIGatewayProxyEvent; response: HttpResponse | null | undefined }): void => {
     const { event, response } = request;
     if (response === undefined || response === null) return;
-    const known = headerNames.flatMap((name) => {
+    const presentHeaders = headerNames.flatMap((name) => {
       const value = event.headers[name];
       return value === undefined ? [] : [[name, value] as const];
     });
-    request.response = { ...response, headers: { ...response.headers, ...Object.fromEntries(known) } };
+    request.response = { ...response, headers: { ...response.headers, ...Object.fromEntries(presentHeaders) } };
   };
   return {
     before: ({ event }) => {
@@ -40,8 +40,8 @@ export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpAnswer> => {
       event.headers[correlationHeader] = correlationOf(event.headers[correlationHeader]);
       event.headers[traceHeader] = traceOf(event.headers[traceHeader]);
     },
-    after: mark,
-    onError: mark,
+    after: addResponseHeaders,
+    onError: addResponseHeaders,
   };
 };
 

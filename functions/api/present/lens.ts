@@ -1,28 +1,29 @@
 /** Lenses as answers show them. */
-import type { AnswerOf } from '../../../lib/api/routes.ts';
-import { labelsOf } from '../../../lib/lens/judge-lens.ts';
+import { defined } from '../../../lib/engine/defined.ts';
+import type { ResponseOf } from '../../../lib/api/routes.ts';
+import { labelsOf } from '../../../lib/lens/validate-lens.ts';
 import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
 import type { LensSummary } from '../../../lib/ports/versions.ts';
-import type { Published } from '../../../lib/service/publish-version.ts';
+import type { Published } from '../../../lib/service/definitions/publish-version.ts';
 import { publicationIn, summaryOf } from './versions.ts';
 
-export const keptOf = ({ name, template }: Lens, published: Published) => ({
+export const publishedLensOf = ({ name, template }: Lens, published: Published) => ({
   ...publicationIn(name, published),
   placeholders: labelsOf(template),
 });
 
-export const lensOf = (summary: LensSummary, lens: LensVersion): AnswerOf<'getLens'>['body'] => {
+export const lensOf = (summary: LensSummary, lens: LensVersion): ResponseOf<'getLens'>['body'] => {
   const { version, kind, template, description, input, output, model, params } = lens;
-  return {
+  return defined({
     ...summaryOf(summary),
     version,
     kind,
     template,
     placeholders: labelsOf(template),
-    ...(description === undefined ? {} : { description }),
-    ...(input === undefined ? {} : { input: { ...input } }),
-    ...(output === undefined ? {} : { output: { ...output } }),
-    ...(model === undefined ? {} : { model }),
-    ...(params === undefined ? {} : { params }),
-  };
+    description,
+    input: input === undefined ? undefined : { ...input },
+    output: output === undefined ? undefined : { ...output },
+    model,
+    params,
+  });
 };

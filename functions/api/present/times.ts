@@ -2,12 +2,12 @@
 import { type Instant, iso } from '../../../lib/engine/time.ts';
 
 export const times = <Name extends string>(
-  given: Readonly<Record<Name, Instant | undefined>>,
+  instants: Readonly<Record<Name, Instant | undefined>>,
 ): { readonly [Key in Name]?: string } => {
-  const spelled: { [Key in Name]?: string } = {};
-  for (const name in given) {
-    const moment = given[name];
-    if (moment !== undefined) spelled[name] = iso(moment);
+  const formatted: { [Key in Name]?: string } = {};
+  for (const name in instants) {
+    const time = instants[name];
+    if (time !== undefined) formatted[name] = iso(time);
   }
-  return spelled;
+  return formatted;
 };

@@ -1,8 +1,9 @@
 /** What is published in versions, as answers show it. */
+import { defined } from '../../../lib/engine/defined.ts';
 import type { Finding } from '../../../lib/engine/graph/definition.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { Numbered, Summary } from '../../../lib/ports/versions.ts';
-import type { Published } from '../../../lib/service/publish-version.ts';
+import type { Published } from '../../../lib/service/definitions/publish-version.ts';
 import { times } from './times.ts';
 
 export const summaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedAt }: Summary<Numbered>) => ({
@@ -14,12 +15,13 @@ export const summaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedA
 });
 
 /** What every publication is answered with. */
-export const publicationIn = (name: string, { version, createdAt, unarchived }: Published) => ({
-  name,
-  version,
-  createdAt: iso(createdAt),
-  ...(unarchived === undefined ? {} : { unarchived }),
-});
+export const publicationIn = (name: string, { version, createdAt, unarchived }: Published) =>
+  defined({
+    name,
+    version,
+    createdAt: iso(createdAt),
+    unarchived,
+  });
 
 export const publishedOf = (name: string, published: Published & { readonly warnings: readonly Finding[] }) => ({
   ...publicationIn(name, published),

@@ -1,5 +1,6 @@
 /** Workflows as answers show them. */
-import type { AnswerOf } from '../../../lib/api/routes.ts';
+import { defined } from '../../../lib/engine/defined.ts';
+import type { ResponseOf } from '../../../lib/api/routes.ts';
 import type { WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { DeletionPhase, WorkflowDeletion } from '../../../lib/ports/deletions.ts';
@@ -26,14 +27,15 @@ export const workflowOf = (
   summary: WorkflowSummary,
   version: WorkflowVersion,
   deletion: WorkflowDeletion | undefined,
-): AnswerOf<'getWorkflow'>['body'] => ({
-  ...workflowSummaryOf(summary),
-  ...(deletion === undefined ? {} : { deletion: deletionIn(deletion) }),
-  version: version.version,
-  nodes: version.nodes.map((node) => ({ ...node })),
-  edges: version.edges.map((edge) => ({ ...edge })),
-  options: {
-    ...(version.options.args === undefined ? {} : { args: version.options.args.map((argument) => ({ ...argument })) }),
-    ...(version.options.deadlineSeconds === undefined ? {} : { deadlineSeconds: version.options.deadlineSeconds }),
-  },
-});
+): ResponseOf<'getWorkflow'>['body'] =>
+  defined({
+    ...workflowSummaryOf(summary),
+    deletion: deletion === undefined ? undefined : deletionIn(deletion),
+    version: version.version,
+    nodes: version.nodes.map((node) => ({ ...node })),
+    edges: version.edges.map((edge) => ({ ...edge })),
+    options: defined({
+      args: version.options.args === undefined ? undefined : version.options.args.map((argument) => ({ ...argument })),
+      deadlineSeconds: version.options.deadlineSeconds,
+    }),
+  });

@@ -14,7 +14,7 @@ export interface PresentedKey {
   readonly secretHash: string;
 }
 
-const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const base62Alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const secretBytes = 32;
 /** 62^43 is just above 2^256. */
 const secretLength = 43;
@@ -25,31 +25,42 @@ const keyIdBytes = 10;
 const keyIdLength = 14;
 
 const base62 = (value: bigint, length: number): string => {
-  let rest = value;
+  let remaining = value;
   let text = '';
   while (text.length < length) {
-    text = letters.charAt(Number(rest % 62n)) + text;
-    rest /= 62n;
+    text = base62Alphabet.charAt(Number(remaining % 62n)) + text;
+    remaining /= 62n;
   }
   return text;
 };
 
-const numberOf = (bytes: Uint8Array): bigint => bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+const toBigInt = (bytes: Uint8Array): bigint => bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 const checksumOf = (text: string): string => base62(BigInt(crc32(text)), checksumLength);
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
 /** What the text says, or undefined where it is not a key: wrong shape or wrong checksum. */
 export const parseKey = (text: string): PresentedKey | undefined => {
-  const [prefix, place, id, tail, ...more] = text.split('_');
-  if (prefix !== 'sw' || place === undefined || id === undefined || tail === undefined || more.length > 0) return undefined;
-  if (!environmentPattern.test(place) || !keyIdPattern.test(id)) return undefined;
+  const [prefix, environmentName, id, secretAndChecksum, ...extraParts] = text.split('_');
   if (
-    tail.length !== secretLength + checksumLength ||
+    prefix !== 'sw' ||
+    environmentName === undefined ||
+    id === undefined ||
+    secretAndChecksum === undefined ||
+    extraParts.length > 0
+  )
+    return undefined;
+  if (!environmentPattern.test(environmentName) || !keyIdPattern.test(id)) return undefined;
+  if (
+    secretAndChecksum.length !== secretLength + checksumLength ||
     checksumOf(text.slice(0, -checksumLength)) !== text.slice(-checksumLength)
   ) {
     return undefined;
   }
-  return { environment: environment(place), keyId: keyId(id), secretHash: hashOf(tail.slice(0, secretLength)) };
+  return {
+    environment: environment(environmentName),
+    keyId: keyId(id),
+    secretHash: hashOf(secretAndChecksum.slice(0, secretLength)),
+  };
 };
 
 /**
@@ -57,11 +68,11 @@ export const parseKey = (text: string): PresentedKey | undefined => {
  * @param random gives that many bytes of cryptographic chance
  */
 export const newKey = (
-  place: Environment,
+  environmentName: Environment,
   random: (count: number) => Uint8Array,
 ): { readonly text: string; readonly keyId: KeyId; readonly secretHash: string } => {
-  const id = keyId(base62(numberOf(random(keyIdBytes)), keyIdLength));
-  const secret = base62(numberOf(random(secretBytes)), secretLength);
-  const text = `sw_${place}_${id}_${secret}`;
+  const id = keyId(base62(toBigInt(random(keyIdBytes)), keyIdLength));
+  const secret = base62(toBigInt(random(secretBytes)), secretLength);
+  const text = `sw_${environmentName}_${id}_${secret}`;
   return { text: text + checksumOf(text), keyId: id, secretHash: hashOf(secret) };
 };

@@ -1,6 +1,6 @@
 /** What was done, by whom, and how it ended. */
 import * as z from 'zod';
-import { correlationId, cursor, jsonObject, keyId, limit, moment, page, runId, time } from './parts.ts';
+import { correlationId, cursor, jsonObject, keyId, limit, utcTimestamp, page, runId, timestampInput } from './parts.ts';
 
 const results = ['success', 'failure'] as const;
 
@@ -12,14 +12,14 @@ export const listAuditQuery = z.strictObject({
   keyId: keyId.exactOptional(),
   runId: runId.exactOptional(),
   correlationId: correlationId.exactOptional(),
-  since: time.exactOptional().meta({ description: 'at or after' }),
-  until: time.exactOptional().meta({ description: 'before' }),
+  since: timestampInput.exactOptional().meta({ description: 'at or after' }),
+  until: timestampInput.exactOptional().meta({ description: 'before' }),
 });
 
 const auditEntry = z
   .strictObject({
     id: z.string(),
-    at: moment,
+    at: utcTimestamp,
     keyId: z.string().nullable(),
     action: z.string(),
     resource: z.string(),

@@ -2,11 +2,11 @@
 import * as z from 'zod';
 
 /** Names that the product or the platform gives a meaning of its own. */
-const taken = /^(AWS|STEPWELL|LAMBDA)_|^_|^(NODE_OPTIONS|TMPDIR|PATH|HOME)$/;
+const reservedNamePattern = /^(AWS|STEPWELL|LAMBDA)_|^_|^(NODE_OPTIONS|TMPDIR|PATH|HOME)$/;
 
 const name = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a name of a variable')
-  .refine((text) => !taken.test(text), 'is a name that has a meaning already');
+  .refine((text) => !reservedNamePattern.test(text), 'is a name that has a meaning already');
 
 export const codeVariables = z.record(name, z.string());

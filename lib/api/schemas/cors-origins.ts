@@ -4,14 +4,14 @@
  */
 import * as z from 'zod';
 
-const mostOrigins = 10;
+const maxOrigins = 10;
 /** A function is told them in its environment, of which all variables together may have 4 KB. */
-const mostCharacters = 500;
+const maxTotalCharacters = 500;
 
 /** What is on the developer's own machine may come without TLS. */
 const isLocal = ({ hostname }: URL): boolean => hostname === 'localhost' || hostname === '127.0.0.1';
 
-function faultOf(text: string): string | undefined {
+function originProblem(text: string): string | undefined {
   if (text.includes('*')) return 'has a wildcard: name each origin in full, such as https://app.example.com';
   const url = URL.parse(text);
   // A host may hold quotes and commas by the URL standard, and no host name does.
@@ -23,12 +23,12 @@ function faultOf(text: string): string | undefined {
 }
 
 const origin = z.string().superRefine((text, context) => {
-  const fault = faultOf(text);
-  if (fault !== undefined) context.addIssue(`${JSON.stringify(text.slice(0, 100))} ${fault}`);
+  const problem = originProblem(text);
+  if (problem !== undefined) context.addIssue(`${JSON.stringify(text.slice(0, 100))} ${problem}`);
 });
 
 export const corsOrigins = z
   .array(origin)
-  .max(mostOrigins, `at most ${mostOrigins} origins`)
-  .refine((all) => new Set(all).size === all.length, 'has an origin twice')
-  .refine((all) => all.join().length <= mostCharacters, `at most ${mostCharacters} characters in all`);
+  .max(maxOrigins, `at most ${maxOrigins} origins`)
+  .refine((origins) => new Set(origins).size === origins.length, 'has an origin twice')
+  .refine((origins) => origins.join().length <= maxTotalCharacters, `at most ${maxTotalCharacters} characters in all`);

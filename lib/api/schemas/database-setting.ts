@@ -1,6 +1,6 @@
 /** The setting `databases`: which databases of Aurora the queries of which project may ask, read at synthesis and again by the worker. */
 import * as z from 'zod';
-import { secretArnPattern, secretArnWords } from '../../contract/secret-arn.ts';
+import { secretArnPattern, secretArnMessage } from '../../contract/secret-arn.ts';
 import { environmentPattern, projectIdPattern } from '../../engine/ids.ts';
 
 const environments = z.string().refine((text) => text === '*' || environmentPattern.test(text), 'must be an environment, or *');
@@ -11,7 +11,7 @@ const database = z.strictObject({
     .string()
     .regex(/^arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{12}:cluster:[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be the whole ARN of a cluster'),
   /** who asks: the Data API reads it in the worker's name, and the worker never sees its text */
-  secretArn: z.string().regex(secretArnPattern, secretArnWords),
+  secretArn: z.string().regex(secretArnPattern, secretArnMessage),
   /** its name in the cluster */
   database: z.string().min(1).max(63),
 });
@@ -19,15 +19,15 @@ const database = z.strictObject({
 export const databaseSetting = z.record(z.string().regex(projectIdPattern), z.record(environments, z.record(name, database)));
 export type DatabaseSetting = z.output<typeof databaseSetting>;
 
-const all = (setting: DatabaseSetting) =>
+const allDatabases = (setting: DatabaseSetting) =>
   Object.values(setting)
     .flatMap((byEnvironment) => Object.values(byEnvironment))
     .flatMap((byName) => Object.values(byName));
 
 /** Each once. */
 export const clusterArnsIn = (setting: DatabaseSetting): readonly string[] => [
-  ...new Set(all(setting).map(({ clusterArn }) => clusterArn)),
+  ...new Set(allDatabases(setting).map(({ clusterArn }) => clusterArn)),
 ];
 export const databaseSecretArnsIn = (setting: DatabaseSetting): readonly string[] => [
-  ...new Set(all(setting).map(({ secretArn }) => secretArn)),
+  ...new Set(allDatabases(setting).map(({ secretArn }) => secretArn)),
 ];

@@ -1,32 +1,33 @@
 /** Bodies about deployments. A manifest is kept as it came and is held against its artifact, so nothing in it is loose. */
 import * as z from 'zod';
-import type { ErrorCode, Fault } from '../errors.ts';
-import { faultOfPath } from '../../artifact/archive-path.ts';
+import type { ErrorCode, ErrorDetail } from '../errors.ts';
+import { findPathError } from '../../artifact/archive-path.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { runtimes } from '../../ports/deployments.ts';
-import { cursor, deploymentId, limit, moment, page } from './parts.ts';
+import { cursor, deploymentId, limit, utcTimestamp, page } from './parts.ts';
 
 /** The largest manifest, and what a request with both its parts may hold: the function is given it in base64. */
 export const manifestLimitBytes = 262_144;
 export const formLimitBytes = 4_194_304;
 
 /** Words of paths beside `/v1/deployments/{deploymentId}`. */
-const reserved: readonly string[] = ['active', 'rollback'];
+const reservedDeploymentIds: readonly string[] = ['active', 'rollback'];
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
 const path = z.string().superRefine((text, context) => {
-  const fault = faultOfPath(text, archiveLimits);
-  const tooLong = `must be ${archiveLimits.pathBytes} bytes at most`;
-  const unsafe = 'must be relative, with forward slashes and without "." and ".."';
-  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault === 'path_too_long' ? tooLong : unsafe });
+  const problem = findPathError(text, archiveLimits);
+  const tooLongMessage = `must be ${archiveLimits.pathBytes} bytes at most`;
+  const unsafeMessage = 'must be relative, with forward slashes and without "." and ".."';
+  if (problem !== undefined)
+    context.addIssue({ code: 'custom', message: problem === 'path_too_long' ? tooLongMessage : unsafeMessage });
 });
 
 /** As its author named it. */
 const workflowVersionPattern = /^\P{Cc}{1,128}$/u;
 
-const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
-const twice = 'must not name one twice';
+const areDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
+const duplicateMessage = 'must not name one twice';
 const namesOf = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);
 
 const workflow = z.strictObject({
@@ -44,7 +45,7 @@ const file = z.strictObject({ path, sha256, bytes: z.int().min(0).max(archiveLim
 
 /** Each part by itself; what they are to each other is judged in the body. */
 export const manifestParts = z.strictObject({
-  deploymentId: deploymentId.refine((id) => !reserved.includes(id), 'is a word of this API'),
+  deploymentId: deploymentId.refine((id) => !reservedDeploymentIds.includes(id), 'is a word of this API'),
   specVersion: z.literal(1),
   runtime: z.enum(runtimes).meta({
     description:
@@ -54,45 +55,45 @@ export const manifestParts = z.strictObject({
   steps: z
     .array(step)
     .max(1_000)
-    .refine((rows) => isDistinct(namesOf(rows)), twice)
+    .refine((rows) => areDistinct(namesOf(rows)), duplicateMessage)
     .default([]),
   files: z
     .array(file)
     .min(1)
     .max(archiveLimits.entries)
-    .refine((rows) => isDistinct(rows.map((row) => row.path)), twice),
+    .refine((rows) => areDistinct(rows.map((row) => row.path)), duplicateMessage),
   artifact: z.strictObject({ sha256, bytes: z.int().min(1).max(archiveLimits.archiveBytes) }),
 });
 
-type Parts = z.output<typeof manifestParts>;
+type ManifestParts = z.output<typeof manifestParts>;
 
 /** Code has a workflow in several versions, and names its steps as it runs; bundles have neither versions nor two of one name. */
-const partFault = ({
+const findManifestProblem = ({
   runtime,
   workflows,
   steps,
-}: Parts): { readonly path: PropertyKey[]; readonly message: string } | undefined => {
+}: ManifestParts): { readonly path: PropertyKey[]; readonly message: string } | undefined => {
   if (runtime === 'code') {
     if (steps.length > 0) return { path: ['steps'], message: 'must be empty: code names its steps as it runs' };
     const names = workflows.map(({ name, version }) => JSON.stringify([name, version]));
-    return isDistinct(names) ? undefined : { path: ['workflows'], message: 'must not name one twice in one version' };
+    return areDistinct(names) ? undefined : { path: ['workflows'], message: 'must not name one twice in one version' };
   }
   const versioned = workflows.findIndex(({ version }) => version !== undefined);
   if (versioned >= 0) return { path: ['workflows', versioned, 'version'], message: 'is only for the runtime code' };
-  return isDistinct(namesOf(workflows)) ? undefined : { path: ['workflows'], message: twice };
+  return areDistinct(namesOf(workflows)) ? undefined : { path: ['workflows'], message: duplicateMessage };
 };
 
 export const createDeploymentBody = manifestParts
   .superRefine((parts, context) => {
-    const fault = partFault(parts);
-    if (fault !== undefined) context.addIssue({ code: 'custom', ...fault });
+    const problem = findManifestProblem(parts);
+    if (problem !== undefined) context.addIssue({ code: 'custom', ...problem });
   })
   .meta({ id: 'Manifest' });
 
 /** A body that is no JSON or no object is no manifest at all. */
-export const faultCode = (faults: readonly Fault[]): ErrorCode => {
-  if (faults.some(({ place }) => place === '')) return 'invalid_request';
-  return faults.some(({ place, code }) => place === '/deploymentId' && code !== 'custom')
+export const manifestErrorCode = (details: readonly ErrorDetail[]): ErrorCode => {
+  if (details.some(({ pointer }) => pointer === '')) return 'invalid_request';
+  return details.some(({ pointer, code }) => pointer === '/deploymentId' && code !== 'custom')
     ? 'invalid_deployment_id'
     : 'invalid_manifest';
 };
@@ -107,50 +108,50 @@ const upload = z
     method: z.literal('PUT'),
     url: z.string(),
     headers: z.record(z.string(), z.string()).meta({ description: 'to be sent exactly so' }),
-    expiresAt: moment,
+    expiresAt: utcTimestamp,
   })
   .meta({ id: 'Upload' });
 
-export const createdDeploymentAnswer = z.strictObject({
+export const createdDeploymentResponse = z.strictObject({
   deploymentId: z.string(),
   status,
-  createdAt: moment,
-  verifiedAt: moment.exactOptional(),
+  createdAt: utcTimestamp,
+  verifiedAt: utcTimestamp.exactOptional(),
   upload: upload.exactOptional().meta({ description: 'absent where the artifact is there and is right' }),
 });
 
 const names = z.array(z.strictObject({ name: z.string() })).readonly();
 const versionedNames = z.array(z.strictObject({ name: z.string(), version: z.string().exactOptional() })).readonly();
-const summary = {
+const deploymentSummaryFields = {
   deploymentId: z.string(),
   status,
-  createdAt: moment,
+  createdAt: utcTimestamp,
   createdBy: z.string().nullable().meta({ description: 'the id of the key' }),
-  verifiedAt: moment.exactOptional(),
-  activatedAt: moment.exactOptional(),
-  removingSince: moment.exactOptional().meta({ description: 'its removal was begun and is not done' }),
+  verifiedAt: utcTimestamp.exactOptional(),
+  activatedAt: utcTimestamp.exactOptional(),
+  removingSince: utcTimestamp.exactOptional().meta({ description: 'its removal was begun and is not done' }),
   specVersion: z.int(),
   runtime: z.string(),
   workflows: versionedNames,
   steps: names,
   artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
 };
-export const deploymentList = page(z.strictObject(summary).meta({ id: 'DeploymentSummary' }));
-export const deploymentAnswer = z
+export const deploymentList = page(z.strictObject(deploymentSummaryFields).meta({ id: 'DeploymentSummary' }));
+export const deploymentResponse = z
   .strictObject({
-    ...summary,
+    ...deploymentSummaryFields,
     files: z.array(z.strictObject({ path: z.string(), sha256: z.string(), bytes: z.int() })).readonly(),
   })
   .meta({ id: 'Deployment' });
 
 const revision = z.int().meta({ description: 'counts the changes of the pointer' });
-export const activeDeploymentAnswer = z.strictObject({ deploymentId: z.string(), activatedAt: moment, revision });
-export const activatedAnswer = z.strictObject({
+export const activeDeploymentResponse = z.strictObject({ deploymentId: z.string(), activatedAt: utcTimestamp, revision });
+export const activatedResponse = z.strictObject({
   deploymentId: z.string(),
   status: z.literal('active'),
-  activatedAt: moment,
+  activatedAt: utcTimestamp,
   previousDeploymentId: z.string().nullable(),
   revision,
 });
-export const verifiedDeploymentAnswer = z.strictObject({ deploymentId: z.string(), verifiedAt: moment });
-export const removedDeploymentAnswer = z.strictObject({ deploymentId: z.string(), removedAt: moment });
+export const verifiedDeploymentResponse = z.strictObject({ deploymentId: z.string(), verifiedAt: utcTimestamp });
+export const removedDeploymentResponse = z.strictObject({ deploymentId: z.string(), removedAt: utcTimestamp });

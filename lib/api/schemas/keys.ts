@@ -1,10 +1,10 @@
 /** Bodies about API keys. A secret is in two answers: of the request that made the key, and nowhere else. */
 import * as z from 'zod';
 import { keyScopes } from '../../ports/control.ts';
-import { cursor, environment, keyId, limit, moment, page, projectId, time } from './parts.ts';
+import { cursor, environment, keyId, limit, utcTimestamp, page, projectId, timestampInput } from './parts.ts';
 
 /** A week: long enough for every deployment of a caller to take the new key up. */
-const longestOverlapSeconds = 604_800;
+const maxOverlapSeconds = 604_800;
 const defaultOverlapSeconds = 86_400;
 
 export const createKeyBody = z
@@ -12,7 +12,7 @@ export const createKeyBody = z
     projectId: projectId.exactOptional(),
     environment: environment.exactOptional(),
     scopes: z.array(z.enum(keyScopes)).min(1).max(keyScopes.length),
-    expiresAt: time.exactOptional(),
+    expiresAt: timestampInput.exactOptional(),
     rateLimitPerMinute: z.int().min(1).nullable().exactOptional().meta({ description: 'null: no limit; absent: the default' }),
   })
   .meta({ id: 'CreateKey' });
@@ -20,33 +20,33 @@ export const createKeyBody = z
 export const keyParams = z.strictObject({ keyId });
 export const listKeysQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
 export const rotateKeyBody = z
-  .strictObject({ overlapSeconds: z.int().min(0).max(longestOverlapSeconds).default(defaultOverlapSeconds) })
+  .strictObject({ overlapSeconds: z.int().min(0).max(maxOverlapSeconds).default(defaultOverlapSeconds) })
   .meta({ id: 'RotateKey' });
 
-const terms = {
+const keyFields = {
   projectId: z.string(),
   environment: z.string(),
   scopes: z.array(z.enum(keyScopes)).readonly(),
-  createdAt: moment,
-  expiresAt: moment.exactOptional(),
+  createdAt: utcTimestamp,
+  expiresAt: utcTimestamp.exactOptional(),
   rateLimitPerMinute: z.int().nullable().exactOptional(),
 };
 const secret = { keyId: z.string(), key: z.string().meta({ description: 'shown this once' }) };
 
-export const createdKeyAnswer = z.strictObject({ ...secret, ...terms });
-export const rotatedKeyAnswer = z.strictObject({
+export const createdKeyResponse = z.strictObject({ ...secret, ...keyFields });
+export const rotatedKeyResponse = z.strictObject({
   ...secret,
-  ...terms,
-  replaces: z.strictObject({ keyId: z.string(), expiresAt: moment }),
+  ...keyFields,
+  replaces: z.strictObject({ keyId: z.string(), expiresAt: utcTimestamp }),
 });
-export const revokedKeyAnswer = z.strictObject({ keyId: z.string(), revokedAt: moment });
+export const revokedKeyResponse = z.strictObject({ keyId: z.string(), revokedAt: utcTimestamp });
 
 const keySummary = z
   .strictObject({
     keyId: z.string(),
-    ...terms,
-    revokedAt: moment.exactOptional(),
-    lastUsedAt: moment.exactOptional().meta({ description: 'the hour in which it was last used' }),
+    ...keyFields,
+    revokedAt: utcTimestamp.exactOptional(),
+    lastUsedAt: utcTimestamp.exactOptional().meta({ description: 'the hour in which it was last used' }),
     replacedBy: z.string().exactOptional().meta({ description: 'the key that a rotation made in its place' }),
   })
   .meta({ id: 'KeySummary' });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import * as ids from '../../engine/ids.ts';
 import { fieldTypes, lensKinds } from '../../ports/lenses.ts';
 import { jsonObject, page } from './parts.ts';
-import { published, summary } from './versions.ts';
+import { publishedFields, summaryFields } from './versions.ts';
 
 const lensName = z
   .string()
@@ -58,15 +58,15 @@ export const publishLensBody = z.strictObject({ name: lensName.exactOptional(), 
 export const lensParams = z.strictObject({ name: lensName });
 const placeholders = z.array(z.strictObject({ label: z.string(), optional: z.boolean() })).readonly();
 
-export const keptLensAnswer = z.strictObject({
-  ...published,
+export const publishedLensResponse = z.strictObject({
+  ...publishedFields,
   placeholders: placeholders.meta({ description: 'what the template takes values for' }),
 });
-export const lensList = page(z.strictObject(summary).meta({ id: 'LensSummary' }));
+export const lensList = page(z.strictObject(summaryFields).meta({ id: 'LensSummary' }));
 
-export const lensAnswer = z
+export const lensResponse = z
   .strictObject({
-    ...summary,
+    ...summaryFields,
     version: z.int(),
     kind: z.enum(lensKinds),
     template: z.string(),

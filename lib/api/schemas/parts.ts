@@ -4,19 +4,19 @@ import * as ids from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { type Instant, instant } from '../../engine/time.ts';
 
-const text = (pattern: RegExp, what: string) => z.string().regex(pattern, `must be ${what}: ${pattern.source}`);
+const stringMatching = (pattern: RegExp, what: string) => z.string().regex(pattern, `must be ${what}: ${pattern.source}`);
 
-export const projectId = text(ids.projectIdPattern, 'a project id').transform(ids.projectId);
-export const environment = text(ids.environmentPattern, 'an environment').transform(ids.environment);
-export const keyId = text(ids.keyIdPattern, 'a key id').transform(ids.keyId);
-export const signalId = text(ids.signalIdPattern, 'a signal id').transform(ids.signalId);
-export const scheduleId = text(ids.scheduleIdPattern, 'a schedule id').transform(ids.scheduleId);
-export const runId = text(ids.runIdPattern, 'a run id').transform(ids.runId);
-export const correlationId = text(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
-export const nodeId = text(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
-export const workflowName = text(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
-export const queryName = text(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
-export const deploymentId = text(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
+export const projectId = stringMatching(ids.projectIdPattern, 'a project id').transform(ids.projectId);
+export const environment = stringMatching(ids.environmentPattern, 'an environment').transform(ids.environment);
+export const keyId = stringMatching(ids.keyIdPattern, 'a key id').transform(ids.keyId);
+export const signalId = stringMatching(ids.signalIdPattern, 'a signal id').transform(ids.signalId);
+export const scheduleId = stringMatching(ids.scheduleIdPattern, 'a schedule id').transform(ids.scheduleId);
+export const runId = stringMatching(ids.runIdPattern, 'a run id').transform(ids.runId);
+export const correlationId = stringMatching(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
+export const nodeId = stringMatching(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
+export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
+export const queryName = stringMatching(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
+export const deploymentId = stringMatching(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
 
 /** What `JSON.parse` gave is JSON; only its absence is to be found out. */
 export const json = z.custom<JsonValue>((value) => value !== undefined, 'is required').meta({ description: 'any JSON value' });
@@ -25,13 +25,13 @@ export const jsonObject = z
   .meta({ override: { type: 'object' } });
 
 /** A time with its offset, in. */
-export const time = z.iso
+export const timestampInput = z.iso
   .datetime({ offset: true, error: 'must be a time of RFC 3339, such as 2026-01-31T12:00:00Z' })
   .transform((value): Instant => instant(Date.parse(value)));
 /** A time in a cursor: within the years that its spelling sorts by. */
 export const cursorTime = z.int().min(0).max(253_402_300_799_999).transform(instant);
 /** A time in UTC, out: `iso` made it. */
-export const moment = z.string().meta({ format: 'date-time' });
+export const utcTimestamp = z.string().meta({ format: 'date-time' });
 
 /** Rows of one page. */
 export const limit = z.coerce.number().int().min(1).max(100);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { queryKinds, queryLimits } from '../../engine/query/definition.ts';
 import { durationMs } from '../../engine/time.ts';
 import { json, jsonObject, page, queryName } from './parts.ts';
-import { summary } from './versions.ts';
+import { summaryFields } from './versions.ts';
 import { argument } from './workflows.ts';
 
 const request = z.strictObject({
@@ -14,7 +14,7 @@ const request = z.strictObject({
   body: json.default(null),
 });
 
-const terms = {
+const queryFields = {
   kind: z.enum(queryKinds),
   description: z.string().max(4_096).exactOptional(),
   connection: z
@@ -26,21 +26,21 @@ const terms = {
   readOnly: z.boolean().exactOptional().meta({ description: 'absent: true' }),
   request: request.exactOptional(),
   parameters: z.array(argument).max(queryLimits.parameters).default([]),
-  maxRows: z.int().min(1).max(queryLimits.rows.most).exactOptional(),
-  maxBytes: z.int().min(1).max(queryLimits.bytes.most).default(queryLimits.bytes.standard),
-  timeoutMs: z.int().min(100).max(queryLimits.ms.most).default(queryLimits.ms.standard).transform(durationMs),
+  maxRows: z.int().min(1).max(queryLimits.rows.max).exactOptional(),
+  maxBytes: z.int().min(1).max(queryLimits.bytes.max).default(queryLimits.bytes.standard),
+  timeoutMs: z.int().min(100).max(queryLimits.ms.max).default(queryLimits.ms.standard).transform(durationMs),
 };
 
-export const createQueryBody = z.strictObject({ name: queryName, ...terms }).meta({ id: 'CreateQuery' });
+export const createQueryBody = z.strictObject({ name: queryName, ...queryFields }).meta({ id: 'CreateQuery' });
 /** The name may be repeated, so that the same document serves both; it must be the path's. */
-export const publishQueryBody = z.strictObject({ name: queryName.exactOptional(), ...terms }).meta({ id: 'PublishQuery' });
+export const publishQueryBody = z.strictObject({ name: queryName.exactOptional(), ...queryFields }).meta({ id: 'PublishQuery' });
 
 export const queryParams = z.strictObject({ name: queryName });
-const summaryOfQuery = { ...summary, kind: z.enum(queryKinds) };
-export const queryList = page(z.strictObject(summaryOfQuery).meta({ id: 'QuerySummary' }));
-export const queryAnswer = z
+const querySummaryFields = { ...summaryFields, kind: z.enum(queryKinds) };
+export const queryList = page(z.strictObject(querySummaryFields).meta({ id: 'QuerySummary' }));
+export const queryResponse = z
   .strictObject({
-    ...summaryOfQuery,
+    ...querySummaryFields,
     version: z.int(),
     query: jsonObject.meta({ description: 'as it was published, with its defaults' }),
   })

@@ -9,11 +9,11 @@ import {
   json,
   jsonObject,
   limit,
-  moment,
+  utcTimestamp,
   nodeId,
   page,
   runId,
-  time,
+  timestampInput,
   workflowName,
 } from './parts.ts';
 
@@ -24,12 +24,12 @@ export const startRunBody = z
     runId: runId.exactOptional(),
     deploymentId: deploymentId.exactOptional(),
     specVersion: z.int().default(1),
-    availableAt: time.exactOptional(),
-    deadlineAt: time.exactOptional(),
+    availableAt: timestampInput.exactOptional(),
+    deadlineAt: timestampInput.exactOptional(),
   })
   .meta({ id: 'StartRun' });
 
-export const startedAnswer = z.strictObject({
+export const startedResponse = z.strictObject({
   runId: z.string(),
   status: z.literal('pending'),
   deploymentId: z.string().nullable(),
@@ -37,7 +37,7 @@ export const startedAnswer = z.strictObject({
 
 export const runParams = z.strictObject({ runId });
 export const cancelRunBody = z.strictObject({ reason: z.string().min(1).max(1_024).exactOptional() }).meta({ id: 'CancelRun' });
-export const cancelledAnswer = z.strictObject({ runId: z.string(), status: z.literal('cancelled') });
+export const cancelledResponse = z.strictObject({ runId: z.string(), status: z.literal('cancelled') });
 
 export const wakeRunBody = z
   .strictObject({
@@ -49,7 +49,7 @@ export const wakeRunBody = z
       .meta({ description: 'only these; absent: every node that sleeps' }),
   })
   .meta({ id: 'WakeRun' });
-export const wokenAnswer = z.strictObject({
+export const wokenResponse = z.strictObject({
   accepted: z.literal(true),
   woken: z.array(z.string()).readonly().meta({ description: 'the nodes that this call woke' }),
 });
@@ -61,7 +61,7 @@ export const resumeRunBody = z
     payload: json.exactOptional(),
   })
   .meta({ id: 'ResumeRun' });
-export const resumedAnswer = z.strictObject({ accepted: z.literal(true) });
+export const resumedResponse = z.strictObject({ accepted: z.literal(true) });
 
 export const rerunRunBody = z
   .strictObject({
@@ -71,15 +71,15 @@ export const rerunRunBody = z
     fromNode: nodeId.exactOptional().meta({ description: 'goes on from this node; the results before it stand' }),
   })
   .meta({ id: 'RerunRun' });
-export const rerunAnswer = startedAnswer.extend({ rerunOf: z.string() });
+export const rerunResponse = startedResponse.extend({ rerunOf: z.string() });
 
 export const listRunsQuery = z.strictObject({
   limit: limit.default(25),
   cursor: cursor.exactOptional(),
   status: z.enum(runStatuses).exactOptional(),
   workflowName: workflowName.exactOptional(),
-  createdAfter: time.exactOptional(),
-  createdBefore: time.exactOptional(),
+  createdAfter: timestampInput.exactOptional(),
+  createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
   includeTests: z
@@ -89,7 +89,7 @@ export const listRunsQuery = z.strictObject({
     .meta({ description: 'test runs too' }),
 });
 
-const runFacts = {
+const runFields = {
   runId: z.string(),
   status: z.enum(runStatuses),
   workflowName: z.string(),
@@ -108,18 +108,18 @@ const runFacts = {
     .exactOptional()
     .meta({ description: 'the node that called this run as its subflow' }),
   scheduleId: z.string().exactOptional().meta({ description: 'the schedule that started it' }),
-  scheduledAt: moment.exactOptional().meta({ description: 'the time at which that schedule was due' }),
+  scheduledAt: utcTimestamp.exactOptional().meta({ description: 'the time at which that schedule was due' }),
   specVersion: z.literal(1),
-  createdAt: moment,
-  availableAt: moment.exactOptional(),
-  deadlineAt: moment,
-  completedAt: moment.exactOptional(),
+  createdAt: utcTimestamp,
+  availableAt: utcTimestamp.exactOptional(),
+  deadlineAt: utcTimestamp,
+  completedAt: utcTimestamp.exactOptional(),
   error: failure.exactOptional(),
   correlationId: z.string().exactOptional().meta({ description: 'of the request that asked for the run' }),
 };
 
 const runSummary = z
-  .strictObject({ ...runFacts, attention: z.enum(['waiting', 'retrying']).exactOptional() })
+  .strictObject({ ...runFields, attention: z.enum(['waiting', 'retrying']).exactOptional() })
   .meta({ id: 'RunSummary' });
 export const runList = page(runSummary);
 
@@ -144,15 +144,15 @@ const waitingFor = z
   .strictObject({
     signal: z.string(),
     correlation: z.string(),
-    until: moment.exactOptional().meta({ description: 'absent: as long as the run lasts' }),
+    until: utcTimestamp.exactOptional().meta({ description: 'absent: as long as the run lasts' }),
   })
   .meta({ id: 'WaitingFor' });
 
-const waitingForPlace = z
-  .strictObject({ kind: z.literal('place'), places: z.int() })
-  .meta({ id: 'WaitingForPlace', description: 'so many runs of the workflow may be at work, and this one waits for its turn' });
+const waitingForSlot = z
+  .strictObject({ kind: z.literal('slot'), slots: z.int() })
+  .meta({ id: 'WaitingForSlot', description: 'so many runs of the workflow may be at work, and this one waits for its turn' });
 
-const passCounts = z
+const iterationCounts = z
   .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
   .meta({ id: 'Passes', description: 'how far a loop has come' });
 
@@ -165,12 +165,12 @@ const runNode = z
     isPinned: z.literal(true).exactOptional().meta({ description: 'it was not run: a test said what it ends with' }),
     status: z.enum(nodeStatuses),
     attempt: z.int(),
-    startedAt: moment.exactOptional(),
-    completedAt: moment.exactOptional(),
-    wakeAt: moment.exactOptional(),
+    startedAt: utcTimestamp.exactOptional(),
+    completedAt: utcTimestamp.exactOptional(),
+    wakeAt: utcTimestamp.exactOptional(),
     childRunId: z.string().exactOptional().meta({ description: 'the run that it called last' }),
     waitingFor: waitingFor.exactOptional(),
-    passes: passCounts.exactOptional(),
+    iterations: iterationCounts.exactOptional(),
     durationMs: z.number().exactOptional(),
     output: json.exactOptional(),
     outputOmitted: omitted.exactOptional(),
@@ -183,16 +183,16 @@ export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` leaves input and outputs away' }),
 });
 
-export const runAnswer = z
+export const runResponse = z
   .strictObject({
-    ...runFacts,
-    startedAt: moment.exactOptional(),
+    ...runFields,
+    startedAt: utcTimestamp.exactOptional(),
     cancelReason: z.string().exactOptional(),
     input: json.exactOptional(),
     inputOmitted: omitted.exactOptional(),
     output: json.exactOptional(),
     outputOmitted: omitted.exactOptional(),
-    waitingFor: waitingForPlace.exactOptional(),
+    waitingFor: waitingForSlot.exactOptional(),
     used: z
       .strictObject({ nodeExecutions: z.int(), tokens: z.int() })
       .exactOptional()
@@ -207,7 +207,7 @@ export const runAnswer = z
   .meta({ id: 'Run' });
 
 /** In characters. */
-export const longestReaderName = 64;
+export const maxReaderNameLength = 64;
 
 /** 0 is before the first event. */
 export const listEventsQuery = z.strictObject({
@@ -217,17 +217,17 @@ export const listEventsQuery = z.strictObject({
   reader: z
     .string()
     .min(1)
-    .max(longestReaderName)
+    .max(maxReaderNameLength)
     .exactOptional()
     .meta({ description: 'what the reader calls itself: a stream that it opens ends the one that it had of this run before' }),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
 });
 
 /** What stands around every event and every delta, beside its id, its type and its payload. */
-const envelope = {
+const eventFields = {
   runId: z.string(),
   workflowId: z.string().exactOptional().meta({ description: 'the name of the run’s workflow' }),
-  timestamp: moment,
+  timestamp: utcTimestamp,
   correlation: z
     .strictObject({
       traceId: z.string().exactOptional().meta({ description: 'of the request that asked for the run' }),
@@ -241,7 +241,7 @@ export const runEvent = z
     eventId: z.int(),
     sequence: z.int(),
     type: z.enum(publicEventNames),
-    ...envelope,
+    ...eventFields,
     payload: jsonObject,
   })
   .meta({ id: 'RunEvent' });
@@ -250,7 +250,7 @@ export const runDelta = z.strictObject({
   eventId: z.int(),
   sequence: z.int(),
   type: z.literal(deltaEventName),
-  ...envelope,
+  ...eventFields,
   payload: z.strictObject({
     nodeId: z.string(),
     iteration: z.string().exactOptional(),

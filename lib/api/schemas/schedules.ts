@@ -2,12 +2,12 @@
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
 import { overlapPolicies } from '../../engine/schedule/overlap.ts';
-import { cursor, json, limit, moment, page, scheduleId, time, workflowName } from './parts.ts';
+import { cursor, json, limit, utcTimestamp, page, scheduleId, timestampInput, workflowName } from './parts.ts';
 
 /** A fire may come a minute after its time by itself, and waits in a queue then. */
-const leastCatchUpSeconds = 120;
+const minCatchUpSeconds = 120;
 /** For longer the scheduler does not try to deliver it. */
-const mostCatchUpSeconds = 86_400;
+const maxCatchUpSeconds = 86_400;
 
 const cron = z.string().min(1).max(256).meta({
   description: 'six fields as EventBridge Scheduler writes them: minutes, hours, day of month, month, day of week, year',
@@ -17,8 +17,8 @@ const timeZone = z.string().min(1).max(64).meta({ description: 'of the IANA data
 const overlap = z.enum(overlapPolicies).meta({ description: 'what a time that is due does while a run of the schedule is open' });
 const catchUpSeconds = z
   .int()
-  .min(leastCatchUpSeconds)
-  .max(mostCatchUpSeconds)
+  .min(minCatchUpSeconds)
+  .max(maxCatchUpSeconds)
   .meta({ description: 'what comes later than this after its time starts nothing' });
 const version = z.int().min(1).meta({ description: 'of the graph; absent: the latest at each time' });
 
@@ -31,10 +31,10 @@ export const createScheduleBody = z
     cron: cron.exactOptional(),
     rate: rate.exactOptional(),
     timeZone: timeZone.exactOptional(),
-    startAt: time.exactOptional(),
-    endAt: time.exactOptional(),
+    startAt: timestampInput.exactOptional(),
+    endAt: timestampInput.exactOptional(),
     overlap: overlap.default('skip'),
-    catchUpSeconds: catchUpSeconds.default(mostCatchUpSeconds),
+    catchUpSeconds: catchUpSeconds.default(maxCatchUpSeconds),
     paused: z.boolean().default(false),
   })
   .meta({ id: 'CreateSchedule' });
@@ -47,8 +47,8 @@ export const updateScheduleBody = z
     cron: cron.exactOptional(),
     rate: rate.exactOptional(),
     timeZone: timeZone.exactOptional(),
-    startAt: time.nullable().exactOptional(),
-    endAt: time.nullable().exactOptional(),
+    startAt: timestampInput.nullable().exactOptional(),
+    endAt: timestampInput.nullable().exactOptional(),
     overlap: overlap.exactOptional(),
     catchUpSeconds: catchUpSeconds.exactOptional(),
   })
@@ -59,8 +59,8 @@ export const listSchedulesQuery = z.strictObject({ limit: limit.default(50), cur
 
 const fire = z
   .strictObject({
-    scheduledAt: moment,
-    at: moment.meta({ description: 'when this was noted' }),
+    scheduledAt: utcTimestamp,
+    at: utcTimestamp.meta({ description: 'when this was noted' }),
     outcome: z.enum(['starting', 'started', 'skipped', 'missed', 'failed']),
     runId: z.string().exactOptional(),
     code: z.string().exactOptional(),
@@ -71,8 +71,8 @@ const fire = z
 const lastRun = z
   .strictObject({
     runId: z.string(),
-    scheduledAt: moment,
-    startedAt: moment,
+    scheduledAt: utcTimestamp,
+    startedAt: utcTimestamp,
     status: z
       .enum(runStatuses)
       .exactOptional()
@@ -80,31 +80,31 @@ const lastRun = z
   })
   .meta({ id: 'ScheduleLastRun' });
 
-const summary = {
+const scheduleSummaryFields = {
   scheduleId: z.string(),
   workflowName: z.string(),
   version: z.int().exactOptional(),
   cron: z.string().exactOptional(),
   rate: z.string().exactOptional(),
   timeZone: z.string().exactOptional(),
-  startAt: moment.exactOptional(),
-  endAt: moment.exactOptional(),
+  startAt: utcTimestamp.exactOptional(),
+  endAt: utcTimestamp.exactOptional(),
   overlap: z.enum(overlapPolicies),
   catchUpSeconds: z.int(),
   paused: z.boolean(),
-  createdAt: moment,
-  updatedAt: moment,
-  nextRunAt: moment.exactOptional().meta({ description: 'absent: paused, or over' }),
+  createdAt: utcTimestamp,
+  updatedAt: utcTimestamp,
+  nextRunAt: utcTimestamp.exactOptional().meta({ description: 'absent: paused, or over' }),
   lastRun: lastRun.exactOptional(),
   lastFailure: fire.exactOptional(),
 };
 
-export const scheduleAnswer = z
+export const scheduleResponse = z
   .strictObject({
-    ...summary,
+    ...scheduleSummaryFields,
     input: json.exactOptional(),
     recentFires: z.array(fire).readonly().meta({ description: 'the last ones, the latest first' }),
   })
   .meta({ id: 'Schedule' });
-export const scheduleList = page(z.strictObject(summary).meta({ id: 'ScheduleSummary' }));
-export const deletedScheduleAnswer = z.strictObject({ scheduleId: z.string(), deleted: z.literal(true) });
+export const scheduleList = page(z.strictObject(scheduleSummaryFields).meta({ id: 'ScheduleSummary' }));
+export const deletedScheduleResponse = z.strictObject({ scheduleId: z.string(), deleted: z.literal(true) });

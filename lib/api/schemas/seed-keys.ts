@@ -1,10 +1,10 @@
 /** Keys that the configuration brings: the setting `seedKeys`, read at synthesis and again by the function. Never by value. */
 import * as z from 'zod';
-import { secretArnPattern, secretArnWords } from '../../contract/secret-arn.ts';
+import { secretArnPattern, secretArnMessage } from '../../contract/secret-arn.ts';
 import { environmentPattern, keyIdPattern, projectIdPattern } from '../../engine/ids.ts';
 import { keyScopes } from '../../ports/control.ts';
 
-const secretArn = z.string().regex(secretArnPattern, secretArnWords);
+const secretArn = z.string().regex(secretArnPattern, secretArnMessage);
 
 const rateLimitPerMinute = z.union([z.int().min(1), z.literal('none')]);
 
@@ -29,11 +29,11 @@ const seedKey = z
 export type SeedKeySetting = z.output<typeof seedKey>;
 
 /** More is a list that belongs into the API, not into a template. */
-const mostSeedKeys = 50;
+const maxSeedKeys = 50;
 
 export const seedKeys = z
   .array(seedKey)
-  .max(mostSeedKeys)
+  .max(maxSeedKeys)
   .refine((keys) => new Set(keys.map(({ keyId }) => keyId)).size === keys.length, 'must have each keyId once');
 
 export const firstKeySetting = z.strictObject({

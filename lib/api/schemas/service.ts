@@ -1,12 +1,12 @@
 /** Answers about the service itself, and the form of every error. */
 import * as z from 'zod';
 import { errorCodes } from '../errors.ts';
-import { jsonObject, moment } from './parts.ts';
+import { jsonObject, utcTimestamp } from './parts.ts';
 
-export const healthAnswer = z.strictObject({ healthy: z.literal(true), timestamp: moment });
-export const openApiAnswer = jsonObject;
+export const healthResponse = z.strictObject({ healthy: z.literal(true), timestamp: utcTimestamp });
+export const openApiResponse = jsonObject;
 
-export const errorAnswer = z
+export const errorResponse = z
   .strictObject({
     code: z.enum(errorCodes),
     message: z.string(),
@@ -17,7 +17,7 @@ export const errorAnswer = z
       .array(
         z.strictObject({
           severity: z.enum(['error', 'warning']).exactOptional(),
-          place: z.string(),
+          pointer: z.string(),
           code: z.string(),
           message: z.string(),
         }),

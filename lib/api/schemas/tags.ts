@@ -1,7 +1,7 @@
 /** Bodies about the tags of a run. */
 import * as z from 'zod';
 import { tagNames, tagSeverities } from '../../engine/log/tags.ts';
-import { jsonObject, moment } from './parts.ts';
+import { jsonObject, utcTimestamp } from './parts.ts';
 
 export const listTagsQuery = z.strictObject({
   after: z.string().max(32).exactOptional().meta({ description: 'the id of the last event seen; only tags of later ones' }),
@@ -18,7 +18,7 @@ export const tagList = z.strictObject({
           nodeId: z.string().exactOptional().meta({ description: 'absent: it is about the run' }),
           iteration: z.string().exactOptional(),
           eventId: z.int().meta({ description: 'of the event that it follows from' }),
-          timestamp: moment,
+          timestamp: utcTimestamp,
           metadata: jsonObject,
         })
         .meta({ id: 'RunTag' }),

@@ -19,14 +19,14 @@ export const testWorkflowBody = z
     pinned: z.record(z.string(), pinnedOutput).default({}).meta({ description: 'nodes that are not run, by their ids' }),
   })
   .meta({ id: 'TestWorkflow' });
-export const testedAnswer = z.strictObject({ runId: z.string(), isTest: z.literal(true) });
+export const testedResponse = z.strictObject({ runId: z.string(), isTest: z.literal(true) });
 
-export const stoppedAnswer = z.strictObject({ runId: z.string(), deleted: z.literal(true) });
+export const stoppedResponse = z.strictObject({ runId: z.string(), deleted: z.literal(true) });
 
 export const viewRunBody = z
   .strictObject({ config: json.meta({ description: 'any JSON value, with templates such as {{ctx.order.total}} in it' }) })
   .meta({ id: 'ViewRun' });
-export const viewAnswer = z.strictObject({
+export const viewResponse = z.strictObject({
   view: json.meta({ description: 'the configuration, with what its templates look up' }),
   status: z.enum(runStatuses),
   lastEventId: z.int(),

@@ -1,6 +1,6 @@
 /** The setting `traces`: where the traces of ended runs are sent, read at synthesis and again by the function. It names a secret and holds none. */
 import * as z from 'zod';
-import { secretArnPattern, secretArnWords } from '../../contract/secret-arn.ts';
+import { secretArnPattern, secretArnMessage } from '../../contract/secret-arn.ts';
 
 const endpoint = z
   .url({ protocol: /^https?$/, error: 'must be a whole address' })
@@ -21,7 +21,7 @@ export const traceSetting = z.strictObject({
   header: z
     .strictObject({
       name: z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header'),
-      secretArn: z.string().regex(secretArnPattern, secretArnWords),
+      secretArn: z.string().regex(secretArnPattern, secretArnMessage),
     })
     .exactOptional(),
   /** of the traces that no caller asked for by the flag `sampled` */

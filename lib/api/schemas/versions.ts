@@ -1,6 +1,6 @@
 /** What bodies about workflows, lenses and queries have in common: all three are published under a name, in versions. */
 import * as z from 'zod';
-import { cursor, limit, moment } from './parts.ts';
+import { cursor, limit, utcTimestamp } from './parts.ts';
 
 export const versionQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
 export const summariesQuery = z.strictObject({
@@ -16,28 +16,28 @@ export const finding = z
   .strictObject({
     severity: z.enum(['error', 'warning']),
     code: z.string(),
-    place: z.string().meta({ description: 'a JSON pointer into the body' }),
+    pointer: z.string().meta({ description: 'a JSON pointer into the body' }),
     message: z.string(),
   })
   .meta({ id: 'Finding' });
 
 /** What an answer to every publication says. */
-export const published = {
+export const publishedFields = {
   name: z.string(),
   version: z.int(),
-  createdAt: moment,
+  createdAt: utcTimestamp,
   unarchived: z
     .literal(true)
     .exactOptional()
     .meta({ description: 'the name was archived, and this version has opened it again' }),
 };
-export const publishedAnswer = z.strictObject({ ...published, warnings: z.array(finding).readonly() });
-export const archivedAnswer = z.strictObject({ name: z.string(), archivedAt: moment });
+export const publishedResponse = z.strictObject({ ...publishedFields, warnings: z.array(finding).readonly() });
+export const archivedResponse = z.strictObject({ name: z.string(), archivedAt: utcTimestamp });
 
-export const summary = {
+export const summaryFields = {
   name: z.string(),
   latestVersion: z.int(),
-  createdAt: moment,
-  updatedAt: moment,
-  archivedAt: moment.exactOptional(),
+  createdAt: utcTimestamp,
+  updatedAt: utcTimestamp,
+  archivedAt: utcTimestamp.exactOptional(),
 };

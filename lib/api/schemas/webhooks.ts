@@ -4,7 +4,7 @@ import * as z from 'zod';
 /** As the configuration names providers. */
 export const webhookParams = z.strictObject({ provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/) });
 
-export const webhookAnswer = z.strictObject({
+export const webhookResponse = z.strictObject({
   accepted: z.literal(true),
   runId: z.string().exactOptional().meta({ description: 'the run that was started or resumed' }),
   signalId: z.string().exactOptional().meta({ description: 'the signal that was sent' }),

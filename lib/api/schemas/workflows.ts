@@ -1,12 +1,12 @@
 /** Bodies about workflows. Unknown keys are refused with their place. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
-import { json, jsonObject, moment, nodeId, page, workflowName } from './parts.ts';
-import { finding, summary } from './versions.ts';
+import { json, jsonObject, utcTimestamp, nodeId, page, workflowName } from './parts.ts';
+import { finding, summaryFields } from './versions.ts';
 
 const day = 86_400;
 /** A workflow may declare up to a year. */
-const longestDeadlineSeconds = 365 * day;
+const maxDeadlineSeconds = 365 * day;
 const label = z.string().max(256);
 
 const node = z
@@ -57,7 +57,7 @@ const budget = z
 
 const options = z.strictObject({
   args: z.array(argument).max(200).exactOptional(),
-  deadlineSeconds: z.int().min(1).max(longestDeadlineSeconds).exactOptional(),
+  deadlineSeconds: z.int().min(1).max(maxDeadlineSeconds).exactOptional(),
   budget: budget.exactOptional(),
   maxConcurrentRuns: z
     .number()
@@ -75,7 +75,7 @@ export const validateWorkflowBody = z
   .meta({ id: 'ValidateWorkflow' });
 
 export const workflowParams = z.strictObject({ name: workflowName });
-export const validatedAnswer = z.strictObject({ valid: z.boolean(), findings: z.array(finding).readonly() });
+export const validatedResponse = z.strictObject({ valid: z.boolean(), findings: z.array(finding).readonly() });
 
 /** The confirmation is judged by the operation, so that a wrong one has a code of its own. */
 export const deleteWorkflowBody = z
@@ -84,18 +84,18 @@ export const deleteWorkflowBody = z
 
 const deletion = z
   .strictObject({
-    requestedAt: moment,
+    requestedAt: utcTimestamp,
     state: z.enum(['finding_runs', 'deleting_runs']),
     runsFound: z.int().meta({ description: 'as far as the runs of the project have been looked through' }),
     runsDeleted: z.int(),
   })
   .meta({ id: 'WorkflowDeletion' });
-export const deletingAnswer = z.strictObject({ name: z.string(), deletion });
+export const deletingResponse = z.strictObject({ name: z.string(), deletion });
 
-const workflowSummary = { ...summary, deletingSince: moment.exactOptional() };
+const workflowSummary = { ...summaryFields, deletingSince: utcTimestamp.exactOptional() };
 export const workflowList = page(z.strictObject(workflowSummary).meta({ id: 'WorkflowSummary' }));
 
-export const workflowAnswer = z
+export const workflowResponse = z
   .strictObject({
     ...workflowSummary,
     deletion: deletion.exactOptional().meta({ description: 'how far its deletion has come' }),

@@ -1,10 +1,10 @@
 /** Bodies of the lane for the programs of deployments. */
 import * as z from 'zod';
-import { queueNamePattern } from '../../engine/fetch/message.ts';
+import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { deploymentId, jsonObject } from './parts.ts';
 
 /** Longer waits are an answer of the code: it is asked again after as many seconds as it says. */
-const longestDelaySeconds = 86_400;
+const maxDelaySeconds = 86_400;
 
 export const publishBody = z
   .strictObject({
@@ -21,10 +21,10 @@ export const publishBody = z
           .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
           .exactOptional()
           .meta({ description: 'calls with the same key are one; without a key each call sends' }),
-        delaySeconds: z.int().min(0).max(longestDelaySeconds).exactOptional(),
+        delaySeconds: z.int().min(0).max(maxDelaySeconds).exactOptional(),
       })
       .exactOptional(),
   })
   .meta({ id: 'PublishMessage' });
-export const publishedMessageAnswer = z.strictObject({ messageId: z.string() });
-export const worldDeploymentAnswer = z.strictObject({ deploymentId: z.string() });
+export const publishedMessageResponse = z.strictObject({ messageId: z.string() });
+export const worldDeploymentResponse = z.strictObject({ deploymentId: z.string() });

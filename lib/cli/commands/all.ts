@@ -1,7 +1,7 @@
 /** Every command there is, in the order of `--help`. Nothing that is heavy may be imported from here. */
 import type { Command } from 'commander';
-import type { Act, Register } from '../command.ts';
-import { register as care } from './care.ts';
+import type { CreateHandler, Register } from '../command.ts';
+import { register as care } from './diagnostics.ts';
 import { register as deployments } from './deployments.ts';
 import { register as keys } from './keys.ts';
 import { register as lenses } from './lenses.ts';
@@ -31,6 +31,6 @@ const registers: readonly Register[] = [
   profiles,
 ];
 
-export function addCommands(program: Command, act: Act): void {
-  for (const register of registers) register(program, act);
+export function addCommands(program: Command, createHandler: CreateHandler): void {
+  for (const register of registers) register(program, createHandler);
 }

@@ -1,7 +1,7 @@
 /** `stepwell deploy`, `activate`, `rollback` and `deployments …`. */
 import type { Register } from '../command.ts';
 
-export const register: Register = (program, act) => {
+export const register: Register = (program, createHandler) => {
   program
     .command('deploy [folder]')
     .description('build this project, or pack a folder of bundles; upload it, activate it, and say what changed')
@@ -16,16 +16,16 @@ Without a folder: the code workflows of the project that this folder belongs to,
 The folder holds .well-known/workflow/v1/flow.js, step.js and whatever they import, and manifest.json:
 { "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] }, and "deploymentId" if you wish. Runs in flight stay where they are.`,
     )
-    .action(act(async () => (await import('../deployments/deploy.ts')).deploy));
+    .action(createHandler(async () => (await import('../deployments/deploy.ts')).deploy));
   program
     .command('activate <deploymentId>')
     .description('give new runs this deployment')
-    .action(act(async () => (await import('../deployments/activate.ts')).activate));
+    .action(createHandler(async () => (await import('../deployments/activate.ts')).activate));
   program
     .command('rollback')
     .description('give new runs the deployment that was active before')
     .option('--deployment-id <id>', 'not that one, but this')
-    .action(act(async () => (await import('../deployments/activate.ts')).rollback));
+    .action(createHandler(async () => (await import('../deployments/activate.ts')).rollback));
 
   const deployments = program.command('deployments').description('look at deployments of code workflows');
   deployments
@@ -33,13 +33,13 @@ The folder holds .well-known/workflow/v1/flow.js, step.js and whatever they impo
     .description('list deployments, newest first')
     .option('--limit <n>', 'this many at most', '25')
     .option('--all', 'all of them')
-    .action(act(async () => (await import('../deployments/list-deployments.ts')).listDeployments));
+    .action(createHandler(async () => (await import('../deployments/list-deployments.ts')).listDeployments));
   deployments
     .command('get [deploymentId]')
     .description('show a deployment and its manifest; without an id, the active one')
-    .action(act(async () => (await import('../deployments/show-deployment.ts')).showDeployment));
+    .action(createHandler(async () => (await import('../deployments/show-deployment.ts')).showDeployment));
   deployments
     .command('remove <deploymentId>')
     .description('remove a deployment that no run needs; its id stays taken')
-    .action(act(async () => (await import('../deployments/remove-deployment.ts')).removeDeployment));
+    .action(createHandler(async () => (await import('../deployments/remove-deployment.ts')).removeDeployment));
 };

@@ -1,33 +1,33 @@
 /** `activate` and `rollback`. */
 import * as z from 'zod';
 import type { StepwellClient } from '../../client/index.ts';
-import type { Action, Outcome, Shell } from '../command.ts';
-import { argument, deploymentId, optionsIn, present } from '../given.ts';
-import { type Change, changeBetween, changeLines } from './change.ts';
+import type { Action, Outcome, CommandContext } from '../command.ts';
+import { parseArgument, deploymentId, parseOptions, omitUndefined } from '../parse-command-line.ts';
+import { type DeploymentChange, compareDeployments, formatChange } from './compare-deployments.ts';
 
 const rollbackShape = z.object({ deploymentId: deploymentId.optional() });
 
-export const activate: Action = async (given, shell) => {
-  const id = argument(given, 0, 'deploymentId', deploymentId);
-  const client = await shell.client();
-  return told(shell, client, await client.activateDeployment(id, { signal: shell.signal }));
+export const activate: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'deploymentId', deploymentId);
+  const client = await context.client();
+  return activationOutcome(context, client, await client.activateDeployment(id, { signal: context.signal }));
 };
 
-export const rollback: Action = async (given, shell) => {
-  const options = optionsIn(given, rollbackShape);
-  const client = await shell.client();
-  const body = present({ deploymentId: options.deploymentId });
-  return told(shell, client, await client.rollbackDeployment(body, { signal: shell.signal }));
+export const rollback: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, rollbackShape);
+  const client = await context.client();
+  const body = omitUndefined({ deploymentId: options.deploymentId });
+  return activationOutcome(context, client, await client.rollbackDeployment(body, { signal: context.signal }));
 };
 
-async function told(
-  shell: Shell,
+async function activationOutcome(
+  context: CommandContext,
   client: StepwellClient,
   activated: Awaited<ReturnType<StepwellClient['activateDeployment']>>,
 ): Promise<Outcome> {
   const { deploymentId: id, previousDeploymentId } = activated;
-  const change = await changeBetween(client, shell, previousDeploymentId, id);
-  return { data: { ...activated, workflows: workflowsIn(change) }, text: changeLines(shell, change, id).join('\n') };
+  const change = await compareDeployments(client, context, previousDeploymentId, id);
+  return { data: { ...activated, workflows: workflowsIn(change) }, text: formatChange(context, change, id).join('\n') };
 }
 
-export const workflowsIn = ({ added, removed, changed }: Change) => ({ added, removed, changed });
+export const workflowsIn = ({ added, removed, changed }: DeploymentChange) => ({ added, removed, changed });

@@ -3,11 +3,11 @@ import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type * as z from 'zod';
 import { createDeploymentBody, manifestParts } from '../../api/schemas/deployments.ts';
-import { sha256 } from '../../artifact/judge-archive.ts';
+import { sha256 } from '../../artifact/validate-archive.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
-import { usageFault } from '../command.ts';
-import { readJson } from '../given.ts';
+import { usageError } from '../command.ts';
+import { readJson } from '../parse-command-line.ts';
 
 export interface Artifact {
   readonly manifest: z.output<typeof createDeploymentBody>;
@@ -15,67 +15,69 @@ export interface Artifact {
 }
 
 const manifestName = 'manifest.json';
-const folderManifest = manifestParts.pick({ deploymentId: true, workflows: true, steps: true }).partial({ deploymentId: true });
+const directoryManifest = manifestParts
+  .pick({ deploymentId: true, workflows: true, steps: true })
+  .partial({ deploymentId: true });
 /** As many digits of the content's digest as no two contents will share. */
-export const idDigits = 24;
+export const deploymentIdLength = 24;
 
-/** @throws CliFault */
-export async function packedFolder(cwd: string, folder: string, wantedId: string | undefined): Promise<Artifact> {
-  const root = resolve(cwd, folder);
-  const own = heldManifest(folderManifest, readJson(root, manifestName), join(folder, manifestName));
-  const files = filesIn(root);
+/** @throws CliError */
+export async function packDirectory(cwd: string, directory: string, requestedId: string | undefined): Promise<Artifact> {
+  const root = resolve(cwd, directory);
+  const declaredManifest = validateManifest(directoryManifest, readJson(root, manifestName), join(directory, manifestName));
+  const files = readFiles(root);
   files.delete(manifestName);
-  if (files.size === 0) throw usageFault(`${folder} holds nothing but ${manifestName}.`);
+  if (files.size === 0) throw usageError(`${directory} holds nothing but ${manifestName}.`);
   const { archive, ...packed } = await packArchive(files);
-  const deploymentId = wantedId ?? own.deploymentId ?? packed.artifact.sha256.slice(0, idDigits);
-  const manifest = { ...own, deploymentId, specVersion: 1, runtime: 'fetch', ...packed };
-  return { manifest: heldManifest(createDeploymentBody, manifest, folder), archive: new Uint8Array(archive) };
+  const deploymentId = requestedId ?? declaredManifest.deploymentId ?? packed.artifact.sha256.slice(0, deploymentIdLength);
+  const manifest = { ...declaredManifest, deploymentId, specVersion: 1, runtime: 'fetch', ...packed };
+  return { manifest: validateManifest(createDeploymentBody, manifest, directory), archive: new Uint8Array(archive) };
 }
 
-/** @throws CliFault where the archive is not what its manifest says */
+/** @throws CliError where the archive is not what its manifest says */
 export function readArtifact(cwd: string, archivePath: string, manifestPath: string): Artifact {
-  const manifest = heldManifest(createDeploymentBody, readJson(cwd, manifestPath), manifestPath);
-  const archive = new Uint8Array(bytesOf(resolve(cwd, archivePath)));
+  const manifest = validateManifest(createDeploymentBody, readJson(cwd, manifestPath), manifestPath);
+  const archive = new Uint8Array(readBytes(resolve(cwd, archivePath)));
   if (archive.byteLength !== manifest.artifact.bytes || sha256(archive) !== manifest.artifact.sha256)
-    throw usageFault(`${archivePath} is not the archive that ${manifestPath} describes: its size or digest is another.`);
+    throw usageError(`${archivePath} is not the archive that ${manifestPath} describes: its size or digest is another.`);
   return { manifest, archive };
 }
 
-/** @throws CliFault with each fault and its place */
-export function heldManifest<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
+/** @throws CliError with each fault and its place */
+export function validateManifest<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
-  const faults = read.error.issues.map((issue) => `  /${issue.path.join('/')}: ${issue.message}`);
-  throw usageFault(`${path} is no manifest:\n${faults.slice(0, 10).join('\n')}`);
+  const issues = read.error.issues.map((issue) => `  /${issue.path.join('/')}: ${issue.message}`);
+  throw usageError(`${path} is no manifest:\n${issues.slice(0, 10).join('\n')}`);
 }
 
 /** Files only: a link would be packed as what it leads to, and that may be anything. */
-function filesIn(root: string): Map<string, Uint8Array> {
+function readFiles(root: string): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   let bytes = 0;
-  const walk = (folder: string): void => {
-    for (const name of readdirSync(folder)) {
-      const path = join(folder, name);
+  const walk = (directory: string): void => {
+    for (const name of readdirSync(directory)) {
+      const path = join(directory, name);
       const found = lstatSync(path);
       if (found.isDirectory()) walk(path);
       else if (found.isFile()) {
         bytes += found.size;
         if (bytes > archiveLimits.unpackedBytes || files.size === archiveLimits.entries)
-          throw usageFault(
+          throw usageError(
             `${root} is too large: ${archiveLimits.entries} files and ${archiveLimits.unpackedBytes} bytes at most.`,
           );
         files.set(relative(root, path).split(sep).join('/'), readFileSync(path));
-      } else throw usageFault(`${path} is neither a file nor a folder.`);
+      } else throw usageError(`${path} is neither a file nor a folder.`);
     }
   };
   walk(root);
   return files;
 }
 
-function bytesOf(path: string): Buffer {
+function readBytes(path: string): Buffer {
   try {
     return readFileSync(path);
-  } catch (trouble) {
-    throw usageFault(`${path} cannot be read: ${trouble instanceof Error ? trouble.message : String(trouble)}.`);
+  } catch (error) {
+    throw usageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }

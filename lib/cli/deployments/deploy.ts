@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { type Action, type Shell, usageFault } from '../command.ts';
-import { deploymentId, file, optionsIn } from '../given.ts';
-import { type Artifact, packedFolder, readArtifact } from './artifact.ts';
-import { ship } from './ship.ts';
+import { type Action, type CommandContext, usageError } from '../command.ts';
+import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
+import { type Artifact, packDirectory, readArtifact } from './artifact.ts';
+import { deployArtifact } from './deploy-artifact.ts';
 
 const shape = z.object({
   artifact: file.optional(),
@@ -11,41 +11,41 @@ const shape = z.object({
   activate: z.boolean().default(true),
 });
 
-export const deploy: Action = async (given, shell) => {
-  const options = optionsIn(given, shape);
-  const { artifact, profile } = await artifactIn(shell, given.args[0], options);
-  return ship(shell, await shell.client({ profile }), artifact, { activates: options.activate });
+export const deploy: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, shape);
+  const { artifact, profile } = await readArtifactSource(context, commandLine.args[0], options);
+  return deployArtifact(context, await context.client({ profile }), artifact, { shouldActivate: options.activate });
 };
 
-interface Found {
+interface ArtifactSource {
   readonly artifact: Artifact;
   /** where it goes, unless told otherwise */
   readonly profile?: string | undefined;
 }
 
-async function artifactIn(
-  shell: Shell,
-  folder: string | undefined,
-  { artifact, manifest, deploymentId: wantedId }: z.output<typeof shape>,
-): Promise<Found> {
-  const { cwd } = shell;
-  if (folder !== undefined) {
+async function readArtifactSource(
+  context: CommandContext,
+  directory: string | undefined,
+  { artifact, manifest, deploymentId: requestedId }: z.output<typeof shape>,
+): Promise<ArtifactSource> {
+  const { cwd } = context;
+  if (directory !== undefined) {
     if (artifact !== undefined || manifest !== undefined)
-      throw usageFault('A folder, and --artifact with --manifest, exclude each other.');
-    return { artifact: await packedFolder(cwd, folder, wantedId) };
+      throw usageError('A folder, and --artifact with --manifest, exclude each other.');
+    return { artifact: await packDirectory(cwd, directory, requestedId) };
   }
-  if (artifact === undefined && manifest === undefined) return builtProject(shell, wantedId);
-  if (artifact === undefined || manifest === undefined) throw usageFault('--artifact and --manifest belong together.');
-  if (wantedId !== undefined) throw usageFault('--deployment-id is for a folder: an archive has the id of its manifest.');
+  if (artifact === undefined && manifest === undefined) return buildCurrentProject(context, requestedId);
+  if (artifact === undefined || manifest === undefined) throw usageError('--artifact and --manifest belong together.');
+  if (requestedId !== undefined) throw usageError('--deployment-id is for a folder: an archive has the id of its manifest.');
   return { artifact: readArtifact(cwd, artifact, manifest) };
 }
 
 /** esbuild is loaded for those alone who build. */
-async function builtProject(shell: Shell, wantedId: string | undefined): Promise<Found> {
-  const [{ projectOf }, { buildProject }] = await Promise.all([
+async function buildCurrentProject(context: CommandContext, requestedId: string | undefined): Promise<ArtifactSource> {
+  const [{ readProject }, { buildProject }] = await Promise.all([
     import('../project/project.ts'),
     import('../project/build-project.ts'),
   ]);
-  const project = await projectOf(shell);
-  return { artifact: await buildProject(shell, project, wantedId), profile: project.profile };
+  const project = await readProject(context);
+  return { artifact: await buildProject(context, project, requestedId), profile: project.profile };
 }

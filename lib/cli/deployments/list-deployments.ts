@@ -1,24 +1,25 @@
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { optionsIn } from '../given.ts';
-import { listOptions, listed, moreLine } from '../pages.ts';
-import { status, table } from '../words.ts';
+import { parseOptions } from '../parse-command-line.ts';
+import { listOptions, readRows, moreRowsHint } from '../pages.ts';
+import { formatStatus, formatTable } from '../format.ts';
 
 const shape = z.object(listOptions);
 
-export const listDeployments: Action = async (given, shell) => {
-  const options = optionsIn(given, shape);
-  const client = await shell.client();
-  const found = await listed(options, (page) => client.listDeployments(page, { signal: shell.signal }));
+export const listDeployments: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, shape);
+  const client = await context.client();
+  const found = await readRows(options, (page) => client.listDeployments(page, { signal: context.signal }));
   const rows = found.items.map((each) => [
     each.deploymentId,
-    status(shell, each.status),
+    formatStatus(context, each.status),
     each.createdAt,
     each.activatedAt ?? '',
     String(each.artifact.bytes),
     each.workflows.map(({ name }) => name).join(', '),
   ]);
-  const heads = ['deployment', 'status', 'created', 'activated', 'bytes', 'workflows'];
-  const text = rows.length === 0 ? 'There is no deployment.' : [table(shell, heads, rows), ...moreLine(found)].join('\n');
+  const headers = ['deployment', 'status', 'created', 'activated', 'bytes', 'workflows'];
+  const text =
+    rows.length === 0 ? 'There is no deployment.' : [formatTable(context, headers, rows), ...moreRowsHint(found)].join('\n');
   return { data: found, text };
 };

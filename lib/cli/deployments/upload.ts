@@ -1,5 +1,5 @@
 /** Brings an archive to the address that the service gave. That address is a secret for as long as it works, so it is never told. */
-import { CliFault, type Shell, exitCodes } from '../command.ts';
+import { CliError, type CommandContext, exitCodes } from '../command.ts';
 
 export interface Upload {
   readonly method: string;
@@ -7,38 +7,38 @@ export interface Upload {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const tries = 3;
+const maxAttempts = 3;
 const firstPauseMs = 500;
 
 export async function upload(
-  shell: Pick<Shell, 'fetch' | 'sleep' | 'signal'>,
+  context: Pick<CommandContext, 'fetch' | 'sleep' | 'signal'>,
   { method, url, headers }: Upload,
   archive: Uint8Array<ArrayBuffer>,
 ): Promise<void> {
-  for (let triesBefore = 0; ; triesBefore += 1) {
-    const isLast = triesBefore === tries - 1;
+  for (let previousAttempts = 0; ; previousAttempts += 1) {
+    const isLastAttempt = previousAttempts === maxAttempts - 1;
     try {
-      const response = await shell.fetch(url, {
+      const response = await context.fetch(url, {
         method,
         headers: { ...headers },
         body: archive,
-        signal: shell.signal,
+        signal: context.signal,
         redirect: 'manual',
       });
       if (response.ok) return;
-      const said = (await response.text()).match(/<Code>(\w+)<\/Code>/)?.[1] ?? '';
-      const isPassing = response.status >= 500 || response.status === 429;
-      if (!isPassing || isLast)
-        throw new CliFault(
+      const errorCode = (await response.text()).match(/<Code>(\w+)<\/Code>/)?.[1] ?? '';
+      const isTransient = response.status >= 500 || response.status === 429;
+      if (!isTransient || isLastAttempt)
+        throw new CliError(
           'upload_refused',
-          `The upload was refused: ${[response.status, said].join(' ').trim()}. Deploy again.`,
+          `The upload was refused: ${[response.status, errorCode].join(' ').trim()}. Deploy again.`,
         );
-    } catch (trouble) {
-      shell.signal.throwIfAborted();
-      if (trouble instanceof CliFault) throw trouble;
-      if (isLast) throw new CliFault('unreachable', 'The upload got no answer. Deploy again.', exitCodes.unreachable);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (error instanceof CliError) throw error;
+      if (isLastAttempt) throw new CliError('unreachable', 'The upload got no answer. Deploy again.', exitCodes.unreachable);
     }
-    await shell.sleep(firstPauseMs * 2 ** triesBefore, shell.signal);
-    shell.signal.throwIfAborted();
+    await context.sleep(firstPauseMs * 2 ** previousAttempts, context.signal);
+    context.signal.throwIfAborted();
   }
 }

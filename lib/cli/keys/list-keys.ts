@@ -1,19 +1,19 @@
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { optionsIn } from '../given.ts';
-import { listOptions, listed, moreLine } from '../pages.ts';
-import { status, table } from '../words.ts';
+import { parseOptions } from '../parse-command-line.ts';
+import { listOptions, readRows, moreRowsHint } from '../pages.ts';
+import { formatStatus, formatTable } from '../format.ts';
 
 const shape = z.object(listOptions);
 
-export const listKeys: Action = async (given, shell) => {
-  const options = optionsIn(given, shape);
-  const client = await shell.client();
-  const found = await listed(options, (page) => client.listKeys(page, { signal: shell.signal }));
+export const listKeys: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, shape);
+  const client = await context.client();
+  const found = await readRows(options, (page) => client.listKeys(page, { signal: context.signal }));
   const stateOf = ({ revokedAt, expiresAt }: (typeof found.items)[number]): string => {
-    if (revokedAt !== undefined) return status(shell, 'cancelled').replace('cancelled', 'revoked');
-    const isOver = expiresAt !== undefined && Date.parse(expiresAt) <= shell.now();
-    return isOver ? status(shell, 'cancelled').replace('cancelled', 'expired') : status(shell, 'active');
+    if (revokedAt !== undefined) return formatStatus(context, 'cancelled').replace('cancelled', 'revoked');
+    const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= context.now();
+    return isExpired ? formatStatus(context, 'cancelled').replace('cancelled', 'expired') : formatStatus(context, 'active');
   };
   const rows = found.items.map((key) => [
     key.keyId,
@@ -24,6 +24,6 @@ export const listKeys: Action = async (given, shell) => {
     key.revokedAt ?? key.expiresAt ?? '',
     key.replacedBy ?? '',
   ]);
-  const heads = ['key', 'state', 'scopes', 'limit', 'created', 'until', 'replaced by'];
-  return { data: found, text: [table(shell, heads, rows), ...moreLine(found)].join('\n') };
+  const headers = ['key', 'state', 'scopes', 'limit', 'created', 'until', 'replaced by'];
+  return { data: found, text: [formatTable(context, headers, rows), ...moreRowsHint(found)].join('\n') };
 };

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { argument, count, keyId, optionsIn, present } from '../given.ts';
+import { parseArgument, integerBetween, keyId, parseOptions, omitUndefined } from '../parse-command-line.ts';
 
-const shape = z.object({ overlapSeconds: count(0, 604_800).optional() });
+const shape = z.object({ overlapSeconds: integerBetween(0, 604_800).optional() });
 
-export const rotateKey: Action = async (given, shell) => {
-  const id = argument(given, 0, 'keyId', keyId);
-  const { overlapSeconds } = optionsIn(given, shape);
-  const client = await shell.client();
-  const made = await client.rotateKey(id, present({ overlapSeconds }), { signal: shell.signal });
-  shell.note(`Key ${made.keyId} replaces ${id}, which works until ${made.replaces.expiresAt}. It is shown this once.`);
-  return { data: made, text: made.key };
+export const rotateKey: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'keyId', keyId);
+  const { overlapSeconds } = parseOptions(commandLine, shape);
+  const client = await context.client();
+  const newKey = await client.rotateKey(id, omitUndefined({ overlapSeconds }), { signal: context.signal });
+  context.log(`Key ${newKey.keyId} replaces ${id}, which works until ${newKey.replaces.expiresAt}. It is shown this once.`);
+  return { data: newKey, text: newKey.key };
 };

@@ -1,46 +1,47 @@
 /** One GET and what came of it. Nothing that it asks changes anything, so it is tried again. */
-import type { Probe } from '../../ownership/judge-ownership.ts';
-import type { Shell } from '../command.ts';
-import { messageOf } from '../fault-of.ts';
+import { defined } from '../../engine/defined.ts';
+import type { Probe } from '../../ownership/check-ownership.ts';
+import type { CommandContext } from '../command.ts';
+import { messageOf } from '../describe-error.ts';
 
-export interface Patience {
+export interface RetryPolicy {
   readonly timeoutMs: number;
   readonly retries: number;
 }
 
 const firstPauseMs = 250;
 
-export async function probed(
-  shell: Pick<Shell, 'fetch' | 'signal' | 'sleep'>,
+export async function probeWithRetry(
+  context: Pick<CommandContext, 'fetch' | 'signal' | 'sleep'>,
   url: string,
   token: string | undefined,
-  { timeoutMs, retries }: Patience,
+  { timeoutMs, retries }: RetryPolicy,
 ): Promise<Probe> {
-  for (let triesBefore = 0; ; triesBefore += 1) {
-    const probe = await once(shell, url, token, timeoutMs);
-    const isPassing = probe.kind === 'silent' || probe.status === 429 || probe.status >= 500;
-    if (!isPassing || triesBefore === retries) return probe;
-    await shell.sleep(firstPauseMs * 2 ** triesBefore, shell.signal);
-    shell.signal.throwIfAborted();
+  for (let previousAttempts = 0; ; previousAttempts += 1) {
+    const probe = await probeOnce(context, url, token, timeoutMs);
+    const isTransient = probe.kind === 'no_response' || probe.status === 429 || probe.status >= 500;
+    if (!isTransient || previousAttempts === retries) return probe;
+    await context.sleep(firstPauseMs * 2 ** previousAttempts, context.signal);
+    context.signal.throwIfAborted();
   }
 }
 
-async function once(
-  shell: Pick<Shell, 'fetch' | 'signal'>,
+async function probeOnce(
+  context: Pick<CommandContext, 'fetch' | 'signal'>,
   url: string,
   token: string | undefined,
   timeoutMs: number,
 ): Promise<Probe> {
   try {
-    const response = await shell.fetch(url, {
-      headers: { Accept: 'application/json', ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) },
+    const response = await context.fetch(url, {
+      headers: defined({ Accept: 'application/json', Authorization: token === undefined ? undefined : `Bearer ${token}` }),
       redirect: 'manual',
-      signal: AbortSignal.any([shell.signal, AbortSignal.timeout(timeoutMs)]),
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)]),
     });
     return { kind: 'answered', status: response.status, body: await response.json().catch(() => undefined) };
-  } catch (trouble) {
-    shell.signal.throwIfAborted();
-    const reason = trouble instanceof Error && trouble.cause instanceof Error ? trouble.cause : trouble;
-    return { kind: 'silent', reason: messageOf(reason) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return { kind: 'no_response', reason: messageOf(reason) };
   }
 }

@@ -1,15 +1,23 @@
 import * as z from 'zod';
 import { diagnosticsPath } from '../../app-host/app-host.ts';
 import { defaultTargetWorld, expectedWorldVariable, tokenVariable } from '../../app-host/environment.ts';
-import { type Check, checked } from '../../ownership/check.ts';
+import { type Check, createCheck } from '../../ownership/check.ts';
 import { type Config, serviceUrlOf } from '../../ownership/config.ts';
-import { isBare } from '../../ownership/judge-config.ts';
-import { judgeActive, judgeApp, judgeHealth } from '../../ownership/judge-ownership.ts';
-import { type Action, CliFault, type Connection, type Given, type Shell, exitCodes, usageFault } from '../command.ts';
-import { file, optionsIn } from '../given.ts';
-import { configIn } from './config-file.ts';
-import { outcomeOf } from './outcome.ts';
-import { type Patience, probed } from './probe.ts';
+import { isPlainHttp } from '../../ownership/check-config.ts';
+import { checkActiveDeployment, checkApp, checkHealth } from '../../ownership/check-ownership.ts';
+import {
+  type Action,
+  CliError,
+  type Connection,
+  type CommandLine,
+  type CommandContext,
+  exitCodes,
+  usageError,
+} from '../command.ts';
+import { file, parseOptions } from '../parse-command-line.ts';
+import { readConfigFile } from './config-file.ts';
+import { checksOutcome } from './checks-outcome.ts';
+import { type RetryPolicy, probeWithRetry } from './probe.ts';
 
 const shape = z.object({
   appUrl: z.url({ protocol: /^https?$/, error: 'must be an address of http or https' }).optional(),
@@ -18,46 +26,49 @@ const shape = z.object({
   config: file.optional(),
 });
 
-const usual: Patience = { timeoutMs: 10_000, retries: 2 };
+const defaultRetryPolicy: RetryPolicy = { timeoutMs: 10_000, retries: 2 };
 
-export const validateOwnership: Action = async (given, shell) => {
-  const { appUrl, strict, diagnosticsToken, config: path } = optionsIn(given, shape);
-  if (strict && appUrl === undefined) throw usageFault('--strict asks the application: say with --app-url where it is.');
-  const config = path === undefined ? undefined : await configOf(shell, path);
-  const patience = config?.execution ?? usual;
-  const { url, apiKey } = await serviceOf(given, shell, config);
-  const health = judgeHealth(await probed(shell, `${url}/v1/health`, undefined, patience));
+export const validateOwnership: Action = async (commandLine, context) => {
+  const { appUrl, strict, diagnosticsToken, config: path } = parseOptions(commandLine, shape);
+  if (strict && appUrl === undefined) throw usageError('--strict asks the application: say with --app-url where it is.');
+  const config = path === undefined ? undefined : await readValidConfig(context, path);
+  const retryPolicy = config?.execution ?? defaultRetryPolicy;
+  const { url, apiKey } = await resolveService(commandLine, context, config);
+  const health = checkHealth(await probeWithRetry(context, `${url}/v1/health`, undefined, retryPolicy));
   const checks: Check[] = [health];
   // The key is not shown to whoever answers there, as long as that is not the service.
-  if (health.verdict === 'pass') {
+  if (health.result === 'pass') {
     const path = `${url}/v1/deployments/active`;
-    checks.push(judgeActive(apiKey === undefined ? undefined : await probed(shell, path, apiKey, patience)));
+    checks.push(
+      checkActiveDeployment(apiKey === undefined ? undefined : await probeWithRetry(context, path, apiKey, retryPolicy)),
+    );
   }
   if (appUrl !== undefined) {
     const base = appUrl.replace(/\/+$/, '');
-    const token = diagnosticsToken ?? (shell.env[tokenVariable] || undefined);
-    if (isBare(base)) checks.push(checked('warn', 'app_https', `${base} is not https: the token can be read on its way`));
-    const expected = config?.remoteWorldTarget ?? (shell.env[expectedWorldVariable] || defaultTargetWorld);
-    checks.push(...judgeApp(await probed(shell, base + diagnosticsPath, token, patience), expected, strict));
+    const token = diagnosticsToken ?? (context.env[tokenVariable] || undefined);
+    if (isPlainHttp(base))
+      checks.push(createCheck('warn', 'app_https', `${base} is not https: the token can be read on its way`));
+    const expected = config?.remoteWorldTarget ?? (context.env[expectedWorldVariable] || defaultTargetWorld);
+    checks.push(...checkApp(await probeWithRetry(context, base + diagnosticsPath, token, retryPolicy), expected, strict));
   }
-  return outcomeOf(checks);
+  return checksOutcome(checks);
 };
 
-async function configOf(shell: Shell, path: string): Promise<Config> {
-  const { read } = await configIn(shell.cwd, path);
+async function readValidConfig(context: CommandContext, path: string): Promise<Config> {
+  const { read } = await readConfigFile(context.cwd, path);
   if (read.kind === 'valid') return read.config;
-  const faults = read.faults.map(({ place, message }) => `  ${place} ${message}`);
-  throw new CliFault('config_invalid', `${path} is not valid:\n${faults.join('\n')}`, exitCodes.failed);
+  const problems = read.errors.map(({ pointer, message }) => `  ${pointer} ${message}`);
+  throw new CliError('config_invalid', `${path} is not valid:\n${problems.join('\n')}`, exitCodes.failed);
 }
 
 /** What the command line says goes before the file, and the file before everything else. */
-async function serviceOf(
-  { options }: Given,
-  shell: Shell,
+async function resolveService(
+  { options }: CommandLine,
+  context: CommandContext,
   config: Config | undefined,
 ): Promise<Pick<Connection, 'url' | 'apiKey'>> {
   const url = config === undefined ? undefined : serviceUrlOf(config);
   if (config === undefined || url === undefined || options['url'] !== undefined || options['profile'] !== undefined)
-    return shell.connection();
-  return { url: url.replace(/\/+$/, ''), apiKey: shell.env[config.execution.apiKeyEnv]?.trim() || undefined };
+    return context.connection();
+  return { url: url.replace(/\/+$/, ''), apiKey: context.env[config.execution.apiKeyEnv]?.trim() || undefined };
 }

@@ -1,10 +1,11 @@
 /** `stepwell profiles …`: nothing here speaks to an installation. */
+import { defined } from '../../engine/defined.ts';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { type Action, CliFault, type Given, type Shell, usageFault } from '../command.ts';
-import { argument, optionsIn, present } from '../given.ts';
+import { type Action, CliError, type CommandLine, type CommandContext, usageError } from '../command.ts';
+import { parseArgument, parseOptions, omitUndefined } from '../parse-command-line.ts';
 import { type ProfileFile, profileNamePattern, readProfiles, writeProfiles } from '../profile-file.ts';
-import { table } from '../words.ts';
+import { formatTable } from '../format.ts';
 
 const profileName = z
   .string({ error: 'is missing' })
@@ -20,8 +21,8 @@ const addShape = z.object({
   workerSettings: z.string().min(1).optional(),
 });
 
-export const listProfiles: Action = async (_given, shell) => {
-  const { current, profiles } = readProfiles(shell.env);
+export const listProfiles: Action = async (_commandLine, context) => {
+  const { current, profiles } = readProfiles(context.env);
   const items = Object.entries(profiles).map(([name, profile]) => ({ name, ...profile, isInUse: name === current }));
   const rows = items.map(({ name, url, apiKeyEnv, apiKeyFile, isInUse }) => [
     isInUse ? `* ${name}` : `  ${name}`,
@@ -30,40 +31,43 @@ export const listProfiles: Action = async (_given, shell) => {
   ]);
   return {
     data: { items },
-    text: rows.length === 0 ? 'There is no profile.' : table(shell, ['  name', 'url', 'key from'], rows),
+    text: rows.length === 0 ? 'There is no profile.' : formatTable(context, ['  name', 'url', 'key from'], rows),
   };
 };
 
-export const addProfile: Action = async (given, shell) => {
-  const name = argument(given, 0, 'name', profileName);
-  const { url, apiKeyEnv, apiKeyFile, workerSettings: settings } = optionsIn(given, addShape);
+export const addProfile: Action = async (commandLine, context) => {
+  const name = parseArgument(commandLine, 0, 'name', profileName);
+  const { url, apiKeyEnv, apiKeyFile, workerSettings: settings } = parseOptions(commandLine, addShape);
   if (apiKeyEnv !== undefined && apiKeyFile !== undefined)
-    throw usageFault('--api-key-env and --api-key-file exclude each other.');
-  const keyFile = apiKeyFile === undefined ? undefined : resolve(shell.cwd, apiKeyFile);
-  const workerSettings = settings === undefined ? undefined : resolve(shell.cwd, settings);
-  const profile = { url: url.replace(/\/+$/, ''), ...present({ apiKeyEnv, apiKeyFile: keyFile, workerSettings }) };
-  const file = readProfiles(shell.env);
-  writeProfiles(shell.env, { ...file, profiles: { ...file.profiles, [name]: profile } });
+    throw usageError('--api-key-env and --api-key-file exclude each other.');
+  const keyFile = apiKeyFile === undefined ? undefined : resolve(context.cwd, apiKeyFile);
+  const workerSettings = settings === undefined ? undefined : resolve(context.cwd, settings);
+  const profile = { url: url.replace(/\/+$/, ''), ...omitUndefined({ apiKeyEnv, apiKeyFile: keyFile, workerSettings }) };
+  const file = readProfiles(context.env);
+  writeProfiles(context.env, { ...file, profiles: { ...file.profiles, [name]: profile } });
   return { data: { name, ...profile }, text: `The profile ${name} is ${profile.url}.` };
 };
 
-export const removeProfile: Action = async (given, shell) => {
-  const { name, file } = known(given, shell);
-  const { [name]: _gone, ...profiles } = file.profiles;
+export const removeProfile: Action = async (commandLine, context) => {
+  const { name, file } = readExistingProfile(commandLine, context);
+  const { [name]: _removed, ...profiles } = file.profiles;
   const { current } = file;
-  writeProfiles(shell.env, { profiles, ...(current === undefined || current === name ? {} : { current }) });
+  writeProfiles(context.env, defined({ profiles, current: current === undefined || current === name ? undefined : current }));
   return { data: { name }, text: `The profile ${name} is gone.` };
 };
 
-export const useProfile: Action = async (given, shell) => {
-  const { name, file } = known(given, shell);
-  writeProfiles(shell.env, { ...file, current: name });
+export const useProfile: Action = async (commandLine, context) => {
+  const { name, file } = readExistingProfile(commandLine, context);
+  writeProfiles(context.env, { ...file, current: name });
   return { data: { name }, text: `The profile ${name} is in use.` };
 };
 
-function known(given: Given, shell: Shell): { readonly name: string; readonly file: ProfileFile } {
-  const name = argument(given, 0, 'name', profileName);
-  const file = readProfiles(shell.env);
-  if (!Object.hasOwn(file.profiles, name)) throw new CliFault('no_profile', `There is no profile ${name}.`);
+function readExistingProfile(
+  commandLine: CommandLine,
+  context: CommandContext,
+): { readonly name: string; readonly file: ProfileFile } {
+  const name = parseArgument(commandLine, 0, 'name', profileName);
+  const file = readProfiles(context.env);
+  if (!Object.hasOwn(file.profiles, name)) throw new CliError('no_profile', `There is no profile ${name}.`);
   return { name, file };
 }

@@ -2,31 +2,35 @@
 import { createDeploymentBody } from '../../api/schemas/deployments.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
 import { programPath } from '../../ports/programs.ts';
-import { type Artifact, heldManifest, idDigits } from '../deployments/artifact.ts';
+import { type Artifact, validateManifest, deploymentIdLength } from '../deployments/artifact.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
-import type { AsideShell } from './import-aside.ts';
+import type { ImportContext } from './import-in-thread.ts';
 import type { Project } from './project.ts';
-import { type WrittenWorkflow, readWorkflows } from './read-workflows.ts';
+import { type SourceWorkflow, readWorkflows } from './read-workflows.ts';
 import { digestPath } from './workflow-label.ts';
 import { workflowFiles } from './workflow-files.ts';
 
 export interface BuiltProject extends Artifact {
-  readonly workflows: readonly WrittenWorkflow[];
+  readonly workflows: readonly SourceWorkflow[];
   readonly moduleBytes: number;
   /** files that went into the module, by their full paths */
   readonly sources: readonly string[];
 }
 
-/** @throws CliFault */
-export async function buildProject(shell: AsideShell, project: Project, wantedId: string | undefined): Promise<BuiltProject> {
+/** @throws CliError */
+export async function buildProject(
+  context: ImportContext,
+  project: Project,
+  requestedId: string | undefined,
+): Promise<BuiltProject> {
   const { module, digestOf, sources } = await bundleWorkflows(project.root, workflowFiles(project));
-  const workflows = await readWorkflows(shell, module);
+  const workflows = await readWorkflows(context, module);
   const digests = workflows.map((each) => [digestPath(each), Buffer.from(`${digestOf(each.file)}\n`)] as const);
   const { archive, ...packed } = await packArchive(new Map([[programPath, module], ...digests]));
-  const manifest = heldManifest(
+  const manifest = validateManifest(
     createDeploymentBody,
     {
-      deploymentId: wantedId ?? packed.artifact.sha256.slice(0, idDigits),
+      deploymentId: requestedId ?? packed.artifact.sha256.slice(0, deploymentIdLength),
       specVersion: 1,
       runtime: 'code',
       workflows: workflows.map(({ file: _file, ...named }) => named),

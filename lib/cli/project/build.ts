@@ -2,29 +2,29 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { deploymentId, file, optionsIn } from '../given.ts';
-import { many } from '../words.ts';
+import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
+import { quantity } from '../format.ts';
 import { type BuiltProject, buildProject } from './build-project.ts';
-import { projectOf } from './project.ts';
-import { labelOf } from './workflow-label.ts';
+import { readProject } from './project.ts';
+import { workflowLabel } from './workflow-label.ts';
 
 const shape = z.object({ out: file.optional(), deploymentId: deploymentId.optional() });
 
-export const build: Action = async (given, shell) => {
-  const { out, deploymentId: wantedId } = optionsIn(given, shape);
-  const project = await projectOf(shell);
-  const built = await buildProject(shell, project, wantedId);
+export const build: Action = async (commandLine, context) => {
+  const { out, deploymentId: requestedId } = parseOptions(commandLine, shape);
+  const project = await readProject(context);
+  const built = await buildProject(context, project, requestedId);
   const id = built.manifest.deploymentId;
-  const folder = out ?? join(project.root, '.stepwell', 'build', id);
-  mkdirSync(folder, { recursive: true });
-  const files = { manifest: join(folder, 'manifest.json'), artifact: join(folder, 'artifact.tgz') };
+  const directory = out ?? join(project.root, '.stepwell', 'build', id);
+  mkdirSync(directory, { recursive: true });
+  const files = { manifest: join(directory, 'manifest.json'), artifact: join(directory, 'artifact.tgz') };
   writeFileSync(files.manifest, `${JSON.stringify(built.manifest, null, 2)}\n`);
   writeFileSync(files.artifact, built.archive);
   const { workflows, sources, moduleBytes } = built;
   const text = [
-    ...workflows.map((each) => `${labelOf(each)}  ${shell.paint('dim', each.file)}`),
-    sizesOf(built),
-    relative(shell.cwd, files.artifact),
+    ...workflows.map((each) => `${workflowLabel(each)}  ${context.colorize('dim', each.file)}`),
+    formatSizes(built),
+    relative(context.cwd, files.artifact),
   ];
   const data = {
     deploymentId: id,
@@ -37,5 +37,5 @@ export const build: Action = async (given, shell) => {
   return { data, text: text.join('\n') };
 };
 
-export const sizesOf = ({ manifest, sources, moduleBytes, archive }: BuiltProject): string =>
-  `${manifest.deploymentId}: ${many(sources.length, 'file')} in one of ${moduleBytes} bytes, ${archive.byteLength} packed`;
+export const formatSizes = ({ manifest, sources, moduleBytes, archive }: BuiltProject): string =>
+  `${manifest.deploymentId}: ${quantity(sources.length, 'file')} in one of ${moduleBytes} bytes, ${archive.byteLength} packed`;

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildFailure, type Metafile, build } from 'esbuild';
-import { sha256 } from '../../artifact/judge-archive.ts';
-import { CliFault } from '../command.ts';
-import { sdkPlugin } from './own-sdk.ts';
+import { sha256 } from '../../artifact/validate-archive.ts';
+import { CliError } from '../command.ts';
+import { sdkPlugin } from './resolve-sdk.ts';
 
 export interface BundledWorkflows {
   /** ES module: exports `workflows`, and `files`, which says of each where it is written */
@@ -19,10 +19,10 @@ export interface BundledWorkflows {
 const requireBanner = `import { createRequire as stepwellRequire } from 'node:module'; const require = stepwellRequire(import.meta.url);`;
 
 /** Workflows are known by their mark: files may export other things too, and one workflow may be exported twice. */
-const entryOf = (files: readonly string[]): string =>
+const entrySource = (files: readonly string[]): string =>
   [
-    ...files.map((file, at) => `import * as m${at} from ${JSON.stringify(`./${file}`)};`),
-    `const modules = [${files.map((file, at) => `[${JSON.stringify(file)}, m${at}]`).join(', ')}];`,
+    ...files.map((file, index) => `import * as m${index} from ${JSON.stringify(`./${file}`)};`),
+    `const modules = [${files.map((file, index) => `[${JSON.stringify(file)}, m${index}]`).join(', ')}];`,
     `const isWorkflow = (value) => typeof value === 'object' && value !== null && value[Symbol.for('stepwell.workflow')] === 1;`,
     `const found = new Map();`,
     `for (const [file, module] of modules)`,
@@ -31,12 +31,12 @@ const entryOf = (files: readonly string[]): string =>
     `export const files = [...found.values()];`,
   ].join('\n');
 
-/** @throws CliFault with each fault and its place */
+/** @throws CliError with each fault and its place */
 export async function bundleWorkflows(root: string, files: readonly string[]): Promise<BundledWorkflows> {
   try {
     const { outputFiles, metafile } = await build({
       absWorkingDir: root,
-      stdin: { contents: entryOf(files), resolveDir: root, sourcefile: 'workflows.mjs', loader: 'js' },
+      stdin: { contents: entrySource(files), resolveDir: root, sourcefile: 'workflows.mjs', loader: 'js' },
       outfile: 'workflows.mjs',
       write: false,
       metafile: true,
@@ -64,16 +64,16 @@ export async function bundleWorkflows(root: string, files: readonly string[]): P
         .map((path) => join(root, path))
         .filter((path) => existsSync(path)),
     };
-  } catch (trouble) {
-    if (!isBuildFailure(trouble)) throw trouble;
-    const faults = trouble.errors.map(({ text, location }) =>
+  } catch (error) {
+    if (!isBuildFailure(error)) throw error;
+    const messages = error.errors.map(({ text, location }) =>
       location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`,
     );
-    throw new CliFault('build_failed', `The workflows cannot be bundled:\n  ${faults.slice(0, 10).join('\n  ')}`);
+    throw new CliError('build_failed', `The workflows cannot be bundled:\n  ${messages.slice(0, 10).join('\n  ')}`);
   }
 }
 
-const isBuildFailure = (trouble: unknown): trouble is BuildFailure => trouble instanceof Error && 'errors' in trouble;
+const isBuildFailure = (error: unknown): error is BuildFailure => error instanceof Error && 'errors' in error;
 
 /** By what they hold: where they lie says nothing. */
 function digestOf(root: string, inputs: Metafile['inputs'], file: string): string {

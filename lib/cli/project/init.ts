@@ -34,12 +34,12 @@ const compiler = {
   include: ['stepwell.config.ts', 'workflows'],
 };
 
-export const init: Action = (_given, { cwd }) => {
+export const init: Action = (_commandLine, { cwd }) => {
   const written: string[] = [];
-  const kept: string[] = [];
-  const write = (path: string, text: string, alike: readonly string[] = [path]): void => {
-    const standing = alike.find((other) => existsSync(join(cwd, other)));
-    if (standing !== undefined) return void kept.push(standing);
+  const unchanged: string[] = [];
+  const write = (path: string, text: string, alternatives: readonly string[] = [path]): void => {
+    const existing = alternatives.find((candidate) => existsSync(join(cwd, candidate)));
+    if (existing !== undefined) return void unchanged.push(existing);
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     // Never over a file, also not one that came a moment ago.
     writeFileSync(join(cwd, path), text, { flag: 'wx' });
@@ -50,8 +50,8 @@ export const init: Action = (_given, { cwd }) => {
   write('tsconfig.json', `${JSON.stringify(compiler, null, 2)}\n`);
   const text = [
     ...written.map((path) => `+ ${path}`),
-    ...kept.map((path) => `  ${path} was there, and stays as it is`),
+    ...unchanged.map((path) => `  ${path} was there, and stays as it is`),
     ...(written.length === 0 ? [] : ['stepwell deploy brings it to an installation; stepwell dev does so at every change.']),
   ];
-  return Promise.resolve({ data: { written, kept }, text: text.join('\n') });
+  return Promise.resolve({ data: { written, kept: unchanged }, text: text.join('\n') });
 };

@@ -2,18 +2,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import * as z from 'zod';
-import { CliFault, type Shell, exitCodes } from '../command.ts';
-import { messageOf } from '../fault-of.ts';
-import { type AsideShell, importAside } from './import-aside.ts';
+import { CliError, type CommandContext, exitCodes } from '../command.ts';
+import { messageOf } from '../describe-error.ts';
+import { type ImportContext, importInThread } from './import-in-thread.ts';
 
 export const configNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((ending) => `stepwell.config.${ending}`);
-export const mostConcurrency = 1_000;
+export const maxConcurrency = 1_000;
 
-const folders = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+const directories = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const config = z.strictObject({
-  dirs: folders.default('workflows').transform((given) => (typeof given === 'string' ? [given] : given)),
+  dirs: directories.default('workflows').transform((value) => (typeof value === 'string' ? [value] : value)),
   ignorePatterns: z.array(z.string().min(1)).default([]),
-  worker: z.strictObject({ concurrency: z.int().min(1).max(mostConcurrency).exactOptional() }).default({}),
+  worker: z.strictObject({ concurrency: z.int().min(1).max(maxConcurrency).exactOptional() }).default({}),
   profile: z.string().min(1).exactOptional(),
   // Of the application (docs/OWNERSHIP.md), and judged by `check-config`.
   url: z.unknown().optional(),
@@ -31,38 +31,38 @@ export interface Project {
   readonly concurrency: number | undefined;
 }
 
-/** @throws CliFault where there is none, or it says what cannot be */
-export async function projectOf(shell: AsideShell & Pick<Shell, 'cwd'>): Promise<Project> {
-  const file = fileAbove(shell.cwd);
-  const read = config.safeParse(await valueOf(shell, file));
-  if (!read.success) {
-    const faults = read.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
-    throw invalid(`${file} says what cannot be:\n${faults.join('\n')}`);
+/** @throws CliError where there is none, or it says what cannot be */
+export async function readProject(context: ImportContext & Pick<CommandContext, 'cwd'>): Promise<Project> {
+  const file = findConfigFile(context.cwd);
+  const parsed = config.safeParse(await readConfigValue(context, file));
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
+    throw invalidConfig(`${file} says what cannot be:\n${issues.join('\n')}`);
   }
-  const { dirs, ignorePatterns, profile, worker } = read.data;
+  const { dirs, ignorePatterns, profile, worker } = parsed.data;
   return { root: dirname(file), dirs, ignorePatterns, profile, concurrency: worker.concurrency };
 }
 
 /** The same, where it is no fault that there is none. */
-export async function projectHere(shell: AsideShell & Pick<Shell, 'cwd'>): Promise<Project | undefined> {
+export async function findProject(context: ImportContext & Pick<CommandContext, 'cwd'>): Promise<Project | undefined> {
   try {
-    return await projectOf(shell);
-  } catch (trouble) {
-    if (trouble instanceof CliFault && trouble.code === 'no_project') return undefined;
-    throw trouble;
+    return await readProject(context);
+  } catch (error) {
+    if (error instanceof CliError && error.code === 'no_project') return undefined;
+    throw error;
   }
 }
 
-const invalid = (message: string): CliFault => new CliFault('config_invalid', message, exitCodes.usage);
+const invalidConfig = (message: string): CliError => new CliError('config_invalid', message, exitCodes.usage);
 
-function fileAbove(cwd: string): string {
-  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
-    const here = configNames.map((name) => join(folder, name)).filter((path) => existsSync(path));
-    const [file, other] = here;
-    if (other !== undefined) throw invalid(`Only one of ${here.join(' and ')} may be there.`);
+function findConfigFile(cwd: string): string {
+  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
+    const existingPaths = configNames.map((name) => join(directory, name)).filter((path) => existsSync(path));
+    const [file, second] = existingPaths;
+    if (second !== undefined) throw invalidConfig(`Only one of ${existingPaths.join(' and ')} may be there.`);
     if (file !== undefined) return file;
-    if (folder === dirname(folder))
-      throw new CliFault(
+    if (directory === dirname(directory))
+      throw new CliError(
         'no_project',
         `There is no ${configNames[0]} in ${cwd} or above it: stepwell init writes one.`,
         exitCodes.usage,
@@ -70,15 +70,15 @@ function fileAbove(cwd: string): string {
   }
 }
 
-async function valueOf(shell: AsideShell, file: string): Promise<unknown> {
+async function readConfigValue(context: ImportContext, file: string): Promise<unknown> {
   if (extname(file) === '.json') {
     try {
       return JSON.parse(readFileSync(file, 'utf8'));
-    } catch (trouble) {
-      throw invalid(`${file} cannot be read: ${messageOf(trouble)}.`);
+    } catch (error) {
+      throw invalidConfig(`${file} cannot be read: ${messageOf(error)}.`);
     }
   }
-  const told = await importAside(shell, file, 'default');
-  if ('fault' in told) throw invalid(`${file} cannot be read: ${told.fault}.`);
-  return told.value;
+  const imported = await importInThread(context, file, 'default');
+  if ('error' in imported) throw invalidConfig(`${file} cannot be read: ${imported.error}.`);
+  return imported.value;
 }

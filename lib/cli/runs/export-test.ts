@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
-import { type HistoryDocument, type ValuePlace, historyDocument } from '../../engine/durable/history-document.ts';
+import { type HistoryDocument, type ValueSource, historyDocument } from '../../engine/durable/history-document.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { type Action, CliFault, type Shell } from '../command.ts';
-import { argument, optionsIn, runId } from '../given.ts';
+import { type Action, CliError, type CommandContext } from '../command.ts';
+import { parseArgument, parseOptions, runId } from '../parse-command-line.ts';
 
 const shape = z.object({
   into: z.string().min(1).default('tests'),
@@ -21,25 +21,29 @@ const shape = z.object({
 /** Events of one page of the service, at most. */
 const pageEvents = 1_000;
 
-export const exportTest: Action = async (given, shell) => {
-  const id = argument(given, 0, 'runId', runId);
-  const { into, name: ownName, import: from, runner } = optionsIn(given, shape);
-  const history = await historyOf(await shell.client(), id, shell);
+export const exportTest: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { into, name: requestedName, import: from, runner } = parseOptions(commandLine, shape);
+  const history = await readHistory(await context.client(), id, context);
   const { workflowName } = history.run;
-  const name = ownName ?? `${workflowName}-${id.slice(-6).toLowerCase()}`;
+  const name = requestedName ?? `${workflowName}-${id.slice(-6).toLowerCase()}`;
   const files = {
     [join(into, `${name}.history.json`)]: `${JSON.stringify(history, null, 2)}\n`,
-    [join(into, `${name}.test.ts`)]: testText(name, history, from ?? `../workflows/${workflowName}.ts`, runner),
+    [join(into, `${name}.test.ts`)]: createTest(name, history, from ?? `../workflows/${workflowName}.ts`, runner),
   };
-  const standing = Object.keys(files).find((path) => existsSync(join(shell.cwd, path)));
-  if (standing !== undefined) throw new CliFault('file_exists', `${standing} is there already: name the test with --name.`);
-  mkdirSync(join(shell.cwd, into), { recursive: true });
-  for (const [path, text] of Object.entries(files)) writeFileSync(join(shell.cwd, path), text, { flag: 'wx' });
+  const existing = Object.keys(files).find((path) => existsSync(join(context.cwd, path)));
+  if (existing !== undefined) throw new CliError('file_exists', `${existing} is there already: name the test with --name.`);
+  mkdirSync(join(context.cwd, into), { recursive: true });
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(context.cwd, path), text, { flag: 'wx' });
   const written = Object.keys(files);
   return { data: { written }, text: written.map((path) => `+ ${path}`).join('\n') };
 };
 
-async function historyOf(client: StepwellClient, id: string, { signal }: Pick<Shell, 'signal'>): Promise<HistoryDocument> {
+async function readHistory(
+  client: StepwellClient,
+  id: string,
+  { signal }: Pick<CommandContext, 'signal'>,
+): Promise<HistoryDocument> {
   const events: RunEvent[] = [];
   for (let [hasMore, from] = [true, {}]; hasMore;) {
     const page = await client.listRunEvents(id, { ...from, limit: pageEvents }, { signal });
@@ -50,36 +54,37 @@ async function historyOf(client: StepwellClient, id: string, { signal }: Pick<Sh
   const run = await client.getRun(id, {}, { signal });
   const { workflowName, version, createdAt, deadlineAt } = run;
   if (version === undefined)
-    throw new CliFault('no_history', `${id} is no run of code that is replayed: there is nothing to replay.`);
-  return historyDocument({ id, workflowName, version, createdAt, deadlineAt }, events, (place) => valueIn(run, place));
+    throw new CliError('no_history', `${id} is no run of code that is replayed: there is nothing to replay.`);
+  return historyDocument({ id, workflowName, version, createdAt, deadlineAt }, events, (location) => readValue(run, location));
 }
 
 /** Events name large values by a reference; the run itself brings them, as far as an answer holds them. */
-function valueIn(run: Run, place: ValuePlace): JsonValue {
-  const node = typeof place === 'object' ? run.nodes.find(({ nodeId }) => nodeId === place.nodeId) : undefined;
-  const value = place === 'input' ? run.input : place === 'output' ? run.output : node?.output;
+function readValue(run: Run, location: ValueSource): JsonValue {
+  const node = typeof location === 'object' ? run.nodes.find(({ nodeId }) => nodeId === location.nodeId) : undefined;
+  const value = location === 'input' ? run.input : location === 'output' ? run.output : node?.output;
   if (value !== undefined) return value;
-  const what = typeof place === 'object' ? `the output of ${node?.label ?? place.nodeId}` : `the ${place} of the run`;
-  throw new CliFault(
+  const valueName =
+    typeof location === 'object' ? `the output of ${node?.label ?? location.nodeId}` : `the ${location} of the run`;
+  throw new CliError(
     'value_omitted',
-    `The service leaves out ${what}, which is too large: there is no whole history of ${run.runId}.`,
+    `The service leaves out ${valueName}, which is too large: there is no whole history of ${run.runId}.`,
   );
 }
 
-function testText(
+function createTest(
   name: string,
   { run: { id, workflowName }, end }: HistoryDocument,
   from: string,
   runner: 'vitest' | 'node',
 ): string {
-  const came = end.status === 'completed' || end.status === 'failed' ? end.status : 'goes_on';
+  const expectedStatus = end.status === 'completed' || end.status === 'failed' ? end.status : 'waiting';
   const imports = {
     vitest: `import { expect, test } from 'vitest';\n`,
     node: `import assert from 'node:assert/strict';\nimport { test } from 'node:test';\n`,
   };
-  const claim = {
-    vitest: `  expect((await replay(workflows, history)).status).toBe('${came}');`,
-    node: `  assert.equal((await replay(workflows, history)).status, '${came}');`,
+  const assertion = {
+    vitest: `  expect((await replay(workflows, history)).status).toBe('${expectedStatus}');`,
+    node: `  assert.equal((await replay(workflows, history)).status, '${expectedStatus}');`,
   };
   return `/** The history of ${id}, a run of ${workflowName}, fits the code as it is: a run like it could go on with it. */
 ${imports[runner]}import { replay } from 'stepwell/testing';
@@ -87,7 +92,7 @@ import * as workflows from ${JSON.stringify(from)};
 import history from ${JSON.stringify(`./${name}.history.json`)} with { type: 'json' };
 
 test('${workflowName} can go on with ${id}', async () => {
-${claim[runner]}
+${assertion[runner]}
 });
 `;
 }

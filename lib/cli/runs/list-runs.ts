@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { Action, Shell } from '../command.ts';
+import type { Action, CommandContext } from '../command.ts';
 import type { RunSummary } from '../../client/index.ts';
-import { optionsIn, present, runId } from '../given.ts';
-import { listOptions, listed, moreLine } from '../pages.ts';
-import { status, table } from '../words.ts';
-import { filterOptions, queryOf } from './filters.ts';
-import { ofWhat } from './of-what.ts';
+import { parseOptions, omitUndefined, runId } from '../parse-command-line.ts';
+import { listOptions, readRows, moreRowsHint } from '../pages.ts';
+import { formatStatus, formatTable } from '../format.ts';
+import { filterOptions, toRunQuery } from './filters.ts';
+import { formatRunWorkflow } from './format-run-workflow.ts';
 
 const shape = z.object({
   ...listOptions,
@@ -14,27 +14,28 @@ const shape = z.object({
   rerunOf: runId.optional(),
 });
 
-export const runTable = (shell: Shell, runs: readonly RunSummary[]): string =>
-  table(
-    shell,
+export const runTable = (context: CommandContext, runs: readonly RunSummary[]): string =>
+  formatTable(
+    context,
     ['run', 'status', 'workflow', 'created', 'ended', 'why'],
     runs.map((run) => [
       run.runId,
-      status(shell, run.status) + (run.attention === undefined ? '' : ` (${run.attention})`),
-      ofWhat(run),
+      formatStatus(context, run.status) + (run.attention === undefined ? '' : ` (${run.attention})`),
+      formatRunWorkflow(run),
       run.createdAt,
       run.completedAt ?? '',
       run.error === undefined ? '' : `${run.error.code}: ${run.error.message}`,
     ]),
   );
 
-export const listRuns: Action = async (given, shell) => {
-  const options = optionsIn(given, shape);
-  const client = await shell.client();
+export const listRuns: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, shape);
+  const client = await context.client();
   const { attention, rerunOf } = options;
-  const found = await listed(options, (page) =>
-    client.listRuns({ ...page, ...queryOf(options), ...present({ attention, rerunOf }) }, { signal: shell.signal }),
+  const found = await readRows(options, (page) =>
+    client.listRuns({ ...page, ...toRunQuery(options), ...omitUndefined({ attention, rerunOf }) }, { signal: context.signal }),
   );
-  const text = found.items.length === 0 ? 'There is no such run.' : [runTable(shell, found.items), ...moreLine(found)].join('\n');
+  const text =
+    found.items.length === 0 ? 'There is no such run.' : [runTable(context, found.items), ...moreRowsHint(found)].join('\n');
   return { data: found, text };
 };

@@ -1,15 +1,15 @@
 /** Runs many runs again. Repeated with its own bulk id, it runs none of them again twice. */
 import type { RunSummary } from '../../client/index.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { type Outcome, type Shell } from '../command.ts';
+import { type Outcome, type CommandContext } from '../command.ts';
 import * as z from 'zod';
-import { type Bulk, bulkOptions, inBulk } from './bulk.ts';
-import { newBulkId, rerunKey, startOf } from './bulk-id.ts';
-import { type Filters, queryOf } from './filters.ts';
+import { type BulkOperation, bulkOptions, runBulkOperation } from './bulk-operation.ts';
+import { newBulkId, rerunIdempotencyKey, bulkStartTime } from './bulk-id.ts';
+import { type Filters, toRunQuery } from './filters.ts';
 
 const shape = z.object({ ...bulkOptions, bulkId: z.string().optional() });
 
-export interface WhatToRerun {
+export interface RerunRequest {
   readonly filters: Filters;
   readonly body: {
     readonly input?: JsonValue;
@@ -17,35 +17,38 @@ export interface WhatToRerun {
     readonly fromNode?: string;
     readonly deploymentId?: string;
   };
-  readonly isMeant?: (run: RunSummary) => boolean;
-  readonly verb: Bulk['verb'];
+  readonly shouldRerun?: (run: RunSummary) => boolean;
+  readonly verb: BulkOperation['verb'];
 }
 
 export async function rerunInBulk(
-  shell: Shell,
+  context: CommandContext,
   options: z.output<typeof shape>,
-  { filters, body, isMeant = () => true, verb }: WhatToRerun,
+  { filters, body, shouldRerun = () => true, verb }: RerunRequest,
 ): Promise<Outcome> {
-  const { signal } = shell;
-  const client = await shell.client();
+  const { signal } = context;
+  const client = await context.client();
   const { timestamp } = await client.health({ signal });
-  const bulkId = options.bulkId ?? newBulkId(Date.parse(timestamp), shell.newId());
-  const startedAt = new Date(startOf(bulkId, Date.parse(timestamp))).toISOString();
+  const bulkId = options.bulkId ?? newBulkId(Date.parse(timestamp), context.newId());
+  const startedAt = new Date(bulkStartTime(bulkId, Date.parse(timestamp))).toISOString();
   const { createdBefore = startedAt } = filters;
-  const before = Date.parse(createdBefore) < Date.parse(startedAt) ? createdBefore : startedAt;
-  const query = queryOf({ ...filters, createdBefore: before });
-  shell.note(`If this breaks off, go on with --bulk-id ${bulkId} and the same filters.`);
-  return inBulk(shell, options, {
+  const effectiveCreatedBefore = Date.parse(createdBefore) < Date.parse(startedAt) ? createdBefore : startedAt;
+  const query = toRunQuery({ ...filters, createdBefore: effectiveCreatedBefore });
+  context.log(`If this breaks off, go on with --bulk-id ${bulkId} and the same filters.`);
+  return runBulkOperation(context, options, {
     verb,
-    facts: { bulkId },
-    runs: filtered(client.eachRun({ ...query, limit: 100 }, { signal }), isMeant),
-    each: async ({ runId }) => {
-      const made = await client.rerunRun(runId, body, { idempotencyKey: rerunKey(bulkId, runId), signal });
-      return { outcome: 'done', detail: made.runId };
+    extraData: { bulkId },
+    runs: filterRuns(client.eachRun({ ...query, limit: 100 }, { signal }), shouldRerun),
+    apply: async ({ runId }) => {
+      const newRun = await client.rerunRun(runId, body, { idempotencyKey: rerunIdempotencyKey(bulkId, runId), signal });
+      return { outcome: 'done', detail: newRun.runId };
     },
   });
 }
 
-async function* filtered(runs: AsyncIterable<RunSummary>, isMeant: (run: RunSummary) => boolean): AsyncGenerator<RunSummary> {
-  for await (const run of runs) if (isMeant(run)) yield run;
+async function* filterRuns(
+  runs: AsyncIterable<RunSummary>,
+  shouldRerun: (run: RunSummary) => boolean,
+): AsyncGenerator<RunSummary> {
+  for await (const run of runs) if (shouldRerun(run)) yield run;
 }

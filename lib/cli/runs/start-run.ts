@@ -1,7 +1,16 @@
 import * as z from 'zod';
-import { type Action, usageFault } from '../command.ts';
-import { argument, deploymentId, idempotencyKey, moment, optionsIn, present, runId, workflowName } from '../given.ts';
-import { inputIn, inputOptions } from './input.ts';
+import { type Action, usageError } from '../command.ts';
+import {
+  parseArgument,
+  deploymentId,
+  idempotencyKey,
+  timestamp,
+  parseOptions,
+  omitUndefined,
+  runId,
+  workflowName,
+} from '../parse-command-line.ts';
+import { readInput, inputOptions } from './input.ts';
 
 const shape = z.object({
   ...inputOptions,
@@ -9,22 +18,22 @@ const shape = z.object({
   contentKey: z.boolean().default(false),
   runId: runId.optional(),
   deployment: deploymentId.optional(),
-  availableAt: moment.optional(),
-  deadlineAt: moment.optional(),
+  availableAt: timestamp.optional(),
+  deadlineAt: timestamp.optional(),
 });
 
-export const startRun: Action = async (given, shell) => {
-  const name = argument(given, 0, 'workflow', workflowName);
-  const options = optionsIn(given, shape);
-  const { idempotencyKey: ownKey, contentKey, availableAt, deadlineAt, deployment } = options;
-  if (contentKey && ownKey !== undefined) throw usageFault('--content-key and --idempotency-key exclude each other.');
-  const input = inputIn(shell.cwd, options);
-  const client = await shell.client();
-  const key = contentKey ? client.contentKey(name, input ?? {}) : ownKey;
+export const startRun: Action = async (commandLine, context) => {
+  const name = parseArgument(commandLine, 0, 'workflow', workflowName);
+  const options = parseOptions(commandLine, shape);
+  const { idempotencyKey: requestedKey, contentKey, availableAt, deadlineAt, deployment } = options;
+  if (contentKey && requestedKey !== undefined) throw usageError('--content-key and --idempotency-key exclude each other.');
+  const input = readInput(context.cwd, options);
+  const client = await context.client();
+  const key = contentKey ? client.contentKey(name, input ?? {}) : requestedKey;
   const started = await client.trigger(
-    { workflowName: name, ...present({ input, runId: options.runId, deploymentId: deployment, availableAt, deadlineAt }) },
-    { signal: shell.signal, ...present({ idempotencyKey: key }) },
+    { workflowName: name, ...omitUndefined({ input, runId: options.runId, deploymentId: deployment, availableAt, deadlineAt }) },
+    { signal: context.signal, ...omitUndefined({ idempotencyKey: key }) },
   );
-  shell.note(`started; see what becomes of it: stepwell runs watch ${started.runId}`);
+  context.log(`started; see what becomes of it: stepwell runs watch ${started.runId}`);
   return { data: started, text: started.runId };
 };

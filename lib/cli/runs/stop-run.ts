@@ -1,10 +1,10 @@
 import type { Action } from '../command.ts';
-import { argument, runId } from '../given.ts';
+import { parseArgument, runId } from '../parse-command-line.ts';
 
 /** Of test runs: the service refuses others. */
-export const stopRun: Action = async (given, shell) => {
-  const id = argument(given, 0, 'runId', runId);
-  const client = await shell.client();
-  const stopped = await client.stopTestRun(id, { signal: shell.signal });
+export const stopRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const client = await context.client();
+  const stopped = await client.stopTestRun(id, { signal: context.signal });
   return { data: stopped, text: `${id} is deleted with every trace of it.` };
 };

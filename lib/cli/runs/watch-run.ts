@@ -1,29 +1,29 @@
 import * as z from 'zod';
 import { type RunEvent, isDelta } from '../../client/index.ts';
 import type { Action } from '../command.ts';
-import { argument, optionsIn, present, runId } from '../given.ts';
-import { ending } from './ending.ts';
-import { eventLine, saidLine } from './event-line.ts';
+import { parseArgument, parseOptions, omitUndefined, runId } from '../parse-command-line.ts';
+import { formatEndedRun } from './format-ended-run.ts';
+import { formatEvent, formatDelta } from './format-event.ts';
 import { eventIdOption } from './list-events.ts';
 
 const shape = z.object({ after: eventIdOption });
 
-export const watchRun: Action = async (given, shell) => {
-  const id = argument(given, 0, 'runId', runId);
-  const { after } = optionsIn(given, shape);
-  const client = await shell.client();
-  const { signal } = shell;
+export const watchRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { after } = parseOptions(commandLine, shape);
+  const client = await context.client();
+  const { signal } = context;
   const events: RunEvent[] = [];
-  for await (const news of client.watchRun(id, present({ after }), { signal })) {
-    if (isDelta(news)) {
-      shell.say(saidLine(shell, news));
+  for await (const update of client.watchRun(id, omitUndefined({ after }), { signal })) {
+    if (isDelta(update)) {
+      context.print(formatDelta(context, update));
       continue;
     }
     // Told as they come, so nobody needs them once more at the end.
-    if (shell.isJson) events.push(news);
-    shell.say(eventLine(shell, news));
+    if (context.isJson) events.push(update);
+    context.print(formatEvent(context, update));
   }
   const run = await client.result(id, { signal });
-  const { exitCode, sentence } = ending(shell, run);
-  return { data: { run, events }, text: sentence, exitCode };
+  const { exitCode, summary } = formatEndedRun(context, run);
+  return { data: { run, events }, text: summary, exitCode };
 };

@@ -1,24 +1,29 @@
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { argument, moment, optionsIn, present, scheduleId, workflowName } from '../given.ts';
-import { termOptions, termsIn, versionNumber } from './terms.ts';
-import { nextLine } from './told.ts';
+import { parseArgument, timestamp, parseOptions, omitUndefined, scheduleId, workflowName } from '../parse-command-line.ts';
+import { scheduleOptions, readScheduleOptions, versionNumber } from './schedule-options.ts';
+import { formatNextRun } from './format-schedule.ts';
 
 const shape = z.object({
-  ...termOptions,
+  ...scheduleOptions,
   workflow: workflowName,
   workflowVersion: versionNumber.optional(),
-  startAt: moment.optional(),
-  endAt: moment.optional(),
+  startAt: timestamp.optional(),
+  endAt: timestamp.optional(),
   paused: z.boolean().default(false),
 });
 
-export const createSchedule: Action = async (given, shell) => {
-  const id = argument(given, 0, 'scheduleId', scheduleId);
-  const options = optionsIn(given, shape);
+export const createSchedule: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'scheduleId', scheduleId);
+  const options = parseOptions(commandLine, shape);
   const { workflow, workflowVersion: version, startAt, endAt, paused } = options;
-  const terms = { ...termsIn(shell.cwd, options), ...present({ version, startAt, endAt }), workflowName: workflow, paused };
-  const client = await shell.client();
-  const made = await client.schedules.create({ scheduleId: id, ...terms }, { signal: shell.signal });
-  return { data: made, text: nextLine(shell, made) };
+  const body = {
+    ...readScheduleOptions(context.cwd, options),
+    ...omitUndefined({ version, startAt, endAt }),
+    workflowName: workflow,
+    paused,
+  };
+  const client = await context.client();
+  const schedule = await client.schedules.create({ scheduleId: id, ...body }, { signal: context.signal });
+  return { data: schedule, text: formatNextRun(context, schedule) };
 };

@@ -1,16 +1,16 @@
 /** `workflows archive`, `lenses archive` and `queries archive`. */
 import type { Action } from '../command.ts';
-import { argument } from '../given.ts';
-import { type Kind, lenses, queries, workflows } from './kinds.ts';
+import { parseArgument } from '../parse-command-line.ts';
+import { type VersionedResource, lenses, queries, workflows } from './versioned-resource.ts';
 
-const archiving =
-  <Body, Published>({ name: named, calls }: Kind<Body, Published>): Action =>
-  async (given, shell) => {
-    const name = argument(given, 0, 'name', named);
-    const archived = await calls(await shell.client()).archive(name, { signal: shell.signal });
+const createArchiveAction =
+  <Body, Published>({ name: nameSchema, callsOf }: VersionedResource<Body, Published>): Action =>
+  async (commandLine, context) => {
+    const name = parseArgument(commandLine, 0, 'name', nameSchema);
+    const archived = await callsOf(await context.client()).archive(name, { signal: context.signal });
     return { data: archived, text: `${name} is archived since ${archived.archivedAt}.` };
   };
 
-export const archiveWorkflow = archiving(workflows);
-export const archiveLens = archiving(lenses);
-export const archiveQuery = archiving(queries);
+export const archiveWorkflow = createArchiveAction(workflows);
+export const archiveLens = createArchiveAction(lenses);
+export const archiveQuery = createArchiveAction(queries);

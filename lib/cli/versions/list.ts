@@ -1,20 +1,20 @@
 /** `workflows list`, `lenses list` and `queries list`. */
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { optionsIn } from '../given.ts';
-import { listOptions, listed, moreLine } from '../pages.ts';
-import { table } from '../words.ts';
-import { type Kind, lenses, queries, workflows } from './kinds.ts';
+import { parseOptions } from '../parse-command-line.ts';
+import { listOptions, readRows, moreRowsHint } from '../pages.ts';
+import { formatTable } from '../format.ts';
+import { type VersionedResource, lenses, queries, workflows } from './versioned-resource.ts';
 
 const shape = z.object({ ...listOptions, archived: z.boolean().default(false) });
 
-const listing =
-  <Body, Published>({ noun, calls }: Kind<Body, Published>): Action =>
-  async (given, shell) => {
-    const options = optionsIn(given, shape);
-    const those = calls(await shell.client());
+const createListAction =
+  <Body, Published>({ noun, callsOf }: VersionedResource<Body, Published>): Action =>
+  async (commandLine, context) => {
+    const options = parseOptions(commandLine, shape);
+    const resourceCalls = callsOf(await context.client());
     const archived = options.archived ? 'true' : 'false';
-    const found = await listed(options, (page) => those.list({ ...page, archived }, { signal: shell.signal }));
+    const found = await readRows(options, (page) => resourceCalls.list({ ...page, archived }, { signal: context.signal }));
     const hasKinds = found.items.some(({ kind }) => kind !== undefined);
     const rows = found.items.map((each) => [
       each.name,
@@ -24,7 +24,7 @@ const listing =
       each.updatedAt,
       each.archivedAt ?? '',
     ]);
-    const heads = [
+    const headers = [
       'name',
       ...(hasKinds ? ['kind'] : []),
       'latest',
@@ -32,10 +32,11 @@ const listing =
       'updated',
       ...(options.archived ? ['archived'] : []),
     ];
-    const text = rows.length === 0 ? `There is no such ${noun}.` : [table(shell, heads, rows), ...moreLine(found)].join('\n');
+    const text =
+      rows.length === 0 ? `There is no such ${noun}.` : [formatTable(context, headers, rows), ...moreRowsHint(found)].join('\n');
     return { data: found, text };
   };
 
-export const listWorkflows = listing(workflows);
-export const listLenses = listing(lenses);
-export const listQueries = listing(queries);
+export const listWorkflows = createListAction(workflows);
+export const listLenses = createListAction(lenses);
+export const listQueries = createListAction(queries);

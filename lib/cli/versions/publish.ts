@@ -1,35 +1,35 @@
 /** `workflows publish`, `lenses publish` and `queries publish`: version 1 of a new name, or the next one. */
 import { ComputeClientError } from '../../client/errors.ts';
-import { readBody } from '../body-file.ts';
-import { type Action, usageFault } from '../command.ts';
-import { argument, file } from '../given.ts';
-import { type Kind, type Named, lenses, queries, workflows } from './kinds.ts';
+import { readBodyFile } from '../body-file.ts';
+import { type Action, usageError } from '../command.ts';
+import { parseArgument, file } from '../parse-command-line.ts';
+import { type VersionedResource, type PublishedVersion, lenses, queries, workflows } from './versioned-resource.ts';
 
-const publishing =
-  <Body extends object, Published extends Named>({
+const createPublishAction =
+  <Body extends object, Published extends PublishedVersion>({
     noun,
-    name: named,
+    name: nameSchema,
     existsCode,
-    calls,
+    callsOf,
     notes,
-  }: Kind<Body, Published>): Action =>
-  async (given, shell) => {
-    const path = argument(given, 0, 'file', file);
-    const body = readBody<Body & { readonly name?: unknown }>(shell.cwd, path);
-    const read = named.safeParse(body.name);
-    if (!read.success) throw usageFault(`${path}: "name" ${read.error.issues[0]?.message ?? 'is wrong'}.`);
-    const name = read.data;
-    const those = calls(await shell.client());
-    const { signal } = shell;
-    const published = await those.create({ ...body, name }, { signal }).catch((trouble: unknown) => {
-      if (trouble instanceof ComputeClientError && trouble.code === existsCode) return those.publish(name, body, { signal });
-      throw trouble;
+  }: VersionedResource<Body, Published>): Action =>
+  async (commandLine, context) => {
+    const path = parseArgument(commandLine, 0, 'file', file);
+    const body = readBodyFile<Body & { readonly name?: unknown }>(context.cwd, path);
+    const parsed = nameSchema.safeParse(body.name);
+    if (!parsed.success) throw usageError(`${path}: "name" ${parsed.error.issues[0]?.message ?? 'is wrong'}.`);
+    const name = parsed.data;
+    const resourceCalls = callsOf(await context.client());
+    const { signal } = context;
+    const published = await resourceCalls.create({ ...body, name }, { signal }).catch((error: unknown) => {
+      if (error instanceof ComputeClientError && error.code === existsCode) return resourceCalls.publish(name, body, { signal });
+      throw error;
     });
-    for (const line of notes(published)) shell.note(line);
-    if (published.unarchived === true) shell.note(`The ${noun} ${name} was archived; this version has opened it again.`);
+    for (const line of notes(published)) context.log(line);
+    if (published.unarchived === true) context.log(`The ${noun} ${name} was archived; this version has opened it again.`);
     return { data: published, text: `${published.name}@${published.version}` };
   };
 
-export const publishWorkflow = publishing(workflows);
-export const publishLens = publishing(lenses);
-export const publishQuery = publishing(queries);
+export const publishWorkflow = createPublishAction(workflows);
+export const publishLens = createPublishAction(lenses);
+export const publishQuery = createPublishAction(queries);

@@ -2,52 +2,52 @@
 import * as z from 'zod';
 import type { StepwellClient } from '../../client/index.ts';
 import type { Action } from '../command.ts';
-import { argument, count, optionsIn, present } from '../given.ts';
-import { type DeletionProgress, progressOf } from '../workflows/deletion-progress.ts';
-import { type Kind, lenses, queries, workflows } from './kinds.ts';
+import { parseArgument, integerBetween, parseOptions, omitUndefined } from '../parse-command-line.ts';
+import { type DeletionProgress, formatDeletionProgress } from '../workflows/deletion-progress.ts';
+import { type VersionedResource, lenses, queries, workflows } from './versioned-resource.ts';
 
-const shape = z.object({ versionNumber: count(1, Number.MAX_SAFE_INTEGER).optional() });
+const shape = z.object({ versionNumber: integerBetween(1, Number.MAX_SAFE_INTEGER).optional() });
 
-interface Shown {
+interface ShownVersion {
   readonly name: string;
   readonly version: number;
   readonly createdAt: string;
   readonly archivedAt?: string;
   readonly deletion?: DeletionProgress;
 }
-type Get<Answer> = (
+type Get<ShownResponse> = (
   client: StepwellClient,
   name: string,
   query: { version?: number },
-  calling: { readonly signal: AbortSignal },
-) => Promise<Answer>;
+  callOptions: { readonly signal: AbortSignal },
+) => Promise<ShownResponse>;
 
-const showing =
-  <Answer extends Shown>(
-    { name: named }: Pick<Kind<never, never>, 'name'>,
-    get: Get<Answer>,
-    again: (answer: Answer) => object,
+const createShowAction =
+  <ShownResponse extends ShownVersion>(
+    { name: nameSchema }: Pick<VersionedResource<never, never>, 'name'>,
+    get: Get<ShownResponse>,
+    toPublishable: (response: ShownResponse) => object,
   ): Action =>
-  async (given, shell) => {
-    const asked = argument(given, 0, 'name', named);
-    const { versionNumber } = optionsIn(given, shape);
-    const client = await shell.client();
-    const answer = await get(client, asked, present({ version: versionNumber }), { signal: shell.signal });
-    const { name, version, createdAt, archivedAt, deletion } = answer;
+  async (commandLine, context) => {
+    const requested = parseArgument(commandLine, 0, 'name', nameSchema);
+    const { versionNumber } = parseOptions(commandLine, shape);
+    const client = await context.client();
+    const response = await get(client, requested, omitUndefined({ version: versionNumber }), { signal: context.signal });
+    const { name, version, createdAt, archivedAt, deletion } = response;
     const archived = archivedAt === undefined ? '' : `, archived ${archivedAt}`;
-    const deleting = deletion === undefined ? '' : `, being deleted: ${progressOf(deletion)}`;
-    shell.note(`${name}@${version}, created ${createdAt}${archived}${deleting}`);
-    return { data: answer, text: JSON.stringify(again(answer), null, 2) };
+    const deleting = deletion === undefined ? '' : `, being deleted: ${formatDeletionProgress(deletion)}`;
+    context.log(`${name}@${version}, created ${createdAt}${archived}${deleting}`);
+    return { data: response, text: JSON.stringify(toPublishable(response), null, 2) };
   };
 
-export const showWorkflow = showing(
+export const showWorkflow = createShowAction(
   workflows,
-  (client, ...asked) => client.getWorkflow(...asked),
+  (client, ...requested) => client.getWorkflow(...requested),
   ({ name, nodes, edges, options }) => ({ name, nodes, edges, options }),
 );
-export const showLens = showing(
+export const showLens = createShowAction(
   lenses,
-  (client, ...asked) => client.lenses.get(...asked),
+  (client, ...requested) => client.lenses.get(...requested),
   ({ name, kind, template, description, input, output, model, params }) => ({
     name,
     kind,
@@ -59,8 +59,8 @@ export const showLens = showing(
     params,
   }),
 );
-export const showQuery = showing(
+export const showQuery = createShowAction(
   queries,
-  (client, ...asked) => client.queries.get(...asked),
+  (client, ...requested) => client.queries.get(...requested),
   ({ query }) => query,
 );

@@ -1,8 +1,10 @@
 /** How far the deletion of a workflow has come, in words. */
 import type { StepwellClient } from '../../client/index.ts';
-import { many } from '../words.ts';
+import { quantity } from '../format.ts';
 
 export type DeletionProgress = Awaited<ReturnType<StepwellClient['deleteWorkflow']>>['deletion'];
 
-export const progressOf = ({ state, runsFound, runsDeleted }: DeletionProgress): string =>
-  state === 'finding_runs' ? `${many(runsFound, 'run')} found so far` : `${runsDeleted} of ${many(runsFound, 'run')} deleted`;
+export const formatDeletionProgress = ({ state, runsFound, runsDeleted }: DeletionProgress): string =>
+  state === 'finding_runs'
+    ? `${quantity(runsFound, 'run')} found so far`
+    : `${runsDeleted} of ${quantity(runsFound, 'run')} deleted`;

@@ -1,16 +1,20 @@
-import { readBody } from '../body-file.ts';
+import { readBodyFile } from '../body-file.ts';
 import { type Action, exitCodes } from '../command.ts';
-import { argument, file } from '../given.ts';
-import { findingLines } from '../versions/finding-lines.ts';
-import type { WorkflowBody } from '../versions/kinds.ts';
+import { parseArgument, file } from '../parse-command-line.ts';
+import { formatFindings } from '../versions/format-findings.ts';
+import type { WorkflowBody } from '../versions/versioned-resource.ts';
 
-export const validateWorkflow: Action = async (given, shell) => {
-  const path = argument(given, 0, 'file', file);
-  const definition = readBody<WorkflowBody & { name?: string }>(shell.cwd, path);
-  const client = await shell.client();
-  const judged = await client.validateWorkflow(definition, { signal: shell.signal });
-  const { valid, findings } = judged;
-  const verdict = valid ? shell.paint('good', `✓ ${path} is valid`) : shell.paint('bad', `✗ ${path} has errors`);
-  const warned = findings.length > 0 ? exitCodes.warned : exitCodes.ok;
-  return { data: judged, text: [...findingLines(findings), verdict].join('\n'), exitCode: valid ? warned : exitCodes.failed };
+export const validateWorkflow: Action = async (commandLine, context) => {
+  const path = parseArgument(commandLine, 0, 'file', file);
+  const definition = readBodyFile<WorkflowBody & { name?: string }>(context.cwd, path);
+  const client = await context.client();
+  const validation = await client.validateWorkflow(definition, { signal: context.signal });
+  const { valid, findings } = validation;
+  const resultLine = valid ? context.colorize('good', `✓ ${path} is valid`) : context.colorize('bad', `✗ ${path} has errors`);
+  const successExitCode = findings.length > 0 ? exitCodes.warned : exitCodes.ok;
+  return {
+    data: validation,
+    text: [...formatFindings(findings), resultLine].join('\n'),
+    exitCode: valid ? successExitCode : exitCodes.failed,
+  };
 };

@@ -3,9 +3,9 @@ import type { Fact } from '../graph/facts.ts';
 import type { Attempt, NodeRef, RunId } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import type { Instant } from '../time.ts';
-import type { Turn } from './turn.ts';
+import type { CommandBatch } from './command-batch.ts';
 
-interface OfDrive {
+interface WorkflowTaskFields {
   readonly node: NodeRef;
   readonly attempt: Attempt;
   readonly startedAt: Instant;
@@ -31,15 +31,15 @@ export type CodeFact =
     >
   /** what was to be committed for one fact fits no commit: the run ends by this */
   | { readonly kind: 'commit-too-large'; readonly failure: Failure }
-  | (OfDrive & { readonly kind: 'turn-ended'; readonly turn: Turn })
+  | (WorkflowTaskFields & { readonly kind: 'command-batch'; readonly batch: CommandBatch })
   /** the code broke its thread; the bodies that were at work then have failed with it */
-  | (OfDrive & {
-      readonly kind: 'drive-broke';
+  | (WorkflowTaskFields & {
+      readonly kind: 'workflow-task-crashed';
       readonly failure: Failure;
       readonly running: readonly { readonly key: string; readonly attempt: Attempt }[];
     })
   /** the code cannot be driven now (it diverged, is unknown or cannot be loaded): that is nobody's attempt */
-  | (OfDrive & { readonly kind: 'drive-put-off'; readonly failure: Failure });
+  | (WorkflowTaskFields & { readonly kind: 'workflow-task-deferred'; readonly failure: Failure });
 
 export interface CodeTools {
   readonly now: Instant;

@@ -2,6 +2,7 @@
  * A run's history as a document: what its code asked for and was told, in order, so that the code of another day can be replayed
  * on it. It is made from the events that readers outside see, and so by whoever can read those.
  */
+import { defined } from '../defined.ts';
 import { invariant } from '../invariant.ts';
 import type { JsonValue } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -19,7 +20,7 @@ type DocumentResult =
   | { readonly status: 'failed'; readonly failure: Failure; readonly endedAt: string };
 
 export type DocumentEntry =
-  | { readonly kind: 'asked'; readonly key: string; readonly step: StepKind; readonly target?: string }
+  | { readonly kind: 'scheduled'; readonly key: string; readonly step: StepKind; readonly target?: string }
   | { readonly kind: 'settled'; readonly key: string; readonly result: DocumentResult };
 
 type DocumentEnd =
@@ -44,7 +45,7 @@ export interface HistoryDocument {
   /** of the workflow, from 1 */
   readonly attempt: number;
   /** what earlier attempts of the workflow have completed */
-  readonly kept: readonly {
+  readonly priorResults: readonly {
     readonly key: string;
     readonly step: StepKind;
     readonly output: JsonValue;
@@ -61,10 +62,15 @@ interface ReadableEvent {
 }
 
 /** Whose value it is that stands elsewhere. */
-export type ValuePlace = 'input' | 'output' | { readonly nodeId: string };
+export type ValueSource = 'input' | 'output' | { readonly nodeId: string };
 
-const begins: ReadonlySet<string> = new Set<PublicEventName>(['node.queued', 'node.waiting', 'signal.awaited', 'subflow.called']);
-const failures: ReadonlySet<string> = new Set<PublicEventName>([
+const startEvents: ReadonlySet<string> = new Set<PublicEventName>([
+  'node.queued',
+  'node.waiting',
+  'signal.awaited',
+  'subflow.called',
+]);
+const failureEvents: ReadonlySet<string> = new Set<PublicEventName>([
   'node.failed',
   'node.timed_out',
   'node.blocked',
@@ -78,18 +84,18 @@ const failures: ReadonlySet<string> = new Set<PublicEventName>([
 export function historyDocument(
   run: HistoryDocument['run'],
   events: readonly ReadableEvent[],
-  valueAt: (place: ValuePlace, ref: string) => JsonValue,
+  valueAt: (source: ValueSource, ref: string) => JsonValue,
 ): HistoryDocument {
-  const value = (payload: unknown, place: ValuePlace): JsonValue => {
-    const given = recordOf(payload);
-    const { ref } = given;
-    if (typeof ref === 'string') return valueAt(place, ref);
-    invariant('value' in given, 'an event of the run has no value where it should have one');
-    return given['value'] as JsonValue;
+  const value = (payload: unknown, source: ValueSource): JsonValue => {
+    const record = recordOf(payload);
+    const { ref } = record;
+    if (typeof ref === 'string') return valueAt(source, ref);
+    invariant('value' in record, 'an event of the run has no value where it should have one');
+    return record['value'] as JsonValue;
   };
   const steps = new Map<string, { readonly key: string; readonly step: StepKind }>();
-  const kept = new Map<string, HistoryDocument['kept'][number]>();
-  let [entries, attempt, isUndoing]: [DocumentEntry[], number, boolean] = [[], 1, false];
+  const priorResults = new Map<string, HistoryDocument['priorResults'][number]>();
+  let [entries, attempt, isRollingBack]: [DocumentEntry[], number, boolean] = [[], 1, false];
   let [input, end, replayVersion]: [JsonValue, DocumentEnd, number] = [null, { status: 'open' }, 1];
   for (const { type, payload } of events) {
     const node = typeof payload['nodeId'] === 'string' ? payload['nodeId'] : undefined;
@@ -100,14 +106,14 @@ export function historyDocument(
     else if (type === 'run.completed') end = { status: 'completed', output: value(payload['output'], 'output') };
     else if (type === 'run.failed' || type === 'run.timed_out') end = { status: 'failed', error: failureIn(payload['error']) };
     else if (type === 'run.cancelled') end = { status: 'cancelled' };
-    else if (type === 'rollback.started') isUndoing = true;
-    else if (isUndoing || node === undefined) {
+    else if (type === 'rollback.started') isRollingBack = true;
+    else if (isRollingBack || node === undefined) {
       if (type !== 'run.retried') continue;
-      for (const each of entries) keep(each);
+      for (const each of entries) addPriorResult(each);
       [entries, attempt] = [[], attempt + 1];
       steps.clear();
-    } else if (begins.has(type) && step === undefined) ask(node, recordOf(payload['step']));
-    else if (step !== undefined && (type === 'node.completed' || failures.has(type))) {
+    } else if (startEvents.has(type) && step === undefined) addScheduled(node, recordOf(payload['step']));
+    else if (step !== undefined && (type === 'node.completed' || failureEvents.has(type))) {
       const endedAt = String(payload['endedAt']);
       const result: DocumentResult =
         type === 'node.completed'
@@ -123,24 +129,24 @@ export function historyDocument(
     run,
     input,
     attempt,
-    kept: [...kept.values()],
+    priorResults: [...priorResults.values()],
     entries,
     end,
   };
 
-  function ask(nodeId: string, mark: Readonly<Record<string, unknown>>): void {
-    const { key, target } = mark;
-    const kind = stepKinds.find((each) => each === mark['kind']);
-    if (kind === undefined || kind === 'drive' || typeof key !== 'string') return;
+  function addScheduled(nodeId: string, stepInfo: Readonly<Record<string, unknown>>): void {
+    const { key, target } = stepInfo;
+    const kind = stepKinds.find((each) => each === stepInfo['kind']);
+    if (kind === undefined || kind === 'workflow_task' || typeof key !== 'string') return;
     steps.set(nodeId, { key, step: kind });
-    entries.push({ kind: 'asked', key, step: kind, ...(typeof target === 'string' ? { target } : {}) });
+    entries.push(defined({ kind: 'scheduled', key, step: kind, target: typeof target === 'string' ? target : undefined }));
   }
 
-  function keep(entry: DocumentEntry): void {
-    if (entry.kind === 'asked' || entry.result.status === 'failed') return;
+  function addPriorResult(entry: DocumentEntry): void {
+    if (entry.kind === 'scheduled' || entry.result.status === 'failed') return;
     const { key, result } = entry;
     const step = [...steps.values()].find((each) => each.key === key)?.step;
-    if (step !== undefined) kept.set(key, { key, step, output: result.output, endedAt: result.endedAt });
+    if (step !== undefined) priorResults.set(key, { key, step, output: result.output, endedAt: result.endedAt });
   }
 }
 
@@ -148,8 +154,8 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 
 /** As an event of the log has it. */
-const failureIn = (given: unknown): Failure => {
-  const { cause, message } = recordOf(given);
+const failureIn = (record: unknown): Failure => {
+  const { cause, message } = recordOf(record);
   invariant(typeof cause === 'string' && typeof message === 'string', 'a failure has a cause and a message');
-  return given as Failure;
+  return record as Failure;
 };

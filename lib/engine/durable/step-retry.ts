@@ -16,38 +16,43 @@ export const stepRetryDefaults = {
 /** A workflow is run once, unless it says otherwise. */
 export const workflowRetryDefaults = { ...stepRetryDefaults, maximumAttempts: 1 } as const satisfies Required<StepRetry>;
 
-export type Judged =
-  | { readonly kind: 'again'; readonly delayMs: DurationMs; readonly retryAt: Instant }
-  | { readonly kind: 'over' };
+export type RetryDecision =
+  | { readonly kind: 'retry'; readonly delayMs: DurationMs; readonly retryAt: Instant }
+  | { readonly kind: 'give_up' };
 
 /**
  * @param failed which try failed, from 1
  * @param isFinal the code said that another try is of no use
  */
-export function judgeFailure(
+export function decideRetry(
   policy: Required<StepRetry>,
   {
-    failed,
+    failedAttempt,
     isFinal,
     now,
     deadlineAt,
   }: {
-    readonly failed: number;
+    readonly failedAttempt: number;
     readonly isFinal: boolean;
     readonly now: Instant;
     readonly deadlineAt: Instant;
   },
-): Judged {
-  if (isFinal || (policy.maximumAttempts > 0 && failed >= policy.maximumAttempts)) return { kind: 'over' };
-  const delayMs = intervalAfter(policy, failed);
+): RetryDecision {
+  if (isFinal || (policy.maximumAttempts > 0 && failedAttempt >= policy.maximumAttempts)) return { kind: 'give_up' };
+  const delayMs = intervalAfter(policy, failedAttempt);
   const retryAt = after(now, delayMs);
   // It would begin when the run is over.
-  return retryAt >= deadlineAt ? { kind: 'over' } : { kind: 'again', delayMs, retryAt };
+  return retryAt >= deadlineAt ? { kind: 'give_up' } : { kind: 'retry', delayMs, retryAt };
 }
 
 /** The exponent is held down where the power would be no number any more. */
-const intervalAfter = ({ initialIntervalMs, backoffCoefficient, maximumIntervalMs }: Required<StepRetry>, failed: number) =>
-  durationMs(Math.round(Math.min(maximumIntervalMs, initialIntervalMs * backoffCoefficient ** Math.min(failed - 1, 1_000))));
+const intervalAfter = (
+  { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: Required<StepRetry>,
+  failedAttempt: number,
+) =>
+  durationMs(
+    Math.round(Math.min(maximumIntervalMs, initialIntervalMs * backoffCoefficient ** Math.min(failedAttempt - 1, 1_000))),
+  );
 
 /** The code of a failure that no further try can mend. */
 export const isFinalFailure = ({ cause }: Pick<Failure, 'cause'>): boolean => cause === 'invalid';

@@ -17,7 +17,7 @@ export const stepKinds = [
   /** undoes a step that was done, after the run has failed or was cancelled */
   'rollback',
   /** no step of the author's: one go of the code, from a message to the next rest. It holds the run as a job holds a node. */
-  'drive',
+  'workflow_task',
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
 
@@ -34,7 +34,7 @@ export interface StepRetry {
 }
 
 /** What the log says of a node that is a step: what a replay is compared with, and what outlives the code. */
-export interface StepMark {
+export interface StepInfo {
   readonly kind: StepKind;
   readonly key: string;
   /** the workflow that is called, or the signal's name */
@@ -45,19 +45,19 @@ export interface StepMark {
 }
 
 /** As they stand; `.` and `x` together begin the spelling of any other character. */
-const plain = /^(?!\.)(?!.*\.x)[A-Za-z0-9_.:-]{1,128}$/;
-const longestId = 128;
+const plainIdPattern = /^(?!\.)(?!.*\.x)[A-Za-z0-9_.:-]{1,128}$/;
+const maxIdLength = 128;
 
 /**
  * The node of a step. It follows from the key alone, and no two keys have the same: what is no plain id is spelled out
  * (`charge card` is `charge.x20.card`), and what is too long for one ends with a number made from all of it.
  */
 export function stepNodeId(key: string): NodeId {
-  if (plain.test(key)) return nodeId(key);
+  if (plainIdPattern.test(key)) return nodeId(key);
   const spelled = key.replaceAll(/[^A-Za-z0-9_:-]/gu, (char) => `.x${codeOf(char)}.`);
-  if (spelled.length <= longestId && spelled.includes('.x')) return nodeId(spelled);
-  const mark = `.xh${digest(key)}`;
-  return nodeId(`${spelled.slice(0, longestId - mark.length)}${mark}`);
+  if (spelled.length <= maxIdLength && spelled.includes('.x')) return nodeId(spelled);
+  const suffix = `.xh${digest(key)}`;
+  return nodeId(`${spelled.slice(0, maxIdLength - suffix.length)}${suffix}`);
 }
 
 const codeOf = (char: string): string => (char.codePointAt(0) ?? 0).toString(16);
@@ -68,9 +68,9 @@ const digest = (text: string): string => {
   return [units, units.toReversed()].map((these) => fnv(these).toString(16).padStart(8, '0')).join('');
 };
 
-const drivePrefix = '.drive.';
+const workflowTaskPrefix = '.workflow-task.';
 
 /** The nodes of drives are counted from 1. No step's node begins with a dot. */
-export const driveNodeId = (number: number): NodeId => nodeId(`${drivePrefix}${number}`);
+export const workflowTaskNodeId = (number: number): NodeId => nodeId(`${workflowTaskPrefix}${number}`);
 
-export const isDriveNode = (id: NodeId): boolean => id.startsWith(drivePrefix);
+export const isWorkflowTaskNode = (id: NodeId): boolean => id.startsWith(workflowTaskPrefix);

@@ -2,34 +2,34 @@
 import { firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonValue, inline, isJsonArray } from '../json.ts';
-import { doneHandle } from './bodies.ts';
-import { completed } from './completed.ts';
+import { doneHandle } from './loop-bodies.ts';
+import { completionEvent } from './completion-event.ts';
 import { valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
 import { pageSizeOf } from './loop-limits.ts';
 import type { Outcome } from './outcome.ts';
-import type { Place } from './plan.ts';
+import type { PlanNodeRef } from './plan.ts';
 
 export function beginLoop(
   draft: Draft,
-  place: Place,
-  { kind: _kind, items: payload, ...terms }: Extract<Outcome, { kind: 'expanding' }>,
+  nodeRef: PlanNodeRef,
+  { kind: _kind, items: payload, ...settings }: Extract<Outcome, { kind: 'expanding' }>,
   attempt = firstAttempt,
 ): void {
   const { now } = draft.tools;
   const items = valueOf(payload, draft.tools.loaded);
-  invariant(isJsonArray(items), `loop ${place.node.id} was to go through what is no array`);
+  invariant(isJsonArray(items), `loop ${nodeRef.node.id} was to go through what is no array`);
   if (items.length === 0) {
     const times = { attempt, startedAt: now, endedAt: now };
-    return emit(draft, completed(place, { kind: 'finished', output: inline([]), handle: doneHandle }, times));
+    return emit(draft, completionEvent(nodeRef, { kind: 'finished', output: inline([]), handle: doneHandle }, times));
   }
   const pageSize = pageSizeOf(items.length);
   emit(draft, {
     type: 'LOOP_STARTED',
-    nodeId: place.node.id,
-    iteration: place.iteration,
+    nodeId: nodeRef.node.id,
+    iteration: nodeRef.iteration,
     attempt,
-    ...terms,
+    ...settings,
     items: items.length,
     pages: pagesOf(items, pageSize).map(inline),
     pageSize,

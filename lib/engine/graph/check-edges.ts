@@ -1,23 +1,23 @@
 /** What can be wrong with one edge, or with the edges between two nodes. */
 import type { EdgeDefinition, Finding, WorkflowDefinition } from './definition.ts';
-import { finding, pointer } from './findings.ts';
+import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import { handleMatches } from './outcome.ts';
-import { wayOut } from './shape-edge.ts';
+import { effectiveHandle } from './shape-edge.ts';
 import { positions } from './shape.ts';
 
 export const checkEdges = (definition: WorkflowDefinition, facts: readonly (NodeFacts | undefined)[]): readonly Finding[] => {
-  const at = positions(definition);
-  const factsOf = (id: EdgeDefinition['source']): NodeFacts | undefined => facts[at.get(id) ?? -1];
+  const positionById = positions(definition);
+  const factsOf = (id: EdgeDefinition['source']): NodeFacts | undefined => facts[positionById.get(id) ?? -1];
   return [
     ...definition.edges.flatMap((edge, index) => [
-      ...checkEnds(edge, index, (id) => at.has(id)),
+      ...checkEnds(edge, index, (id) => positionById.has(id)),
       ...checkHandle(edge, index, factsOf(edge.source)),
       ...(factsOf(edge.target)?.isTrigger === true
         ? [
             finding(
               'edge_into_start',
-              pointer('edges', index, 'target'),
+              jsonPointer('edges', index, 'target'),
               `${edge.target} begins the run: nothing can lead into it`,
             ),
           ]
@@ -35,20 +35,20 @@ const checkEnds = (
 ): readonly Finding[] => [
   ...(isKnown(edge.source)
     ? []
-    : [finding('orphan_source', pointer('edges', index, 'source'), `no node has the id ${edge.source}`)]),
+    : [finding('orphan_source', jsonPointer('edges', index, 'source'), `no node has the id ${edge.source}`)]),
   ...(isKnown(edge.target)
     ? []
-    : [finding('orphan_target', pointer('edges', index, 'target'), `no node has the id ${edge.target}`)]),
+    : [finding('orphan_target', jsonPointer('edges', index, 'target'), `no node has the id ${edge.target}`)]),
   ...(edge.source === edge.target
-    ? [finding('self_edge', pointer('edges', index), `an edge leads from ${edge.source} back to itself`)]
+    ? [finding('self_edge', jsonPointer('edges', index), `an edge leads from ${edge.source} back to itself`)]
     : []),
 ];
 
 const checkHandle = (edge: EdgeDefinition, index: number, source: NodeFacts | undefined): readonly Finding[] => {
   if (source === undefined || source.handles.some((handle) => handleMatches(edge.sourceHandle, handle))) return [];
-  const place = edge.sourceHandle === undefined ? pointer('edges', index) : pointer('edges', index, 'sourceHandle');
+  const pointer = edge.sourceHandle === undefined ? jsonPointer('edges', index) : jsonPointer('edges', index, 'sourceHandle');
   const known = source.handles.length === 0 ? 'it has none' : `it has ${source.handles.join(', ')}`;
-  return [finding('unknown_handle', place, `${edge.source} has no way out named ${wayOut(edge)}: ${known}`)];
+  return [finding('unknown_handle', pointer, `${edge.source} has no way out named ${effectiveHandle(edge)}: ${known}`)];
 };
 
 /** Two edges may join the same nodes when they leave by other ways or bring other values. */
@@ -58,7 +58,7 @@ const checkDuplicates = (edges: readonly EdgeDefinition[]): readonly Finding[] =
     const identity = JSON.stringify([
       edge.source,
       edge.target,
-      wayOut(edge),
+      effectiveHandle(edge),
       edge.sourceOutputKey ?? null,
       edge.targetParamLabel ?? null,
       edge.condition ?? null,
@@ -67,7 +67,7 @@ const checkDuplicates = (edges: readonly EdgeDefinition[]): readonly Finding[] =
     if (earlier === undefined) seen.set(identity, index);
     return earlier === undefined
       ? []
-      : [finding('duplicate_edge', pointer('edges', index), `says the same as ${pointer('edges', earlier)}`)];
+      : [finding('duplicate_edge', jsonPointer('edges', index), `says the same as ${jsonPointer('edges', earlier)}`)];
   });
 };
 
@@ -81,6 +81,6 @@ const checkMerges = (edges: readonly EdgeDefinition[]): readonly Finding[] => {
     if (earlier === undefined) first.set(label, edge);
     if (earlier === undefined || earlier.mergeStrategy === edge.mergeStrategy) return [];
     const message = `the values for ${edge.targetParamLabel} of ${edge.target} are merged by ${earlier.mergeStrategy}, not by ${edge.mergeStrategy}`;
-    return [finding('merge_conflict', pointer('edges', index, 'mergeStrategy'), message)];
+    return [finding('merge_conflict', jsonPointer('edges', index, 'mergeStrategy'), message)];
   });
 };

@@ -1,6 +1,6 @@
 /** Whether every node can be reached from a beginning, and nothing leads back to itself. */
 import type { Finding, NodeDefinition, WorkflowDefinition } from './definition.ts';
-import { finding, pointer } from './findings.ts';
+import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import type { Shape } from './shape.ts';
 
@@ -14,32 +14,32 @@ export const checkPaths = (
   facts: readonly (NodeFacts | undefined)[],
 ): readonly Finding[] => {
   const cycles = cyclesOf(shape);
-  const isOnCycle = new Set(cycles.flat());
+  const cycleNodes = new Set(cycles.flat());
   const roots = [...definition.nodes.keys()].filter((node) => (shape.inbound[node] ?? []).length === 0);
   const triggers = roots.filter((node) => facts[node]?.isTrigger === true);
-  const isReached = reachable(shape, triggers.length > 0 ? triggers : roots);
+  const reachedNodes = reachable(shape, triggers.length > 0 ? triggers : roots);
   const idOf = (node: number): string => definition.nodes[node]?.id ?? '';
   return [
     ...(roots.length === 0
-      ? [finding('no_trigger_node', pointer('nodes'), 'no node begins the run: every node waits for another')]
+      ? [finding('no_trigger_node', jsonPointer('nodes'), 'no node begins the run: every node waits for another')]
       : []),
     ...cycles.map((nodes) =>
       finding(
         'cycle_detected',
-        pointer('nodes', nodes[0] ?? 0),
+        jsonPointer('nodes', nodes[0] ?? 0),
         `CycleDetected: ${nodes.map(idOf).join(', ')} lead back to themselves`,
       ),
     ),
     ...definition.nodes.flatMap((node, index) =>
-      isReached.has(index) || isOnCycle.has(index) || isRepeated(definition, node, index)
+      reachedNodes.has(index) || cycleNodes.has(index) || isDuplicateId(definition, node, index)
         ? []
-        : [finding('unreachable_node', pointer('nodes', index), `no way leads from a beginning to ${node.id}`)],
+        : [finding('unreachable_node', jsonPointer('nodes', index), `no way leads from a beginning to ${node.id}`)],
     ),
   ];
 };
 
 /** A node whose id is another's already has no edges of its own; that is reported once, as the duplicate it is. */
-const isRepeated = ({ nodes }: WorkflowDefinition, node: NodeDefinition, index: number): boolean =>
+const isDuplicateId = ({ nodes }: WorkflowDefinition, node: NodeDefinition, index: number): boolean =>
   nodes.findIndex(({ id }) => id === node.id) !== index;
 
 const reachable = (shape: Shape, from: readonly number[]): ReadonlySet<number> => {
@@ -53,29 +53,29 @@ const reachable = (shape: Shape, from: readonly number[]): ReadonlySet<number> =
  * own stack). Only what the sort left over is looked at; a group of one is behind a cycle and not on it.
  */
 const cyclesOf = (shape: Shape): readonly (readonly number[])[] => {
-  const isSorted = new Set(shape.order);
+  const sortedNodes = new Set(shape.order);
   const number = new Map<number, number>();
-  const lowest = new Map<number, number>();
+  const lowLinks = new Map<number, number>();
   const stack: number[] = [];
-  const isStacked = new Set<number>();
+  const onStack = new Set<number>();
   const cycles: number[][] = [];
 
   const enter = (node: number): void => {
     number.set(node, number.size);
-    lowest.set(node, number.size - 1);
+    lowLinks.set(node, number.size - 1);
     stack.push(node);
-    isStacked.add(node);
+    onStack.add(node);
   };
-  const lower = (node: number, to: number): void => void lowest.set(node, Math.min(lowest.get(node) ?? to, to));
+  const lower = (node: number, to: number): void => void lowLinks.set(node, Math.min(lowLinks.get(node) ?? to, to));
   const leave = (node: number): void => {
-    if (lowest.get(node) !== number.get(node)) return;
+    if (lowLinks.get(node) !== number.get(node)) return;
     const group = stack.splice(stack.lastIndexOf(node));
-    for (const member of group) isStacked.delete(member);
+    for (const member of group) onStack.delete(member);
     if (group.length > 1) cycles.push(group.sort((one, other) => one - other));
   };
 
   for (let root = 0; root < shape.size; root += 1) {
-    if (isSorted.has(root) || number.has(root)) continue;
+    if (sortedNodes.has(root) || number.has(root)) continue;
     enter(root);
     const path = [{ node: root, next: 0 }];
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
@@ -85,11 +85,11 @@ const cyclesOf = (shape: Shape): readonly (readonly number[])[] => {
         path.pop();
         leave(top.node);
         const parent = path.at(-1);
-        if (parent !== undefined) lower(parent.node, lowest.get(top.node) ?? 0);
+        if (parent !== undefined) lower(parent.node, lowLinks.get(top.node) ?? 0);
       } else if (!number.has(target)) {
         enter(target);
         path.push({ node: target, next: 0 });
-      } else if (isStacked.has(target)) lower(top.node, number.get(target) ?? 0);
+      } else if (onStack.has(target)) lower(top.node, number.get(target) ?? 0);
     }
   }
   return cycles.sort((one, other) => (one[0] ?? 0) - (other[0] ?? 0));

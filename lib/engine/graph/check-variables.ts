@@ -1,7 +1,7 @@
 /** Output variables: names that are taken, and names that two nodes write. */
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { areExclusive, endsBefore } from './exclusive.ts';
-import { finding, pointer } from './findings.ts';
+import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import type { Shape } from './shape.ts';
 
@@ -17,7 +17,7 @@ export const checkVariables = (
   return [
     ...[...writers.values()].flatMap(({ name, nodes }) =>
       isReserved(name)
-        ? nodes.map((node) => finding('reserved_name', variablePlace(node), `the name ${name} is kept for the run itself`))
+        ? nodes.map((node) => finding('reserved_name', variablePointer(node), `the name ${name} is kept for the run itself`))
         : [],
     ),
     ...checkRewrites(definition, shape, facts, writers),
@@ -26,7 +26,7 @@ export const checkVariables = (
 
 const isReserved = (name: string): boolean => reservedNames.includes(name) || name.startsWith('__');
 
-const variablePlace = (node: number): string => pointer('nodes', node, 'config', 'outputVariable');
+const variablePointer = (node: number): string => jsonPointer('nodes', node, 'config', 'outputVariable');
 
 interface Writers {
   readonly name: string;
@@ -39,9 +39,9 @@ const writersOf = (facts: readonly (NodeFacts | undefined)[], shape: Shape): Rea
   facts.forEach((known, node) => {
     const name = known?.policy.outputVariable;
     if (name === undefined) return;
-    const place = `${shape.bodies.around[node] ?? ''}#${name}`;
-    const others = writers.get(place);
-    if (others === undefined) writers.set(place, { name, nodes: [node] });
+    const scopedName = `${shape.loopBodies.enclosingLoops[node] ?? ''}#${name}`;
+    const others = writers.get(scopedName);
+    if (others === undefined) writers.set(scopedName, { name, nodes: [node] });
     else others.nodes.push(node);
   });
   return writers;
@@ -62,24 +62,24 @@ const checkRewrites = (
   const policies = facts.map((known) => known?.policy ?? { joinMode: 'all' as const, onParentFailure: 'skip' as const });
   const isBefore = endsBefore(shape, policies);
   const isExclusive = areExclusive(shape, policies);
-  const isSorted = new Set(shape.order);
+  const sortedNodes = new Set(shape.order);
   const idOf = (node: number): string => definition.nodes[node]?.id ?? '';
 
   return [...writers.values()].flatMap(({ name, nodes }) => {
-    const sorted = nodes.filter((node) => isSorted.has(node));
+    const sorted = nodes.filter((node) => sortedNodes.has(node));
     return sorted.flatMap((node, position) => {
       const earlier = sorted.slice(0, position);
       const isOrdered = (other: number): boolean => isBefore(other, node) || isBefore(node, other);
-      const rival = earlier.find((other) => !isOrdered(other) && !isExclusive(other, node));
-      if (rival !== undefined) {
-        const message = `${idOf(rival)} writes ${name} too, and nothing says which of the two is last`;
-        return [finding('duplicate_output_variable', variablePlace(node), message)];
+      const conflictingNode = earlier.find((other) => !isOrdered(other) && !isExclusive(other, node));
+      if (conflictingNode !== undefined) {
+        const message = `${idOf(conflictingNode)} writes ${name} too, and nothing says which of the two is last`;
+        return [finding('duplicate_output_variable', variablePointer(node), message)];
       }
       const rewritten = earlier.find(isOrdered);
       if (rewritten === undefined) return [];
       const [first, last] = isBefore(rewritten, node) ? [rewritten, node] : [node, rewritten];
       return [
-        finding('output_variable_rewritten', variablePlace(node), `${idOf(last)} writes ${name} again after ${idOf(first)}`),
+        finding('output_variable_rewritten', variablePointer(node), `${idOf(last)} writes ${name} again after ${idOf(first)}`),
       ];
     });
   });

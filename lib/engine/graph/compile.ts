@@ -1,22 +1,23 @@
 /** Makes a valid definition ready to run. The same definition and policies give the same plan, in the definition's order. */
+import { defined } from '../defined.ts';
 import type { NodeId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { NodeDefinition, WorkflowVersion } from './definition.ts';
-import { bodyHandle } from './bodies.ts';
+import { bodyHandle } from './loop-bodies.ts';
 import { errorHandle } from './outcome.ts';
 import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
 import type { ShapeEdge } from './shape-edge.ts';
 import { shapeOf } from './shape.ts';
 
 /** What `lib/nodes` knows of a node beyond its definition. */
-export type NodeTerms = Pick<PlanNode, 'policy' | 'isPure' | 'announcesStart'> & Partial<Pick<PlanNode, 'isLoop'>>;
+export type NodeExecutionTraits = Pick<PlanNode, 'policy' | 'isPure' | 'recordsStart'> & Partial<Pick<PlanNode, 'isLoop'>>;
 
 /** The definition has passed `validate`: what would have been found there is impossible here. */
-export const compile = (definition: WorkflowVersion, termsOf: (node: NodeDefinition) => NodeTerms): Plan => {
-  const terms = definition.nodes.map(termsOf);
-  const isLoop = (node: number): boolean => terms[node]?.isLoop === true;
+export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefinition) => NodeExecutionTraits): Plan => {
+  const traits = definition.nodes.map(traitsOf);
+  const isLoop = (node: number): boolean => traits[node]?.isLoop === true;
   // Who begins runs was looked at by `validate`: a valid definition has the same bodies without it.
-  const shape = shapeOf(definition, { isLoop, begins: () => false });
+  const shape = shapeOf(definition, { isLoop, isTrigger: () => false });
   invariant(shape.order.length === definition.nodes.length, `${definition.name} has a cycle`);
 
   const edges = new Map<number, PlanEdge>();
@@ -24,33 +25,33 @@ export const compile = (definition: WorkflowVersion, termsOf: (node: NodeDefinit
   const plannedEdge = ({ index, source, handle }: ShapeEdge): PlanEdge => {
     const known = edges.get(index);
     if (known !== undefined) return known;
-    const drawn = definition.edges[index];
-    invariant(drawn !== undefined, `the shape of ${definition.name} has an edge ${index}, which is not in its definition`);
-    const { id: _id, ...edge } = drawn;
+    const declared = definition.edges[index];
+    invariant(declared !== undefined, `the shape of ${definition.name} has an edge ${index}, which is not in its definition`);
+    const { id: _id, ...edge } = declared;
     const planned: PlanEdge = isLoop(source)
-      ? { ...edge, sourceHandle: handle, ...(handle === bodyHandle ? { isEntry: true as const } : {}) }
+      ? defined({ ...edge, sourceHandle: handle, isEntry: handle === bodyHandle ? (true as const) : undefined })
       : edge;
     edges.set(index, planned);
     return planned;
   };
   const planned = (list: readonly ShapeEdge[] | undefined): readonly PlanEdge[] => (list ?? []).map(plannedEdge);
 
-  const nodes = definition.nodes.map((drawn, index): PlanNode => {
-    const { position: _position, ...node } = drawn;
-    const { policy, isPure, announcesStart } = terms[index] ?? termsOf(drawn);
-    const around = shape.bodies.around[index];
-    const loop = around === undefined ? undefined : definition.nodes[around]?.id;
-    return {
+  const nodes = definition.nodes.map((declared, index): PlanNode => {
+    const { position: _position, ...node } = declared;
+    const { policy, isPure, recordsStart } = traits[index] ?? traitsOf(declared);
+    const enclosingLoop = shape.loopBodies.enclosingLoops[index];
+    const loop = enclosingLoop === undefined ? undefined : definition.nodes[enclosingLoop]?.id;
+    return defined({
       ...node,
       policy,
       isPure,
-      announcesStart,
+      recordsStart,
       isLoop: isLoop(index),
-      ...(loop === undefined ? {} : { loop }),
+      loop,
       inbound: planned(shape.inbound[index]),
       outbound: planned(shape.outbound[index]).filter((edge) => edge.isEntry !== true),
       wave: shape.waves[index] ?? 0,
-    };
+    });
   });
 
   const byId = new Map<NodeId, PlanNode>(nodes.map((node) => [node.id, node]));
@@ -72,6 +73,6 @@ function planLoop(nodes: readonly PlanNode[], { id }: PlanNode): PlanLoop {
     body,
     entries: body.filter(({ inbound }) => inbound.some(({ isEntry }) => isEntry === true)),
     leaves: body.filter(({ outbound }) => outbound.length === 0),
-    ends: body.filter(({ outbound }) => outbound.every(({ sourceHandle }) => sourceHandle === errorHandle)),
+    resultNodes: body.filter(({ outbound }) => outbound.every(({ sourceHandle }) => sourceHandle === errorHandle)),
   };
 }

@@ -1,12 +1,12 @@
 /** Builds the context of a run as of one event: the fold of what was written before it, later writings winning. */
-import { type EventId, type IterationKey, nodeId, nodeIdPattern, nodeKey, outwards, topLevel } from '../ids.ts';
+import { type EventId, type IterationKey, nodeId, nodeIdPattern, nodeKey, enclosingIterations, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonObject, type JsonValue, type Payload, type PayloadRef, isJsonArray } from '../json.ts';
-import type { LoopState, Pass } from '../log/loop-state.ts';
-import type { RunState, Written } from '../log/fold.ts';
+import type { LoopState, LoopIteration } from '../log/loop-state.ts';
+import type { RunState, ContextWrite } from '../log/fold.ts';
 import { type ContextView, PayloadsNeeded } from './context.ts';
 import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
-import { NodeWork } from './work.ts';
+import { NodeWork } from './work-limits.ts';
 
 export type LoadedPayloads = ReadonlyMap<PayloadRef, JsonValue>;
 
@@ -19,19 +19,19 @@ export const valueOf = (payload: Payload, loaded: LoadedPayloads): JsonValue => 
 };
 
 /** The answers to all questions, or one `PayloadsNeeded` for all that is missing: every round of asking costs a load. */
-export function together<Answer>(questions: readonly (() => Answer)[]): readonly Answer[] {
+export function readAll<Value>(reads: readonly (() => Value)[]): readonly Value[] {
   const missing = new Set<PayloadRef>();
-  const answers = questions.flatMap((question) => {
+  const values = reads.flatMap((read) => {
     try {
-      return [question()];
-    } catch (trouble) {
-      if (!(trouble instanceof PayloadsNeeded)) throw trouble;
-      for (const ref of trouble.refs) missing.add(ref);
+      return [read()];
+    } catch (error) {
+      if (!(error instanceof PayloadsNeeded)) throw error;
+      for (const ref of error.refs) missing.add(ref);
       return [];
     }
   });
   if (missing.size > 0) throw new PayloadsNeeded([...missing]);
-  return answers;
+  return values;
 }
 
 /** Behind this prefix the result of each node is readable by its id, whatever its output variable. */
@@ -48,12 +48,12 @@ export function contextAt(
   loaded: LoadedPayloads,
   work: NodeWork = new NodeWork(),
 ): ContextView {
-  const scopes = outwards(iteration);
-  const writtenAt = (scope: IterationKey, key: string): Payload | undefined =>
-    writtenIn(state, scope, key)?.findLast(({ by }) => by < before)?.payload;
+  const scopes = enclosingIterations(iteration);
+  const lastWriteAt = (scope: IterationKey, key: string): Payload | undefined =>
+    writesIn(state, scope, key)?.findLast(({ writtenBy }) => writtenBy < before)?.payload;
 
   /** How much of what is looked up at once would have to be loaded. */
-  const apartIn = (keys: readonly string[]): number => {
+  const offloadedBytesIn = (keys: readonly string[]): number => {
     const payloads = keys.flatMap((key) => {
       if (key.startsWith(nodePrefix)) {
         const id = nodeId(key.slice(nodePrefix.length));
@@ -62,17 +62,17 @@ export function contextAt(
           .find((found) => found !== undefined);
         return node?.status === 'completed' ? [node.output] : [];
       }
-      return scopes.map((scope) => writtenAt(scope, key)).find((found) => found !== undefined) ?? [];
+      return scopes.map((scope) => lastWriteAt(scope, key)).find((found) => found !== undefined) ?? [];
     });
     return payloads.reduce((sum, payload) => sum + ('ref' in payload ? payload.bytes : 0), 0);
   };
 
   const valueAt = (key: string): JsonValue | undefined => {
     for (const scope of scopes) {
-      const payload = writtenAt(scope, key);
+      const payload = lastWriteAt(scope, key);
       if (payload !== undefined) return valueOf(payload, loaded);
-      const own = ofPass(state, scope, key, loaded);
-      if (own !== undefined) return own;
+      const iterationValue = iterationVariable(state, scope, key, loaded);
+      if (iterationValue !== undefined) return iterationValue;
     }
     return undefined;
   };
@@ -102,40 +102,45 @@ export function contextAt(
   const all = (options?: { readonly hidden: boolean }): JsonObject => {
     const named = keys(options);
     // Before anything is loaded: a worker's memory would not hold it.
-    const apart = apartIn(named);
-    if (apart > payloadLimits.contextBytes) throw new ContextTooLarge(apart);
-    return Object.fromEntries(together(named.map((key) => () => [key, get(key) ?? null])));
+    const offloadedBytes = offloadedBytesIn(named);
+    if (offloadedBytes > payloadLimits.contextBytes) throw new ContextTooLarge(offloadedBytes);
+    return Object.fromEntries(readAll(named.map((key) => () => [key, get(key) ?? null])));
   };
 
   return { get, keys, all, work };
 }
 
-const writtenIn = (state: RunState, scope: IterationKey, key: string): readonly Written[] | undefined => {
-  if (scope === topLevel) return state.written.get(key);
-  const written = state.passes.get(scope)?.written;
-  return written !== undefined && Object.hasOwn(written, key) ? written[key] : undefined;
+const writesIn = (state: RunState, scope: IterationKey, key: string): readonly ContextWrite[] | undefined => {
+  if (scope === topLevel) return state.contextWrites.get(key);
+  const writes = state.iterations.get(scope)?.contextWrites;
+  return writes !== undefined && Object.hasOwn(writes, key) ? writes[key] : undefined;
 };
 
 function keysIn(state: RunState, scope: IterationKey, before: EventId): readonly string[] {
-  const keys = scope === topLevel ? [...state.written.keys()] : Object.keys(state.passes.get(scope)?.written ?? {});
-  const terms = loopOf(state, scope);
+  const keys =
+    scope === topLevel ? [...state.contextWrites.keys()] : Object.keys(state.iterations.get(scope)?.contextWrites ?? {});
+  const loopSettings = loopOf(state, scope);
   return [
-    ...(terms === undefined ? [] : [terms.itemVariable, terms.indexVariable]),
-    ...keys.filter((key) => writtenIn(state, scope, key)?.some((written) => written.by < before)),
+    ...(loopSettings === undefined ? [] : [loopSettings.itemVariable, loopSettings.indexVariable]),
+    ...keys.filter((key) => writesIn(state, scope, key)?.some((writes) => writes.writtenBy < before)),
   ];
 }
 
 /** The item or the index of the pass, where the key names one of them. */
-function ofPass(state: RunState, scope: IterationKey, key: string, loaded: LoadedPayloads): JsonValue | undefined {
-  const pass = state.passes.get(scope);
+function iterationVariable(state: RunState, scope: IterationKey, key: string, loaded: LoadedPayloads): JsonValue | undefined {
+  const loopIteration = state.iterations.get(scope);
   const loop = loopOf(state, scope);
-  if (pass === undefined || loop === undefined) return undefined;
-  if (key === loop.indexVariable) return pass.index;
-  return key === loop.itemVariable ? itemOf(loop, pass, loaded) : undefined;
+  if (loopIteration === undefined || loop === undefined) return undefined;
+  if (key === loop.indexVariable) return loopIteration.index;
+  return key === loop.itemVariable ? itemOf(loop, loopIteration, loaded) : undefined;
 }
 
 /** The item of a pass: said when the pass began, or in its place among all items. */
-export function itemOf(loop: LoopState, { index, item }: Pick<Pass, 'index' | 'item'>, loaded: LoadedPayloads): JsonValue {
+export function itemOf(
+  loop: LoopState,
+  { index, item }: Pick<LoopIteration, 'index' | 'item'>,
+  loaded: LoadedPayloads,
+): JsonValue {
   if (item !== undefined) return valueOf(item, loaded);
   const page = loop.pages[Math.floor(index / loop.pageSize)];
   invariant(page !== undefined, `item ${index} of ${loop.items} is in no page`);
@@ -145,7 +150,7 @@ export function itemOf(loop: LoopState, { index, item }: Pick<Pass, 'index' | 'i
 
 /** The loop that the pass is of. */
 export function loopOf(state: RunState, scope: IterationKey): LoopState | undefined {
-  const pass = state.passes.get(scope);
-  const node = pass === undefined ? undefined : state.nodes.get(nodeKey(pass.loop));
-  return node?.status === 'waiting' && node.for === 'passes' ? node.loop : undefined;
+  const loopIteration = state.iterations.get(scope);
+  const node = loopIteration === undefined ? undefined : state.nodes.get(nodeKey(loopIteration.loop));
+  return node?.status === 'waiting' && node.for === 'iterations' ? node.loop : undefined;
 }

@@ -3,7 +3,7 @@
  * are looked up among those already loaded; a missing one is asked for by name, and the caller comes again.
  */
 import type { JsonObject, JsonValue, PayloadRef } from '../json.ts';
-import type { NodeWork } from './work.ts';
+import type { NodeWork } from './work-limits.ts';
 
 export interface ContextView {
   /** what is looked up and made of it counts here: one count for all of a node */

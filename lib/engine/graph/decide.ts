@@ -2,31 +2,32 @@
  * Facts in, events out. A pure function of the fold: it can be asked again after every lost commit, and a million
  * times in a simulation. A fact about an attempt that is no longer wanted gives no event.
  */
+import { defined } from '../defined.ts';
 import { type Attempt, type NodeRef, attempt as attemptNo, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure, Gate, RunEvent, TokenCount, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
-import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsBy } from '../log/node-state.ts';
-import { wantedNode } from '../log/wanted-node.ts';
+import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
+import { openNodeAt } from '../log/open-node-at.ts';
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, after } from '../time.ts';
-import { advance, mostDirectSiblings } from './advance.ts';
+import { advance, maxDirectSiblings } from './advance.ts';
 import { beginLoop } from './begin-loop.ts';
-import { awaitPlace, begin, mustWaitForPlace, takePlace } from './begin.ts';
-import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
-import { isLeft, mayExecute, weighTokens } from './budget.ts';
+import { awaitSlot, beginGraph, mustWaitForSlot, takeSlot } from './begin.ts';
+import { awaitSignal, signalWaitOutput, signalExpired } from './await-signal.ts';
+import { hasExecutionsLeft, checkExecutionBudget, checkTokenBudget } from './budget.ts';
 import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
-import { type Times, completed } from './completed.ts';
-import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
+import { type AttemptTimes, completionEvent } from './completion-event.ts';
+import { type DecideTools, type Draft, emit, hasEnded, canRunOneInline, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { type Outcome, mainHandle } from './outcome.ts';
-import type { Place, PlanNode } from './plan.ts';
-import { fail, recordFailure, sleep } from './settle.ts';
+import type { PlanNodeRef, PlanNode } from './plan.ts';
+import { failNode, recordFailure, beginSleep } from './record-outcome.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
-import { storable } from './storable.ts';
+import { storableOutcome } from './storable-outcome.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
 export function decideStart(
@@ -39,67 +40,70 @@ export function decideStart(
   emit(draft, { type: 'INPUT_SET', input });
   for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
   emit(draft, { type: 'RUN_STARTED' });
-  if (mustWaitForPlace(draft)) awaitPlace(draft, startAt);
-  else if (startAt === undefined) begin(draft);
-  else dispatchLater(draft, startAt);
+  if (mustWaitForSlot(draft)) awaitSlot(draft, startAt);
+  else if (startAt === undefined) beginGraph(draft);
+  else dispatchRootsAt(draft, startAt);
   return draft.events;
 }
 
 /** A run that was asked to start later: its roots are dispatched now and taken then. */
-function dispatchLater(draft: Draft, notBefore: Instant): void {
+function dispatchRootsAt(draft: Draft, notBefore: Instant): void {
   const { roots } = draft.tools.plan;
   const counted = roots.filter(({ isPure }) => !isPure).map(({ id }) => ({ nodeId: id, iteration: topLevel }));
-  if (!mayExecute(draft, counted)) return;
+  if (!checkExecutionBudget(draft, counted)) return;
   for (const root of roots)
-    emit(draft, {
-      type: 'NODE_DISPATCHED',
-      nodeId: root.id,
-      iteration: topLevel,
-      attempt: attemptNo(1),
-      via: roots.length > mostDirectSiblings ? 'collect' : 'queue',
-      wave: root.wave,
-      notBefore,
-      ...(root.isPure ? { isPure: true as const } : {}),
-    });
+    emit(
+      draft,
+      defined({
+        type: 'NODE_DISPATCHED',
+        nodeId: root.id,
+        iteration: topLevel,
+        attempt: attemptNo(1),
+        via: roots.length > maxDirectSiblings ? 'collect' : 'queue',
+        wave: root.wave,
+        notBefore,
+        isPure: root.isPure ? (true as const) : undefined,
+      }),
+    );
 }
 
 /** What follows from these facts, in their order. No event: nothing is to be committed. */
 export const decide = (state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] =>
-  decideSome(state, facts, tools).events;
+  decideUntilFull(state, facts, tools).events;
 
 /**
  * Of facts that are too much for one commit the first ones: the others are for the next one.
  * After the deadline each fact ends the run: nothing is dispatched or completed then, whichever worker knows of it first.
  */
-export function decideSome(
+export function decideUntilFull(
   state: RunState,
   facts: readonly Fact[],
   tools: DecideTools,
-): { readonly events: readonly RunEvent[]; readonly rest: readonly Fact[] } {
+): { readonly events: readonly RunEvent[]; readonly remaining: readonly Fact[] } {
   const draft = openDraft(state, tools);
   if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);
   for (const [at, fact] of facts.entries()) {
     if (hasEnded(draft)) break;
-    if (draft.events.length > 0 && draft.work.isFull) return { events: draft.events, rest: facts.slice(at) };
+    if (draft.events.length > 0 && draft.work.isFull) return { events: draft.events, remaining: facts.slice(at) };
     decideOne(draft, fact);
   }
-  return { events: draft.events, rest: [] };
+  return { events: draft.events, remaining: [] };
 }
 
 function decideOne(draft: Draft, fact: Fact): void {
   switch (fact.kind) {
     case 'node-started': {
-      const open = wanted(draft, fact.node, fact.attempt);
+      const open = findOpenNode(draft, fact.node, fact.attempt);
       if (open?.status !== 'queued') return;
-      run(draft);
+      markRunning(draft);
       return emit(draft, { type: 'NODE_STARTED', ...fact.node, attempt: fact.attempt, startedAt: fact.startedAt });
     }
     case 'node-ended':
       return nodeEnded(draft, fact);
     case 'node-woken': {
-      const open = wanted(draft, fact.node, fact.attempt);
-      if (open?.status !== 'waiting' || (endsBy(open) ?? Infinity) > draft.tools.now) return;
-      run(draft);
+      const open = findOpenNode(draft, fact.node, fact.attempt);
+      if (open?.status !== 'waiting' || (waitEndsAt(open) ?? Infinity) > draft.tools.now) return;
+      markRunning(draft);
       switch (open.for) {
         case 'time':
           return advance(draft, [wakeUp(draft, open)]);
@@ -107,41 +111,44 @@ function decideOne(draft: Draft, fact: Fact): void {
           return expire(draft, open);
         case 'child':
           return failWait(draft, open, subflowExpired(open));
-        case 'passes':
-          return advance(draft, [planned(draft, open)]);
+        case 'iterations':
+          return advance(draft, [plannedNode(draft, open)]);
         default:
           return unreachable(open);
       }
     }
     case 'signal-received': {
-      const open = wanted(draft, fact.node, fact.attempt);
+      const open = findOpenNode(draft, fact.node, fact.attempt);
       if (open?.status !== 'waiting' || open.for !== 'signal') return;
-      run(draft);
+      markRunning(draft);
       const { nodeId, iteration, attempt, name, correlation } = open;
       emit(draft, { type: 'SIGNAL_RECEIVED', nodeId, iteration, attempt, signalId: fact.signal.signalId, name, correlation });
-      return advance(draft, [endWait(draft, open, outputOfWait(open, fact.signal), mainHandle)]);
+      return advance(draft, [endWait(draft, open, signalWaitOutput(open, fact.signal), mainHandle)]);
     }
     case 'child-ended':
       return childEnded(draft, fact);
     case 'wake-requested':
       return wakeEarly(draft, sleepersOf(draft.state, fact.nodeIds));
     case 'resume-requested':
-      emit(draft, {
-        type: 'RUN_RESUMED',
-        ...(fact.reason === undefined ? {} : { reason: fact.reason }),
-        ...(fact.payload === undefined ? {} : { payload: fact.payload }),
-        ...(fact.token === undefined ? {} : { token: fact.token }),
-      });
+      emit(
+        draft,
+        defined({
+          type: 'RUN_RESUMED',
+          reason: fact.reason,
+          payload: fact.payload,
+          token: fact.token,
+        }),
+      );
       return wakeEarly(draft, sleepersOf(draft.state));
     case 'node-lost': {
-      const open = wanted(draft, fact.node, fact.attempt);
+      const open = findOpenNode(draft, fact.node, fact.attempt);
       return open === undefined ? undefined : loseAttempt(draft, open, fact.failure);
     }
-    case 'place-taken':
-      return takePlace(draft, fact.place);
+    case 'slot-taken':
+      return takeSlot(draft, fact.slot);
     case 'cancel-requested':
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
-      return emit(draft, { type: 'RUN_CANCELLED', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });
+      return emit(draft, defined({ type: 'RUN_CANCELLED', reason: fact.reason }));
     case 'deadline-passed':
       // Too early: a deadline that has passed has ended the run before.
       return;
@@ -152,19 +159,19 @@ function decideOne(draft: Draft, fact: Fact): void {
 
 /** The attempt ended as lost. The author's policy decides whether there is another. */
 function loseAttempt(draft: Draft, open: OpenNode, failure: Failure): void {
-  const place = planned(draft, open);
+  const nodeRef = plannedNode(draft, open);
   const times = { attempt: open.attempt, startedAt: startOf(open), endedAt: draft.tools.now };
-  run(draft);
-  const retry = retryOf(draft, place.node, open, failure, 0);
+  markRunning(draft);
+  const retry = planRetry(draft, nodeRef.node, open, failure, 0);
   if (retry === undefined) {
     emit(draft, {
       type: 'SYSTEM_SET',
       key: '__recoveryError',
-      value: { value: { nodeId: place.node.id, ...ofPass(place), message: failure.message } },
+      value: { value: { nodeId: nodeRef.node.id, ...iterationField(nodeRef), message: failure.message } },
     });
-    fail(draft, place, failure, open.attempt, times);
-  } else tryAgain(draft, place, failure, times, retry);
-  if (!hasEnded(draft)) advance(draft, [place]);
+    failNode(draft, nodeRef, failure, open.attempt, times);
+  } else retryAttempt(draft, nodeRef, failure, times, retry);
+  if (!hasEnded(draft)) advance(draft, [nodeRef]);
 }
 
 function timeOut(draft: Draft): void {
@@ -173,68 +180,68 @@ function timeOut(draft: Draft): void {
 }
 
 function nodeEnded(draft: Draft, ended: Extract<Fact, { kind: 'node-ended' }>): void {
-  const fact = { ...ended, outcome: storable(ended.outcome) };
-  const open = wanted(draft, fact.node, fact.attempt);
+  const fact = { ...ended, outcome: storableOutcome(ended.outcome) };
+  const open = findOpenNode(draft, fact.node, fact.attempt);
   if (open === undefined || open.status === 'waiting') return;
-  const place = planned(draft, fact.node);
-  const times = {
+  const nodeRef = plannedNode(draft, fact.node);
+  const times = defined({
     attempt: fact.attempt,
     startedAt: fact.startedAt,
     endedAt: fact.endedAt,
-    ...(fact.printed.length === 0 ? {} : { printed: fact.printed }),
+    printed: fact.printed.length === 0 ? undefined : fact.printed,
     ...tokensOf(fact.outcome),
-  };
-  run(draft);
+  });
+  markRunning(draft);
   switch (fact.outcome.kind) {
     case 'sleeping':
-      sleep(draft, place, fact.outcome, fact.attempt);
+      beginSleep(draft, nodeRef, fact.outcome, fact.attempt);
       break;
     case 'awaiting':
-      awaitSignal(draft, place, fact.outcome, fact.attempt);
+      awaitSignal(draft, nodeRef, fact.outcome, fact.attempt);
       break;
     case 'expanding':
-      beginLoop(draft, place, fact.outcome, fact.attempt);
+      beginLoop(draft, nodeRef, fact.outcome, fact.attempt);
       break;
     case 'calling':
-      callSubflow(draft, place, fact.outcome, fact.attempt);
+      callSubflow(draft, nodeRef, fact.outcome, fact.attempt);
       break;
     case 'finished':
-      emit(draft, completed(place, fact.outcome, times));
+      emit(draft, completionEvent(nodeRef, fact.outcome, times));
       break;
     case 'failed': {
-      if (fact.outcome.gate !== undefined) emit(draft, stopped(fact, fact.outcome.gate));
-      const retry = retryOf(draft, place.node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
-      if (retry === undefined) fail(draft, place, fact.outcome.failure, fact.attempt, times);
-      else tryAgain(draft, place, fact.outcome.failure, times, retry);
+      if (fact.outcome.gate !== undefined) emit(draft, gateEvent(fact, fact.outcome.gate));
+      const retry = planRetry(draft, nodeRef.node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
+      if (retry === undefined) failNode(draft, nodeRef, fact.outcome.failure, fact.attempt, times);
+      else retryAttempt(draft, nodeRef, fact.outcome.failure, times, retry);
       break;
     }
   }
-  if (!hasEnded(draft)) weighTokens(draft, fact.node, times.tokens);
-  if (!hasEnded(draft)) advance(draft, [place]);
+  if (!hasEnded(draft)) checkTokenBudget(draft, fact.node, times.tokens);
+  if (!hasEnded(draft)) advance(draft, [nodeRef]);
 }
 
 const tokensOf = (outcome: Outcome): { readonly tokens?: TokenCount } =>
   (outcome.kind === 'finished' || outcome.kind === 'failed') && outcome.tokens !== undefined ? { tokens: outcome.tokens } : {};
 
 /** Another attempt. Where the budget has none left the failure is on the record, and the run is over. */
-function tryAgain(
+function retryAttempt(
   draft: Draft,
-  place: Place,
+  nodeRef: PlanNodeRef,
   failure: Failure,
-  times: Times,
-  retry: NonNullable<ReturnType<typeof retryOf>>,
+  times: AttemptTimes,
+  retry: NonNullable<ReturnType<typeof planRetry>>,
 ): void {
-  const ref: NodeRef = { nodeId: place.node.id, iteration: place.iteration };
-  if (isLeft(draft)) return emit(draft, { type: 'NODE_RETRIED', ...ref, failure, ...times, ...retry });
-  recordFailure(draft, place, failure, times.attempt, times);
-  mayExecute(draft, [ref]);
+  const ref: NodeRef = { nodeId: nodeRef.node.id, iteration: nodeRef.iteration };
+  if (hasExecutionsLeft(draft)) return emit(draft, { type: 'NODE_RETRIED', ...ref, failure, ...times, ...retry });
+  recordFailure(draft, nodeRef, failure, times.attempt, times);
+  checkExecutionBudget(draft, [ref]);
 }
 
 function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extract<Fact, { kind: 'child-ended' }>): void {
-  const open = wanted(draft, ref, attempt);
+  const open = findOpenNode(draft, ref, attempt);
   if (open?.status !== 'waiting' || open.for !== 'child' || open.childRunId !== childRunId) return;
-  run(draft);
-  if (end.status === 'cancelled' && open.whenCancelled === 'cancel') {
+  markRunning(draft);
+  if (end.status === 'cancelled' && open.onChildCancelled === 'cancel') {
     const reason = `the run ${childRunId} that node ${open.nodeId} called was cancelled`;
     emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
     return emit(draft, { type: 'RUN_CANCELLED', reason });
@@ -247,16 +254,16 @@ function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extra
 
 /** The wait is over, and not as it should be: another attempt is another call. */
 function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
-  const place = planned(draft, open);
+  const nodeRef = plannedNode(draft, open);
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
-  const retry = retryOf(draft, place.node, open, failure, 0);
-  if (retry === undefined) fail(draft, place, failure, open.attempt, times);
-  else tryAgain(draft, place, failure, times, retry);
-  if (!hasEnded(draft)) advance(draft, [place]);
+  const retry = planRetry(draft, nodeRef.node, open, failure, 0);
+  if (retry === undefined) failNode(draft, nodeRef, failure, open.attempt, times);
+  else retryAttempt(draft, nodeRef, failure, times, retry);
+  if (!hasEnded(draft)) advance(draft, [nodeRef]);
 }
 
 /** What stopped an attempt, in an event of its own. */
-const stopped = ({ node, attempt }: Extract<Fact, { kind: 'node-ended' }>, gate: Gate): RunEvent =>
+const gateEvent = ({ node, attempt }: Extract<Fact, { kind: 'node-ended' }>, gate: Gate): RunEvent =>
   gate.kind === 'contract'
     ? { type: 'CONTRACT_VIOLATED', ...node, attempt, phase: gate.phase, errors: gate.errors }
     : { type: 'MODERATION_FLAGGED', ...node, attempt, phase: gate.phase, decision: gate.decision };
@@ -264,7 +271,7 @@ const stopped = ({ node, attempt }: Extract<Fact, { kind: 'node-ended' }>, gate:
 /** Those that sleep wake together: what follows is dispatched when it is known how much there is of it. */
 function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {
   if (sleepers.length === 0) return;
-  run(draft);
+  markRunning(draft);
   const woken = sleepers.map((open) => {
     const { nodeId, iteration, attempt } = open;
     emit(draft, { type: 'NODE_WOKEN', nodeId, iteration, attempt });
@@ -273,42 +280,42 @@ function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {
   advance(draft, woken);
 }
 
-const wakeUp = (draft: Draft, open: Sleeper): Place => endWait(draft, open, open.output, mainHandle);
+const wakeUp = (draft: Draft, open: Sleeper): PlanNodeRef => endWait(draft, open, open.output, mainHandle);
 
-function endWait(draft: Draft, open: WaitingNode, output: Payload, handle: string): Place {
-  const place = planned(draft, open);
+function endWait(draft: Draft, open: WaitingNode, output: Payload, handle: string): PlanNodeRef {
+  const nodeRef = plannedNode(draft, open);
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
-  emit(draft, completed(place, { kind: 'finished', output, handle }, times));
-  return place;
+  emit(draft, completionEvent(nodeRef, { kind: 'finished', output, handle }, times));
+  return nodeRef;
 }
 
 /** No signal came in time. It is not tried again: it would wait for the same. */
 function expire(draft: Draft, open: SignalWait): void {
-  if (open.expiryHandle !== undefined) return advance(draft, [endWait(draft, open, outputOfWait(open), open.expiryHandle)]);
-  const place = planned(draft, open);
-  fail(draft, place, signalExpired(open), open.attempt, { startedAt: open.dispatchedAt, endedAt: draft.tools.now });
-  if (!hasEnded(draft)) advance(draft, [place]);
+  if (open.expiryHandle !== undefined) return advance(draft, [endWait(draft, open, signalWaitOutput(open), open.expiryHandle)]);
+  const nodeRef = plannedNode(draft, open);
+  failNode(draft, nodeRef, signalExpired(open), open.attempt, { startedAt: open.dispatchedAt, endedAt: draft.tools.now });
+  if (!hasEnded(draft)) advance(draft, [nodeRef]);
 }
 
 /** A wait shorter than this is spent in the worker; a queue delays whole seconds. */
-const shortestQueueDelayMs = 1_000;
+const minQueueDelayMs = 1_000;
 
-function retryOf(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure, askedForMs: number) {
+function planRetry(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure, requestedDelayMs: number) {
   const { retry } = node.policy;
   const cause = retryableCauses.find((retryable) => retryable === failure.cause);
   if (cause === undefined || !retry.retryOn.includes(cause) || open.attempt >= retry.attempts) return undefined;
-  const delayMs = backoff(retry, open.attempt, draft.tools.chance(), askedForMs);
+  const delayMs = backoff(retry, open.attempt, draft.tools.random(), requestedDelayMs);
   const retryAt = after(draft.tools.now, delayMs);
   if (retryAt > draft.tools.deadlineAt) return undefined;
-  const staysHere = delayMs < shortestQueueDelayMs && open.via !== 'collect' && mayKeepOne(draft);
-  const via: Via = open.via === 'collect' ? 'collect' : staysHere ? 'inline' : 'queue';
+  const isInline = delayMs < minQueueDelayMs && open.via !== 'collect' && canRunOneInline(draft);
+  const via: Via = open.via === 'collect' ? 'collect' : isInline ? 'inline' : 'queue';
   return { delayMs, retryAt, via };
 }
 
 /** The node, if it is open and still at this attempt. */
-const wanted = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => wantedNode(state, ref, attempt);
+const findOpenNode = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => openNodeAt(state, ref, attempt);
 
-function planned(draft: Draft, ref: NodeRef): Place {
+function plannedNode(draft: Draft, ref: NodeRef): PlanNodeRef {
   const node = draft.tools.plan.nodes.get(ref.nodeId);
   invariant(node !== undefined, `the log names node ${ref.nodeId}, which the pinned version does not have`);
   return { node, iteration: ref.iteration };
@@ -316,9 +323,9 @@ function planned(draft: Draft, ref: NodeRef): Place {
 
 const startOf = (open: OpenNode): Instant => (open.status === 'running' ? open.startedAt : open.dispatchedAt);
 
-const ofPass = ({ iteration }: Place) => (iteration === topLevel ? {} : { iteration });
+const iterationField = ({ iteration }: PlanNodeRef) => (iteration === topLevel ? {} : { iteration });
 
 /** The first sign of work makes the run a running one. */
-function run(draft: Draft): void {
+function markRunning(draft: Draft): void {
   if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
 }

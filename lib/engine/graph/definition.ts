@@ -78,6 +78,6 @@ export interface Finding {
   /** stable, from the catalogue in `findings.ts` */
   readonly code: string;
   /** where: a JSON pointer into the body, such as `/nodes/3/config/code` */
-  readonly place: string;
+  readonly pointer: string;
   readonly message: string;
 }

@@ -1,13 +1,13 @@
 /** A decision in the making: a fork of the fold, and the events decided so far, folded into it as they come. */
 import { type Attempt, type CommitNo, type NodeRef, type RunId, commitNo } from '../ids.ts';
-import { leastLengthOf } from '../least-length.ts';
-import { wordsIn } from '../log/event-limits.ts';
+import { minJsonLength } from '../min-json-length.ts';
+import { inlineBytesOf } from '../log/event-limits.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
 import type { Instant } from '../time.ts';
 import type { LoadedPayloads } from './context-at.ts';
 import type { EvaluatePure, Plan } from './plan.ts';
-import { DecisionWork, workLimits } from './work.ts';
+import { DecisionWork, workLimits } from './work-limits.ts';
 
 export interface DecideTools {
   readonly plan: Plan;
@@ -15,13 +15,13 @@ export interface DecideTools {
   readonly now: Instant;
   readonly deadlineAt: Instant;
   /** a number from 0 up to 1, for jitter */
-  readonly chance: () => number;
+  readonly random: () => number;
   readonly evaluate: EvaluatePure;
   readonly loaded: LoadedPayloads;
   /** the id of the run that this attempt calls: the same for each decision about it */
   readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
   /** the decider goes on with one ready node itself, in the same invocation */
-  readonly keepsOne: boolean;
+  readonly runsOneInline: boolean;
 }
 
 export interface Draft {
@@ -44,12 +44,13 @@ export const openDraft = (state: RunState, tools: DecideTools): Draft => ({
 export function emit(draft: Draft, event: RunEvent): void {
   applyEvent(draft.state, event, { commit: draft.commit, at: draft.tools.now });
   draft.events.push(event);
-  draft.work.words(wordsIn(event));
-  if ('output' in event && 'value' in event.output) draft.work.kept(leastLengthOf(event.output.value, workLimits.decision.text));
+  draft.work.inlineBytes(inlineBytesOf(event));
+  if ('output' in event && 'value' in event.output)
+    draft.work.addStoredText(minJsonLength(event.output.value, workLimits.decision.text));
 }
 
 export const hasEnded = (draft: Draft): boolean => isTerminal(draft.state.progress);
 
 /** Whether the decider can go on with one more node itself: with one, and never with two. */
-export const mayKeepOne = (draft: Draft): boolean =>
-  draft.tools.keepsOne && !draft.events.some((event) => 'via' in event && event.via === 'inline');
+export const canRunOneInline = (draft: Draft): boolean =>
+  draft.tools.runsOneInline && !draft.events.some((event) => 'via' in event && event.via === 'inline');

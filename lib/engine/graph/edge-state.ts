@@ -16,9 +16,9 @@ export type EdgeState =
   /** the source ended another way, or was itself not reached, or the edge's condition is not met */
   | 'dead'
   /** the source failed and no error edge took it: the target's policy decides */
-  | 'broken'
+  | 'source_failed'
   /** the source was skipped because of a failure further up */
-  | 'starved';
+  | 'upstream_failed';
 
 /**
  * Judges the condition of an edge that has one. Throws `PayloadsNeeded` where the condition looks at an output that is stored apart and
@@ -33,14 +33,14 @@ export function edgeState(
   loaded: LoadedPayloads,
   counter: Counter,
 ): EdgeState {
-  const before = edgeStateUnjudged(state, edge, iteration);
+  const before = edgeStateWithoutCondition(state, edge, iteration);
   if (before !== 'live' || edge.condition === undefined) return before;
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   return source !== undefined && isConditionMet(edge, source, loaded, counter) ? 'live' : 'dead';
 }
 
 /** The state of an edge as if it had no condition: `live` means that the condition, if any, decides between `live` and `dead`. */
-export function edgeStateUnjudged(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
+export function edgeStateWithoutCondition(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
   if (edge.isEntry === true) return 'live';
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   if (source === undefined || isOpen(source)) return 'unresolved';
@@ -49,11 +49,11 @@ export function edgeStateUnjudged(state: RunState, edge: PlanEdge, iteration: It
       return handleMatches(edge.sourceHandle, source.handle) ? 'live' : 'dead';
     case 'failed':
     case 'timed_out':
-      if (!source.isHandled) return 'broken';
+      if (!source.isHandled) return 'source_failed';
       return edge.sourceHandle === errorHandle ? 'live' : 'dead';
     case 'skipped':
-      return source.reason === 'branch_not_taken' ? 'dead' : 'starved';
+      return source.reason === 'branch_not_taken' ? 'dead' : 'upstream_failed';
     case 'cancelled':
-      return 'broken';
+      return 'source_failed';
   }
 }

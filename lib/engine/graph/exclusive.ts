@@ -13,7 +13,7 @@ const set = (bits: Bits, bit: number): void => {
   bits[bit >>> 5] = (bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
 };
 const has = (bits: Bits, bit: number): boolean => ((bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
-const unite = (into: Bits, other: Bits): void => {
+const union = (into: Bits, other: Bits): void => {
   for (let word = 0; word < into.length; word += 1) into[word] = (into[word] ?? 0) | (other[word] ?? 0);
 };
 const intersect = (into: Bits, other: Bits): void => {
@@ -28,12 +28,12 @@ export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((ear
   const words = (shape.size + 31) >>> 5;
   const before = Array.from({ length: shape.size }, () => new Uint32Array(words));
   for (const node of shape.order) {
-    const own = before[node] ?? new Uint32Array(words);
+    const current = before[node] ?? new Uint32Array(words);
     (shape.inbound[node] ?? []).forEach(({ source }, position) => {
-      const brought = Uint32Array.from(before[source] ?? []);
-      set(brought, source);
-      if (position === 0 || policies[node]?.joinMode !== 'any') unite(own, brought);
-      else intersect(own, brought);
+      const inherited = Uint32Array.from(before[source] ?? []);
+      set(inherited, source);
+      if (position === 0 || policies[node]?.joinMode !== 'any') union(current, inherited);
+      else intersect(current, inherited);
     });
   }
   return (earlier, later) => has(before[later] ?? new Uint32Array(words), earlier);
@@ -45,25 +45,25 @@ export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((ear
  * compatible with nodes above it that ended no way at all.
  */
 export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((one: number, other: number) => boolean) => {
-  const { groups, bitOf, size } = waysOut(shape);
+  const { groups, bitOf, size } = handleBits(shape);
   const words = (size + 31) >>> 5;
   const none = new Uint32Array(words);
   for (const group of groups) set(none, group.none);
 
   const possible = Array.from({ length: shape.size }, () => new Uint32Array(words));
   for (const node of shape.order) {
-    const own = possible[node] ?? new Uint32Array(words);
+    const current = possible[node] ?? new Uint32Array(words);
     const edges = shape.inbound[node] ?? [];
-    if (edges.length === 0) own.fill(0xffff_ffff);
-    const outlivesFailure = policies[node]?.onParentFailure !== 'skip';
+    if (edges.length === 0) current.fill(0xffff_ffff);
+    const runsAfterFailure = policies[node]?.onParentFailure !== 'skip';
     for (const { source, handle } of edges) {
-      const brought = Uint32Array.from(possible[source] ?? []);
-      const taken = bitOf(source, handle);
+      const inherited = Uint32Array.from(possible[source] ?? []);
+      const takenBit = bitOf(source, handle);
       for (let bit = groups[source]?.first ?? 0; bit < (groups[source]?.end ?? 0); bit += 1) {
-        if (bit !== taken) brought[bit >>> 5] = (brought[bit >>> 5] ?? 0) & ~(1 << (bit & 31));
+        if (bit !== takenBit) inherited[bit >>> 5] = (inherited[bit >>> 5] ?? 0) & ~(1 << (bit & 31));
       }
-      if (outlivesFailure) unite(brought, none);
-      unite(own, brought);
+      if (runsAfterFailure) union(inherited, none);
+      union(current, inherited);
     }
   }
 
@@ -79,7 +79,7 @@ export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((o
 };
 
 /** Numbers every way out that an edge takes, node by node, and beside them each node's "ended no way at all". */
-const waysOut = (shape: Shape) => {
+const handleBits = (shape: Shape) => {
   const bits = shape.outbound.map(() => new Map<string, number>());
   let size = 0;
   const groups = shape.outbound.map((edges, node) => {

@@ -50,7 +50,7 @@ export type Fact =
   /** the node's message died before an answer came */
   | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
   /** the run holds this place of its workflow */
-  | { readonly kind: 'place-taken'; readonly place: number }
+  | { readonly kind: 'slot-taken'; readonly slot: number }
   | { readonly kind: 'cancel-requested'; readonly reason?: string }
   | { readonly kind: 'deadline-passed' }
   | { readonly kind: 'recovered'; readonly nodes: readonly string[] };

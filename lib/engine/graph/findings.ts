@@ -48,15 +48,15 @@ export const findingCodes = {
 
 export type FindingCode = keyof typeof findingCodes;
 
-export const finding = (code: FindingCode, place: string, message: string): Finding => ({
+export const finding = (code: FindingCode, pointer: string, message: string): Finding => ({
   severity: findingCodes[code],
   code,
-  place,
+  pointer,
   message,
 });
 
 /** Appends one step to a JSON pointer (RFC 6901). */
-export const pointer = (...steps: readonly (string | number)[]): string =>
+export const jsonPointer = (...steps: readonly (string | number)[]): string =>
   steps.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 export const hasErrors = (findings: readonly Finding[]): boolean => findings.some(({ severity }) => severity === 'error');
@@ -69,7 +69,7 @@ export const definitionLimits = {
   nodes: 2_000,
   edges: 10_000,
   bytes: 5_242_880,
-  packedBytes: 380_000,
+  compressedBytes: 380_000,
   /** regular expressions, and their characters together: to compile them takes up to a second and a half */
   patterns: 500,
   patternCharacters: 50_000,

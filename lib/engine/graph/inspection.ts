@@ -16,7 +16,7 @@ export interface NodeFacts {
 
 interface NodeInspection {
   /** places are relative to the node: `/config/code` */
-  readonly findings: readonly { readonly code: FindingCode; readonly place: string; readonly message: string }[];
+  readonly findings: readonly { readonly code: FindingCode; readonly pointer: string; readonly message: string }[];
   /** absent where the type is not known or the config too broken to tell */
   readonly facts?: NodeFacts;
 }

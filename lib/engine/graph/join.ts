@@ -2,7 +2,7 @@
 import type { EdgeState } from './edge-state.ts';
 import type { NodePolicy } from './plan.ts';
 
-export type Verdict = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstream_failure';
+export type JoinDecision = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstream_failure';
 
 /**
  * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then a failed parent asks the node's
@@ -10,11 +10,14 @@ export type Verdict = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstrea
  * that reason (so that its run does not count as a success), unless its policy puts a default in the place of the missing.
  */
 /** @param edges the states that the node's inbound edges have */
-export function verdict(edges: ReadonlySet<EdgeState>, policy: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>): Verdict {
+export function decideJoin(
+  edges: ReadonlySet<EdgeState>,
+  policy: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>,
+): JoinDecision {
   const has = (state: EdgeState): boolean => edges.has(state);
   if (policy.joinMode === 'any' && has('live')) return 'fire';
   if (has('unresolved')) return 'wait';
-  if (has('broken')) {
+  if (has('source_failed')) {
     switch (policy.onParentFailure) {
       case 'skip':
         return 'skip_parent';
@@ -25,6 +28,6 @@ export function verdict(edges: ReadonlySet<EdgeState>, policy: Pick<NodePolicy, 
     }
   }
   if (has('live')) return 'fire';
-  if (has('starved')) return policy.onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
+  if (has('upstream_failed')) return policy.onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
   return 'skip_branch';
 }

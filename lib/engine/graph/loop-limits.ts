@@ -10,15 +10,15 @@ export const loopLimits = {
 } as const;
 
 /** A decision that has come to this many events begins no more passes; a wake goes on with them in the next commit. */
-export const mostEventsTogether = 250;
+export const maxEventsPerDecision = 250;
 
 /** Items and results lie together in pages of at least this many; there are never more than about a hundred pages. */
-const smallestPage = 100;
-const mostPages = 100;
-export const pageSizeOf = (items: number): number => Math.max(smallestPage, Math.ceil(items / mostPages));
+const minPageSize = 100;
+const maxPages = 100;
+export const pageSizeOf = (items: number): number => Math.max(minPageSize, Math.ceil(items / maxPages));
 
 /** An item no longer than this, as JSON, travels with the event that begins its pass, and its page need not be loaded. */
-export const largestTravellingItem = 1_024;
+export const maxInlineItemSize = 1_024;
 
 /** Results that are this long together are put away, however few they are. */
-export const largestFreshSize = 65_536;
+export const maxPendingResultsSize = 65_536;

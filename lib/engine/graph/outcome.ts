@@ -1,6 +1,6 @@
 /** What became of one attempt of a node. The engine asks only this, never the node's type. */
 import type { Payload } from '../json.ts';
-import type { Failure, Gate, LoopTerms, TokenCount } from '../log/events.ts';
+import type { Failure, Gate, LoopSettings, TokenCount } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
 export type Outcome =
@@ -25,7 +25,7 @@ export type Outcome =
   /** sleeps until then, and is finished with this output when it wakes */
   | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload }
   /** a loop: takes its body through these items, an array */
-  | (LoopTerms & { readonly kind: 'expanding'; readonly items: Payload })
+  | (LoopSettings & { readonly kind: 'expanding'; readonly items: Payload })
   /** waits for a signal from outside, and is finished with it */
   | {
       readonly kind: 'awaiting';
@@ -46,8 +46,8 @@ export type Outcome =
       readonly input: Payload;
       /** absent: as long as the run lasts */
       readonly expiresAt?: Instant;
-      readonly whenLeft: 'cancel' | 'go_on';
-      readonly whenCancelled: 'fail' | 'cancel';
+      readonly parentClosePolicy: 'cancel' | 'abandon';
+      readonly onChildCancelled: 'fail' | 'cancel';
     };
 
 /** The main way out of a node that has no branches; edges without a handle follow it, and `success` names it too. */

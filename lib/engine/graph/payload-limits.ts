@@ -3,11 +3,11 @@
  * as text and as values: at 16 MB each they fit a function of 512 MB, the smallest that moves runs.
  */
 import type { Payload } from '../json.ts';
-import { leastLengthOf } from '../least-length.ts';
+import { minJsonLength } from '../min-json-length.ts';
 import type { Failure } from '../log/events.ts';
-import { sizeOf } from '../log/loop-state.ts';
-import { faultInOutput } from '../tree.ts';
-import { pointer } from './findings.ts';
+import { payloadSize } from '../log/loop-state.ts';
+import { findOutputError } from '../validate-json.ts';
+import { jsonPointer } from './findings.ts';
 
 export const payloadLimits = {
   /** of a node, or of a run, as JSON */
@@ -29,32 +29,33 @@ export class ContextTooLarge extends Error {
 }
 
 /** What a value is for, as the codes of its refusals begin. */
-type What = 'output' | 'input' | 'items';
+type PayloadRole = 'output' | 'input' | 'items';
 
 /**
  * Undefined where the value may be kept. Its size is looked at first, as far as the limit and without a text: one value may stand
  * in it thousands of times, and whatever goes through all of it would go through each. Then its depth: whatever else is asked of
  * it may recurse. What is stored apart was looked at before it was stored.
  */
-export function faultOfPayload(payload: Payload, what: What = 'output'): Failure | undefined {
-  const least = 'value' in payload ? leastLengthOf(payload.value, payloadLimits.outputBytes) : payload.bytes;
-  if (least > payloadLimits.outputBytes) return tooLarge(what, least);
-  const fault = 'value' in payload ? faultInOutput(payload.value) : undefined;
-  if (fault !== undefined) {
-    const code = fault.code === 'too_deep' ? `${what}_too_deep` : `${what}_invalid`;
-    const path = pointer(...fault.steps);
-    return { cause: 'invalid', code, message: `the ${what} ${fault.message}, at ${shortened(path)}`, details: { path } };
+export function checkPayload(payload: Payload, role: PayloadRole = 'output'): Failure | undefined {
+  const minBytes = 'value' in payload ? minJsonLength(payload.value, payloadLimits.outputBytes) : payload.bytes;
+  if (minBytes > payloadLimits.outputBytes) return tooLarge(role, minBytes);
+  const jsonError = 'value' in payload ? findOutputError(payload.value) : undefined;
+  if (jsonError !== undefined) {
+    const code = jsonError.code === 'too_deep' ? `${role}_too_deep` : `${role}_invalid`;
+    const path = jsonPointer(...jsonError.path);
+    return { cause: 'invalid', code, message: `the ${role} ${jsonError.message}, at ${shortenPath(path)}`, details: { path } };
   }
-  const bytes = sizeOf(payload);
-  return bytes <= payloadLimits.outputBytes ? undefined : tooLarge(what, bytes);
+  const bytes = payloadSize(payload);
+  return bytes <= payloadLimits.outputBytes ? undefined : tooLarge(role, bytes);
 }
 
-const tooLarge = (what: What, bytes: number): Failure => ({
+const tooLarge = (role: PayloadRole, bytes: number): Failure => ({
   cause: 'invalid',
-  code: `${what}_too_large`,
-  message: `the ${what} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`,
+  code: `${role}_too_large`,
+  message: `the ${role} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`,
 });
 
-const shortened = (path: string): string => (path.length <= longestPath ? path : `${path.slice(0, longestPath).toWellFormed()}…`);
+const shortenPath = (path: string): string =>
+  path.length <= maxPathLength ? path : `${path.slice(0, maxPathLength).toWellFormed()}…`;
 /** Of a place in a message, which has all of it in its details. */
-const longestPath = 200;
+const maxPathLength = 200;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { DurationMs, Instant } from '../time.ts';
 import type { EdgeCondition, MergeStrategy, WorkflowOptions } from './definition.ts';
-import type { PinnedOutput } from './pins.ts';
+import type { PinnedOutput } from './pinned-outputs.ts';
 import type { Outcome } from './outcome.ts';
 import type { ContextView } from './context.ts';
 
@@ -41,7 +41,7 @@ export interface PlanNode {
   /** decided inside the commit that makes it ready: it needs nothing but the context and the time */
   readonly isPure: boolean;
   /** worth a NODE_STARTED commit of its own when it is taken from the queue: it may take long */
-  readonly announcesStart: boolean;
+  readonly recordsStart: boolean;
   /** it takes its body through the items it comes to */
   readonly isLoop: boolean;
   /** the loop whose body it is in, the innermost; absent: it is in none */
@@ -57,7 +57,7 @@ export interface PlanLoop {
   /** the nodes of one pass; of a loop among them itself, and not what lies in it */
   readonly body: readonly PlanNode[];
   /** the nodes whose outputs are the result of a pass: those that nothing follows when they end well */
-  readonly ends: readonly PlanNode[];
+  readonly resultNodes: readonly PlanNode[];
   /** the nodes that its edges lead to */
   readonly entries: readonly PlanNode[];
   /** the nodes that a pass ends with */
@@ -65,7 +65,7 @@ export interface PlanLoop {
 }
 
 /** A node in one pass of the loops around it. */
-export interface Place {
+export interface PlanNodeRef {
   readonly node: PlanNode;
   readonly iteration: IterationKey;
 }

@@ -12,5 +12,5 @@ export interface ShapeEdge {
 }
 
 /** An edge without a handle follows the main one; `success` is another name of it. */
-export const wayOut = (edge: Pick<EdgeDefinition, 'sourceHandle'>): string =>
+export const effectiveHandle = (edge: Pick<EdgeDefinition, 'sourceHandle'>): string =>
   edge.sourceHandle === undefined || edge.sourceHandle === 'success' ? mainHandle : edge.sourceHandle;

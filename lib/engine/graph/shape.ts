@@ -3,7 +3,7 @@
  * Deterministic: nodes and edges keep their order in the definition.
  */
 import type { NodeId } from '../ids.ts';
-import { type Bodies, bodiesOf, wayOutOf } from './bodies.ts';
+import { type LoopBodies, loopBodiesOf, effectiveLoopHandle } from './loop-bodies.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import type { ShapeEdge } from './shape-edge.ts';
 
@@ -16,7 +16,7 @@ export interface Shape {
   /** longest distance from a root; 0 for what `order` misses */
   readonly waves: readonly number[];
   /** of loops; the edges that lead back to them are in neither `inbound` nor `outbound` */
-  readonly bodies: Bodies;
+  readonly loopBodies: LoopBodies;
 }
 
 /** Where an id is used twice, its first node is meant. */
@@ -31,25 +31,25 @@ export const positions = (definition: Pick<WorkflowDefinition, 'nodes'>): Readon
 /** What the shape of a graph hangs on beside its edges, asked by a node's position. */
 export interface NodeKinds {
   readonly isLoop: (node: number) => boolean;
-  readonly begins: (node: number) => boolean;
+  readonly isTrigger: (node: number) => boolean;
 }
 
-const ordinary: NodeKinds = { isLoop: () => false, begins: () => false };
+const noSpecialNodes: NodeKinds = { isLoop: () => false, isTrigger: () => false };
 
-export const shapeOf = (definition: Pick<WorkflowDefinition, 'nodes' | 'edges'>, kinds: NodeKinds = ordinary): Shape => {
-  const at = positions(definition);
+export const shapeOf = (definition: Pick<WorkflowDefinition, 'nodes' | 'edges'>, kinds: NodeKinds = noSpecialNodes): Shape => {
+  const positionById = positions(definition);
   const size = definition.nodes.length;
   const edges = definition.edges.flatMap((edge, index): readonly ShapeEdge[] => {
-    const source = at.get(edge.source);
-    const target = at.get(edge.target);
+    const source = positionById.get(edge.source);
+    const target = positionById.get(edge.target);
     if (source === undefined || target === undefined || source === target) return [];
-    return [{ source, target, handle: wayOutOf(edge, kinds.isLoop(source)), index }];
+    return [{ source, target, handle: effectiveLoopHandle(edge, kinds.isLoop(source)), index }];
   });
-  const bodies = bodiesOf(size, byEnd(size, edges, 'source'), kinds.isLoop, kinds.begins);
-  const onward = edges.filter(({ index }) => !bodies.back.has(index));
-  const inbound = byEnd(size, onward, 'target');
-  const outbound = byEnd(size, onward, 'source');
-  return { size, inbound, outbound, bodies, ...sorted(size, inbound, outbound) };
+  const loopBodies = loopBodiesOf(size, byEnd(size, edges, 'source'), kinds.isLoop, kinds.isTrigger);
+  const forwardEdges = edges.filter(({ index }) => !loopBodies.backEdges.has(index));
+  const inbound = byEnd(size, forwardEdges, 'target');
+  const outbound = byEnd(size, forwardEdges, 'source');
+  return { size, inbound, outbound, loopBodies, ...topologicalOrder(size, inbound, outbound) };
 };
 
 const byEnd = (size: number, edges: readonly ShapeEdge[], end: 'source' | 'target'): readonly (readonly ShapeEdge[])[] => {
@@ -59,7 +59,7 @@ const byEnd = (size: number, edges: readonly ShapeEdge[], end: 'source' | 'targe
 };
 
 /** Kahn's algorithm. Parallel edges count one by one on both sides. */
-const sorted = (
+const topologicalOrder = (
   size: number,
   inbound: readonly (readonly ShapeEdge[])[],
   outbound: readonly (readonly ShapeEdge[])[],
@@ -75,6 +75,6 @@ const sorted = (
       if (open[target] === 0) order.push(target);
     }
   }
-  const isSorted = new Set(order);
-  return { order, waves: waves.map((wave, node) => (isSorted.has(node) ? wave : 0)) };
+  const sortedNodes = new Set(order);
+  return { order, waves: waves.map((wave, node) => (sortedNodes.has(node) ? wave : 0)) };
 };

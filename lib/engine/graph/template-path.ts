@@ -6,11 +6,11 @@
 /** The steps behind `ctx`: a name for an object's key, a number for an array's place. Empty: all of the context. */
 export type Path = readonly (string | number)[];
 
-export type PathReading =
+export type ParsedPath =
   | { readonly path: Path; /** the first character behind the block */ readonly end: number }
   /** `{{secret:name}}`: no value of the run, so nothing stands behind the name */
   | { readonly secret: string; readonly end: number }
-  | { readonly fault: string };
+  | { readonly error: string };
 
 const space = /\s*/y;
 const root = /[\p{ID_Start}_$][\p{ID_Continue}$]*/uy;
@@ -22,48 +22,48 @@ const index = /\[\s*(\d{1,9})\s*\]/y;
 const quoted = /\[\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]/sy;
 
 /** @param start the first character behind the opening braces */
-export function readPath(text: string, start: number): PathReading {
+export function parsePath(text: string, start: number): ParsedPath {
   let at = start;
-  const take = (pattern: RegExp): RegExpExecArray | null => {
+  const consume = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;
     const match = pattern.exec(text);
     if (match !== null) at += match[0].length;
     return match;
   };
-  take(space);
-  const name = take(root)?.[0];
-  if (name === undefined) return { fault: expected(text, at, 'a path that begins with ctx') };
+  consume(space);
+  const name = consume(root)?.[0];
+  if (name === undefined) return { error: expectedError(text, at, 'a path that begins with ctx') };
   if (name === 'secret' && text.startsWith(':', at)) {
-    const named = take(secret)?.[1];
+    const named = consume(secret)?.[1];
     return named === undefined
-      ? { fault: expected(text, at, 'the name of a secret, as in {{secret:name}},') }
+      ? { error: expectedError(text, at, 'the name of a secret, as in {{secret:name}},') }
       : { secret: named, end: at };
   }
-  if (name !== 'ctx') return { fault: `a path begins with ctx, and not with ${name}: write {{ctx.${name}}} if that is meant` };
+  if (name !== 'ctx') return { error: `a path begins with ctx, and not with ${name}: write {{ctx.${name}}} if that is meant` };
   const path: (string | number)[] = [];
   for (;;) {
-    const byName = take(dotted)?.[1];
-    if (byName !== undefined) {
-      path.push(byName);
+    const nameStep = consume(dotted)?.[1];
+    if (nameStep !== undefined) {
+      path.push(nameStep);
       continue;
     }
-    const byPlace = take(index)?.[1];
-    if (byPlace !== undefined) {
-      path.push(Number(byPlace));
+    const indexStep = consume(index)?.[1];
+    if (indexStep !== undefined) {
+      path.push(Number(indexStep));
       continue;
     }
-    const literal = take(quoted)?.[1];
+    const literal = consume(quoted)?.[1];
     if (literal === undefined) break;
-    const key = unquoted(literal);
-    if (key === undefined) return { fault: `${literal} is not a key in quotes` };
+    const key = unquote(literal);
+    if (key === undefined) return { error: `${literal} is not a key in quotes` };
     path.push(key);
   }
-  take(space);
-  if (!text.startsWith('}}', at)) return { fault: expected(text, at, 'a path such as {{ctx.order.lines[0]}} and then }}') };
+  consume(space);
+  if (!text.startsWith('}}', at)) return { error: expectedError(text, at, 'a path such as {{ctx.order.lines[0]}} and then }}') };
   return { path, end: at + 2 };
 }
 
-const expected = (text: string, at: number, what: string): string =>
+const expectedError = (text: string, at: number, what: string): string =>
   `expected ${what}, and found ${at < text.length ? JSON.stringify(text.slice(at, at + 12)) : 'the end'} at character ${at + 1}; calls and arithmetic are not part of templates`;
 
 /** How the two quotes, where they stand between single ones, are written between double ones. */
@@ -73,7 +73,7 @@ const inDoubleQuotes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** JSON's escapes between double quotes; between single quotes the same, and the quote itself escaped. */
-const unquoted = (literal: string): string | undefined => {
+const unquote = (literal: string): string | undefined => {
   const inner = literal.slice(1, -1);
   const json = literal.startsWith('"')
     ? literal

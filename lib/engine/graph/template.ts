@@ -5,18 +5,18 @@
  * `{{secret:name}}` stands for a secret where a node type lets it: it is not part of the context, and what a look-up
  * finds is never read as a template again, so no value of a run can name one.
  */
-import { type JsonObject, type JsonValue, isJsonArray, isJsonObject, stepInto } from '../json.ts';
+import { type JsonObject, type JsonValue, isJsonArray, isJsonObject, childAt } from '../json.ts';
 import type { ContextView } from './context.ts';
-import { pointer } from './findings.ts';
-import { type Path, readPath } from './template-path.ts';
-import { type NodeWork, placed } from './work.ts';
+import { jsonPointer } from './findings.ts';
+import { type Path, parsePath } from './template-path.ts';
+import { type NodeWork, withinConfigPath } from './work-limits.ts';
 
 type Part = { readonly text: string } | { readonly path: Path } | { readonly secret: string };
-export interface Parsed {
+export interface ParsedTemplate {
   readonly parts: readonly Part[];
 }
 
-export function parseTemplate(text: string): Parsed | { readonly fault: string } {
+export function parseTemplate(text: string): ParsedTemplate | { readonly error: string } {
   const parts: Part[] = [];
   let at = 0;
   for (;;) {
@@ -24,10 +24,10 @@ export function parseTemplate(text: string): Parsed | { readonly fault: string }
     const between = text.slice(at, open === -1 ? text.length : open);
     if (between !== '') parts.push({ text: between });
     if (open === -1) return { parts };
-    const read = readPath(text, open + 2);
-    if ('fault' in read) return read;
-    parts.push('secret' in read ? { secret: read.secret } : { path: read.path });
-    at = read.end;
+    const parsedPath = parsePath(text, open + 2);
+    if ('error' in parsedPath) return parsedPath;
+    parts.push('secret' in parsedPath ? { secret: parsedPath.secret } : { path: parsedPath.path });
+    at = parsedPath.end;
   }
 }
 
@@ -36,35 +36,37 @@ export function parseTemplate(text: string): Parsed | { readonly fault: string }
  * Faulty templates, which validation refuses, stay as they are, and so do texts that name a secret which is not given.
  * Throws `PayloadsNeeded` where the context does, and what the count of its work does.
  */
-export function resolveTemplate(value: JsonValue, context: ContextView, secrets: SecretTexts = noSecrets): JsonValue {
+export function resolveTemplate(value: JsonValue, context: ContextView, secrets: SecretValues = noSecrets): JsonValue {
   if (typeof value === 'string') return resolveText(value, context, secrets);
-  if (isJsonArray(value)) return value.map((item, index) => placed(index, () => resolveTemplate(item, context, secrets)));
-  if (isJsonObject(value)) return mapValues(value, (item, key) => placed(key, () => resolveTemplate(item, context, secrets)));
+  if (isJsonArray(value))
+    return value.map((item, index) => withinConfigPath(index, () => resolveTemplate(item, context, secrets)));
+  if (isJsonObject(value))
+    return mapValues(value, (item, key) => withinConfigPath(key, () => resolveTemplate(item, context, secrets)));
   return value;
 }
 
 /** Secrets by name, for the moment of use. */
-export type SecretTexts = ReadonlyMap<string, string>;
-const noSecrets: SecretTexts = new Map();
+export type SecretValues = ReadonlyMap<string, string>;
+const noSecrets: SecretValues = new Map();
 
-function resolveText(text: string, context: ContextView, secrets: SecretTexts): JsonValue {
+function resolveText(text: string, context: ContextView, secrets: SecretValues): JsonValue {
   if (!text.includes('{{')) return text;
   const parsed = parseTemplate(text);
-  if ('fault' in parsed || parsed.parts.some((part) => 'secret' in part && !secrets.has(part.secret))) return text;
+  if ('error' in parsed || parsed.parts.some((part) => 'secret' in part && !secrets.has(part.secret))) return text;
   const [first, ...others] = parsed.parts;
   if (first !== undefined && 'path' in first && others.length === 0) return lookUp(first.path, context) ?? null;
   // Counted before it is made: the same large value may be looked up again and again.
   const texts = parsed.parts.map((part) => {
-    if ('path' in part) return textIn(lookUp(part.path, context), context.work);
-    const own = 'text' in part ? part.text : (secrets.get(part.secret) ?? '');
-    context.work.text(own.length);
-    return own;
+    if ('path' in part) return countedText(lookUp(part.path, context), context.work);
+    const partText = 'text' in part ? part.text : (secrets.get(part.secret) ?? '');
+    context.work.text(partText.length);
+    return partText;
   });
   return texts.join('');
 }
 
 /** The same, within what its node may come to. */
-export function textIn(value: JsonValue | undefined, work: NodeWork): string {
+export function countedText(value: JsonValue | undefined, work: NodeWork): string {
   work.value(value);
   return asText(value);
 }
@@ -79,46 +81,46 @@ export const asText = (value: JsonValue | undefined): string => {
 export function lookUp(path: Path, context: ContextView): JsonValue | undefined {
   const [key, ...steps] = path;
   let value: JsonValue | undefined = key === undefined ? allOf(context) : context.get(String(key));
-  for (const step of steps) value = stepInto(value, step);
+  for (const step of steps) value = childAt(value, step);
   return value;
 }
 
 function allOf(context: ContextView): JsonValue {
-  context.work.looking(context.keys().length * partsOfAKey);
+  context.work.addComparisons(context.keys().length * costPerKey);
   return context.all();
 }
 
 /** To find a key among all that was written takes half a microsecond. */
-const partsOfAKey = 20;
+const costPerKey = 20;
 
 /** Every faulty template inside the value, its place as a JSON pointer below the value. */
-export const faultsOf = (value: JsonValue): readonly { readonly place: string; readonly message: string }[] =>
-  [...textsOf(value, '')].flatMap(({ place, text }) => {
+export const templateErrorsOf = (value: JsonValue): readonly { readonly pointer: string; readonly message: string }[] =>
+  [...textsOf(value, '')].flatMap(({ pointer, text }) => {
     const parsed = parseTemplate(text);
-    return 'fault' in parsed ? [{ place, message: parsed.fault }] : [];
+    return 'error' in parsed ? [{ pointer, message: parsed.error }] : [];
   });
 
 /** Every secret that the value's sound templates name, as often as they do, and where. */
-export const secretsOf = (value: JsonValue): readonly { readonly place: string; readonly name: string }[] =>
-  [...textsOf(value, '')].flatMap(({ place, text }) => {
+export const secretsOf = (value: JsonValue): readonly { readonly pointer: string; readonly name: string }[] =>
+  [...textsOf(value, '')].flatMap(({ pointer, text }) => {
     const parsed = parseTemplate(text);
-    return 'fault' in parsed ? [] : parsed.parts.flatMap((part) => ('secret' in part ? [{ place, name: part.secret }] : []));
+    return 'error' in parsed ? [] : parsed.parts.flatMap((part) => ('secret' in part ? [{ pointer, name: part.secret }] : []));
   });
 
 /** Every path that the value's sound templates look up, as often as they do. */
 export const pathsOf = (value: JsonValue): readonly Path[] =>
   [...textsOf(value, '')].flatMap(({ text }) => {
     const parsed = parseTemplate(text);
-    return 'fault' in parsed ? [] : parsed.parts.flatMap((part) => ('path' in part ? [part.path] : []));
+    return 'error' in parsed ? [] : parsed.parts.flatMap((part) => ('path' in part ? [part.path] : []));
   });
 
 /** Does resolving this value look anything up? */
 export const isTemplate = (value: JsonValue | undefined): boolean => value !== undefined && pathsOf(value).length > 0;
 
-function* textsOf(value: JsonValue, place: string): Generator<{ readonly place: string; readonly text: string }> {
-  if (typeof value === 'string') yield { place, text: value };
-  else if (isJsonArray(value)) for (const [index, item] of value.entries()) yield* textsOf(item, place + pointer(index));
-  else if (isJsonObject(value)) for (const [key, item] of Object.entries(value)) yield* textsOf(item, place + pointer(key));
+function* textsOf(value: JsonValue, pointer: string): Generator<{ readonly pointer: string; readonly text: string }> {
+  if (typeof value === 'string') yield { pointer, text: value };
+  else if (isJsonArray(value)) for (const [index, item] of value.entries()) yield* textsOf(item, pointer + jsonPointer(index));
+  else if (isJsonObject(value)) for (const [key, item] of Object.entries(value)) yield* textsOf(item, pointer + jsonPointer(key));
 }
 
 /** `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter. */

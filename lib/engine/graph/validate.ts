@@ -10,7 +10,7 @@ import { checkEdges } from './check-edges.ts';
 import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkVariables } from './check-variables.ts';
-import { definitionLimits, finding, pointer } from './findings.ts';
+import { definitionLimits, finding, jsonPointer } from './findings.ts';
 import { type InspectNode, InspectionWork } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 
@@ -23,12 +23,12 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
   const facts = inspections.map((inspection) => inspection.facts);
   const shape = shapeOf(definition, {
     isLoop: (node) => facts[node]?.isLoop === true,
-    begins: (node) => facts[node]?.isTrigger === true,
+    isTrigger: (node) => facts[node]?.isTrigger === true,
   });
   return [
     ...checkIds(definition),
     ...inspections.flatMap(({ findings }, index) =>
-      findings.map(({ code, place, message }) => finding(code, `${pointer('nodes', index)}${place}`, message)),
+      findings.map(({ code, pointer, message }) => finding(code, `${jsonPointer('nodes', index)}${pointer}`, message)),
     ),
     ...checkEdges(definition, facts),
     ...checkPaths(definition, shape, facts),
@@ -47,7 +47,9 @@ const checkSize = ({ nodes, edges }: WorkflowDefinition): readonly Finding[] => 
 ];
 
 const exceeds = (what: 'nodes' | 'edges', count: number, limit: number): readonly Finding[] =>
-  count <= limit ? [] : [finding('definition_too_large', pointer(what), `${count} ${what} are more than the limit of ${limit}`)];
+  count <= limit
+    ? []
+    : [finding('definition_too_large', jsonPointer(what), `${count} ${what} are more than the limit of ${limit}`)];
 
 const checkIds = ({ nodes }: WorkflowDefinition): readonly Finding[] => {
   const seen = new Map<string, number>();
@@ -59,8 +61,8 @@ const checkIds = ({ nodes }: WorkflowDefinition): readonly Finding[] => {
       : [
           finding(
             'duplicate_node_id',
-            pointer('nodes', index, 'id'),
-            `the id ${id} is that of ${pointer('nodes', earlier)} already`,
+            jsonPointer('nodes', index, 'id'),
+            `the id ${id} is that of ${jsonPointer('nodes', earlier)} already`,
           ),
         ];
   });

@@ -1,11 +1,11 @@
 /** What an open run may be looked for by: that it keeps retrying, or that it waits. Most runs are neither for long. */
 import { firstAttempt } from '../ids.ts';
 import type { Instant } from '../time.ts';
-import { type RunState, openNodes, waitsForPlace } from './fold.ts';
+import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';
 import type { HeadProjection } from './head.ts';
 
 export function attentionOf(state: RunState, now: Instant): HeadProjection['attention'] {
-  if (waitsForPlace(state)) return 'waiting';
+  if (isWaitingForSlot(state)) return 'waiting';
   const open = openNodes(state);
   if (open.some((node) => node.attempt > firstAttempt)) return 'retrying';
   const isWaiting = open.every(

@@ -2,47 +2,49 @@
  * Which words of an event come from outside and stay in it: a value is stored apart where its commit becomes too large, and
  * these are not. Each has a bound of its own, so that their sum over a commit can be kept.
  */
-import { failureLimits, toldFailure, toldGate } from './failure-limits.ts';
+import { failureLimits, reportedFailure, reportedGate } from './failure-limits.ts';
 import type { Failure, RunEvent } from './events.ts';
-import { keptLines } from './printed.ts';
+import { boundPrintedLines } from './printed-lines.ts';
 
 export const eventLimits = {
   /** of a reason or another remark, in UTF-16 units */
-  remark: failureLimits.message,
+  reason: failureLimits.message,
   /** ids of nodes that one event names */
   nodes: 200,
   /** what is counted of any event beside its words and names, in bytes: more than the rest of it takes in a compressed commit */
-  frame: 20,
+  overhead: 20,
 } as const;
 
 /** The event as it may be stored, whoever made it. */
-export function boundEvent(event: RunEvent): RunEvent {
+export function truncateEvent(event: RunEvent): RunEvent {
   switch (event.type) {
     case 'NODE_COMPLETED':
-      return event.printed === undefined ? event : { ...event, printed: keptLines(event.printed) };
+      return event.printed === undefined ? event : { ...event, printed: boundPrintedLines(event.printed) };
     case 'NODE_FAILED':
     case 'NODE_RETRIED': {
-      const failure = toldFailure(event.failure);
-      return event.printed === undefined ? { ...event, failure } : { ...event, failure, printed: keptLines(event.printed) };
+      const failure = reportedFailure(event.failure);
+      return event.printed === undefined
+        ? { ...event, failure }
+        : { ...event, failure, printed: boundPrintedLines(event.printed) };
     }
     case 'RUN_RETRIED':
-      return { ...event, failure: toldFailure(event.failure) };
+      return { ...event, failure: reportedFailure(event.failure) };
     case 'RUN_FAILED':
     case 'RUN_TIMED_OUT':
-      return { ...event, error: toldFailure(event.error) };
+      return { ...event, error: reportedFailure(event.error) };
     case 'ROLLBACK_STARTED':
-      return { ...event, ending: boundEnding(event.ending) };
+      return { ...event, runOutcome: truncateRunOutcome(event.runOutcome) };
     case 'CONTRACT_VIOLATED': {
-      const gate = toldGate({ kind: 'contract', phase: event.phase, errors: event.errors });
+      const gate = reportedGate({ kind: 'contract', phase: event.phase, errors: event.errors });
       return gate.kind === 'contract' ? { ...event, errors: gate.errors } : event;
     }
     case 'MODERATION_FLAGGED': {
-      const gate = toldGate({ kind: 'moderation', phase: event.phase, decision: event.decision });
+      const gate = reportedGate({ kind: 'moderation', phase: event.phase, decision: event.decision });
       return gate.kind === 'moderation' ? { ...event, decision: gate.decision } : event;
     }
     case 'RUN_CANCELLED':
     case 'RUN_RESUMED':
-      return event.reason === undefined ? event : { ...event, reason: cut(event.reason) };
+      return event.reason === undefined ? event : { ...event, reason: truncate(event.reason) };
     case 'RUN_RECOVERED':
       return event.nodes.length <= eventLimits.nodes ? event : { ...event, nodes: event.nodes.slice(0, eventLimits.nodes) };
     default:
@@ -50,62 +52,62 @@ export function boundEvent(event: RunEvent): RunEvent {
   }
 }
 
-type Ending = Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>['ending'];
+type RunOutcome = Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>['runOutcome'];
 
-const boundEnding = (ending: Ending): Ending => {
-  if ('error' in ending) return { ...ending, error: toldFailure(ending.error) };
-  return ending.reason === undefined ? ending : { ...ending, reason: cut(ending.reason) };
+const truncateRunOutcome = (runOutcome: RunOutcome): RunOutcome => {
+  if ('error' in runOutcome) return { ...runOutcome, error: reportedFailure(runOutcome.error) };
+  return runOutcome.reason === undefined ? runOutcome : { ...runOutcome, reason: truncate(runOutcome.reason) };
 };
 
-const cut = (text: string): string =>
-  text.length <= eventLimits.remark ? text : text.slice(0, eventLimits.remark).toWellFormed();
+const truncate = (text: string): string =>
+  text.length <= eventLimits.reason ? text : text.slice(0, eventLimits.reason).toWellFormed();
 
 /** How much an event takes of a commit that no value of it can give back by being stored apart, in bytes. */
-export function wordsIn(event: RunEvent): number {
+export function inlineBytesOf(event: RunEvent): number {
   const names = 'nodeId' in event ? event.nodeId.length + event.iteration.length : 0;
-  const written = 'variable' in event ? (event.variable?.length ?? 0) : 0;
-  const way = 'handle' in event ? (event.handle?.length ?? 0) : 0;
-  return eventLimits.frame + names + written + way + saidIn(event);
+  const variableLength = 'variable' in event ? (event.variable?.length ?? 0) : 0;
+  const handleLength = 'handle' in event ? (event.handle?.length ?? 0) : 0;
+  return eventLimits.overhead + names + variableLength + handleLength + textBytesOf(event);
 }
 
 /**
  * How many bytes of an event are words from outside, at most: a UTF-16 unit is up to three bytes in UTF-8, and up to six where
  * JSON escapes it.
  */
-function saidIn(event: RunEvent): number {
+function textBytesOf(event: RunEvent): number {
   switch (event.type) {
     case 'NODE_COMPLETED':
-      return wordsOf(event.printed);
+      return printedBytes(event.printed);
     case 'NODE_FAILED':
     case 'NODE_RETRIED':
-      return failureWords(event.failure) + wordsOf(event.printed);
+      return failureBytes(event.failure) + printedBytes(event.printed);
     case 'RUN_RETRIED':
-      return failureWords(event.failure);
+      return failureBytes(event.failure);
     case 'RUN_FAILED':
     case 'RUN_TIMED_OUT':
-      return failureWords(event.error);
+      return failureBytes(event.error);
     case 'CONTRACT_VIOLATED':
-      return sizeOf(event.errors);
+      return jsonBytes(event.errors);
     case 'MODERATION_FLAGGED':
-      return sizeOf(event.decision);
+      return jsonBytes(event.decision);
     case 'SIGNAL_AWAITED':
     case 'SIGNAL_RECEIVED':
-      return sizeOf([event.name, event.correlation]);
+      return jsonBytes([event.name, event.correlation]);
     case 'ITERATION_STARTED':
-      return event.item === undefined || 'ref' in event.item ? 0 : sizeOf(event.item.value);
+      return event.item === undefined || 'ref' in event.item ? 0 : jsonBytes(event.item.value);
     case 'RUN_CANCELLED':
     case 'RUN_RESUMED':
-      return event.reason === undefined ? 0 : sizeOf(event.reason);
+      return event.reason === undefined ? 0 : jsonBytes(event.reason);
     default:
       return 0;
   }
 }
 
-export const wordsOf = (printed: readonly string[] | undefined): number => (printed === undefined ? 0 : sizeOf(printed));
+export const printedBytes = (printed: readonly string[] | undefined): number => (printed === undefined ? 0 : jsonBytes(printed));
 
-export const failureWords = ({ message, code, details }: Failure): number => sizeOf([message, code ?? '', details ?? null]);
+export const failureBytes = ({ message, code, details }: Failure): number => jsonBytes([message, code ?? '', details ?? null]);
 
-const sizeOf = (value: unknown): number => utf8Length(JSON.stringify(value));
+const jsonBytes = (value: unknown): number => utf8Length(JSON.stringify(value));
 
 /** In bytes. */
 export function utf8Length(text: string): number {

@@ -4,7 +4,7 @@
  */
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
-import type { StepMark } from '../durable/step.ts';
+import type { StepInfo } from '../durable/step.ts';
 import type { FailureCause } from '../retry/causes.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
@@ -37,7 +37,7 @@ export type Gate =
   | { readonly kind: 'moderation'; readonly phase: GatePhase; readonly decision: JsonObject };
 
 /** How a code run ends once everything that it did is undone. */
-export type Ending =
+export type RunOutcome =
   | { readonly status: 'failed' | 'timed_out'; readonly error: Failure }
   | { readonly status: 'cancelled'; readonly reason?: string };
 
@@ -50,7 +50,7 @@ export type Via =
   /** a job on the node queue; its result goes over the results queue, because many siblings end together */
   | 'collect';
 
-interface OfNode {
+interface NodeIdentity {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
 }
@@ -59,7 +59,7 @@ interface OfNode {
 export const itemFailurePolicies = ['fail', 'continue'] as const;
 
 /** How a loop goes through its items. */
-export interface LoopTerms {
+export interface LoopSettings {
   readonly itemVariable: string;
   readonly indexVariable: string;
   /** passes at a time */
@@ -77,11 +77,11 @@ export type RunEvent =
   | { readonly type: 'RUN_STARTED' }
   /** its workflow limits how many runs are at work: nothing of this one begins before it has one of the places */
   | {
-      readonly type: 'PLACE_AWAITED';
-      readonly places: number;
+      readonly type: 'SLOT_AWAITED';
+      readonly slots: number;
       /** the run was asked to start later */ readonly notBefore?: Instant;
     }
-  | { readonly type: 'PLACE_TAKEN'; readonly place: number }
+  | { readonly type: 'SLOT_TAKEN'; readonly slot: number }
   | { readonly type: 'RUN_STATUS_CHANGED'; readonly status: 'running' | 'completed' | 'failed' | 'cancelled' }
   | { readonly type: 'RUN_COMPLETED'; readonly output: Payload }
   | { readonly type: 'RUN_FAILED'; readonly error: Failure }
@@ -99,8 +99,8 @@ export type RunEvent =
       readonly retryAt: Instant;
     }
   /** the author's code is over, and what it did is undone before the run ends so */
-  | { readonly type: 'ROLLBACK_STARTED'; readonly ending: Ending }
-  | (OfNode & {
+  | { readonly type: 'ROLLBACK_STARTED'; readonly runOutcome: RunOutcome }
+  | (NodeIdentity & {
       readonly type: 'NODE_DISPATCHED';
       readonly attempt: Attempt;
       readonly via: Via;
@@ -110,19 +110,19 @@ export type RunEvent =
       /** only its time is waited for: the worker decides it as its parent's commit would have, and it counts for no budget */
       readonly isPure?: true;
       /** of a code run: what its code asked for */
-      readonly step?: StepMark;
+      readonly step?: StepInfo;
     })
-  | (OfNode & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
-  | (OfNode & {
+  | (NodeIdentity & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
+  | (NodeIdentity & {
       readonly type: 'SLEEP_STARTED';
       readonly attempt: Attempt;
       readonly wakeAt: Instant;
       readonly output: Payload;
-      readonly step?: StepMark;
+      readonly step?: StepInfo;
     })
   /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
-  | (OfNode & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
-  | (OfNode & {
+  | (NodeIdentity & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
+  | (NodeIdentity & {
       readonly type: 'SIGNAL_AWAITED';
       readonly attempt: Attempt;
       readonly name: string;
@@ -131,10 +131,10 @@ export type RunEvent =
       readonly expiresAt?: Instant;
       /** the way out of a wait that is over without a signal; absent: the node fails then */
       readonly expiryHandle?: string;
-      readonly step?: StepMark;
+      readonly step?: StepInfo;
     })
   /** the completion follows in the same commit */
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'SIGNAL_RECEIVED';
       readonly attempt: Attempt;
       readonly signalId: SignalId;
@@ -142,7 +142,7 @@ export type RunEvent =
       readonly correlation: string;
     })
   /** another workflow is called: the run of it is made after this commit, and this node ends with it */
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'SUBFLOW_CALLED';
       readonly attempt: Attempt;
       readonly childRunId: RunId;
@@ -153,12 +153,12 @@ export type RunEvent =
       /** when the wait for it is over; absent: it lasts as long as the run */
       readonly expiresAt?: Instant;
       /** what becomes of it when nobody waits for it any more */
-      readonly whenLeft: 'cancel' | 'go_on';
+      readonly parentClosePolicy: 'cancel' | 'abandon';
       /** what becomes of this run when it is cancelled */
-      readonly whenCancelled: 'fail' | 'cancel';
-      readonly step?: StepMark;
+      readonly onChildCancelled: 'fail' | 'cancel';
+      readonly step?: StepInfo;
     })
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'NODE_COMPLETED';
       readonly attempt: Attempt;
       readonly output: Payload;
@@ -175,7 +175,7 @@ export type RunEvent =
       readonly printed?: readonly string[];
       readonly tokens?: TokenCount;
     })
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'NODE_RETRIED';
       /** the attempt that failed; the next one is this plus one */
       readonly attempt: Attempt;
@@ -189,20 +189,20 @@ export type RunEvent =
       readonly tokens?: TokenCount;
     })
   /** the failure of the attempt, or its repetition, follows in the same commit */
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'CONTRACT_VIOLATED';
       readonly attempt: Attempt;
       readonly phase: GatePhase;
       readonly errors: readonly JsonObject[];
     })
   /** likewise */
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'MODERATION_FLAGGED';
       readonly attempt: Attempt;
       readonly phase: GatePhase;
       readonly decision: JsonObject;
     })
-  | (OfNode & {
+  | (NodeIdentity & {
       readonly type: 'NODE_FAILED';
       readonly attempt: Attempt;
       readonly failure: Failure;
@@ -214,12 +214,12 @@ export type RunEvent =
       readonly printed?: readonly string[];
       readonly tokens?: TokenCount;
     })
-  | (OfNode & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason })
-  | (OfNode & LoopEvent);
+  | (NodeIdentity & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason })
+  | (NodeIdentity & LoopEvent);
 
 /** What a loop says of itself: `nodeId` is the loop, `iteration` where the loop stands, `index` which of its passes. */
 type LoopEvent =
-  | (LoopTerms & {
+  | (LoopSettings & {
       readonly type: 'LOOP_STARTED';
       readonly attempt: Attempt;
       readonly items: number;
@@ -239,7 +239,7 @@ type LoopEvent =
       readonly result?: Payload;
     }
   /** results are put away together: `[{ index, payload }, …]` */
-  | { readonly type: 'LOOP_RESULTS_KEPT'; readonly attempt: Attempt; readonly results: Payload }
+  | { readonly type: 'LOOP_RESULTS_STORED'; readonly attempt: Attempt; readonly results: Payload }
   /** no pass begins before then */
   | { readonly type: 'LOOP_PAUSED'; readonly attempt: Attempt; readonly wakeAt: Instant };
 

@@ -7,35 +7,38 @@ import type { RunEvent } from './events.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 import type { RunState } from './run-state.ts';
 
-const firstCode: CodeState = { drives: 0, stepAttempts: 0, attempt: firstAttempt, since: eventId(1) };
+const initialCodeState: CodeState = { workflowTasks: 0, stepAttempts: 0, attempt: firstAttempt, attemptStartedAfter: eventId(1) };
 
 /** Counts drives, and the attempts of steps. */
-export function countStep(state: RunState, event: RunEvent, before: NodeState | undefined): void {
-  const begun = 'step' in event ? event.step : undefined;
-  if (begun !== undefined) {
-    const code = state.code ?? firstCode;
-    state.code = begun.kind === 'drive' ? { ...code, drives: code.drives + 1 } : { ...code, stepAttempts: code.stepAttempts + 1 };
+export function countTaskOrStep(state: RunState, event: RunEvent, before: NodeState | undefined): void {
+  const startedStep = 'step' in event ? event.step : undefined;
+  if (startedStep !== undefined) {
+    const code = state.code ?? initialCodeState;
+    state.code =
+      startedStep.kind === 'workflow_task'
+        ? { ...code, workflowTasks: code.workflowTasks + 1 }
+        : { ...code, stepAttempts: code.stepAttempts + 1 };
     return;
   }
   if (event.type !== 'NODE_RETRIED' || before === undefined || !isOpen(before)) return;
-  if (before.step === undefined || before.step.kind === 'drive') return;
-  const code = codeOf(state);
+  if (before.step === undefined || before.step.kind === 'workflow_task') return;
+  const code = requireCodeState(state);
   state.code = { ...code, stepAttempts: code.stepAttempts + 1 };
 }
 
 /** Only what was completed stands; and whoever is on the way to drive the run. */
-export function retryCode(state: RunState, event: Extract<RunEvent, { type: 'RUN_RETRIED' }>, id: EventId): void {
-  const code = codeOf(state);
+export function retryWorkflow(state: RunState, event: Extract<RunEvent, { type: 'RUN_RETRIED' }>, id: EventId): void {
+  const code = requireCodeState(state);
   invariant(event.attempt === code.attempt, `the workflow is at attempt ${code.attempt}, not ${event.attempt}`);
-  const calls: Record<NodeId, number> = { ...code.calls };
+  const failedCalls: Record<NodeId, number> = { ...code.failedCalls };
   for (const [key, node] of state.nodes.entries()) {
-    if (node.status === 'completed' || ('step' in node && node.step?.kind === 'drive')) continue;
-    if (hasFailedCall(node)) calls[node.nodeId] = (calls[node.nodeId] ?? 0) + 1;
+    if (node.status === 'completed' || ('step' in node && node.step?.kind === 'workflow_task')) continue;
+    if (hasFailedCall(node)) failedCalls[node.nodeId] = (failedCalls[node.nodeId] ?? 0) + 1;
     state.nodes.delete(key);
     state.open.delete(key);
   }
-  const called = Object.keys(calls).length === 0 ? {} : { calls };
-  state.code = { ...code, attempt: attempt(code.attempt + 1), since: id, ...called };
+  const failedCallsField = Object.keys(failedCalls).length === 0 ? {} : { calls: failedCalls };
+  state.code = { ...code, attempt: attempt(code.attempt + 1), attemptStartedAfter: id, ...failedCallsField };
 }
 
 /** One that was not waited for any longer goes on, and may be waited for again. */
@@ -44,13 +47,13 @@ const hasFailedCall = (node: NodeState): boolean =>
   node.step?.kind === 'workflow' &&
   node.failure.code !== workflowExpiredCode;
 
-export function beginRollback(state: RunState, { ending }: Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>): void {
-  const code = codeOf(state);
-  invariant(code.ending === undefined, 'a rollback began twice');
-  state.code = { ...code, ending, endedIn: code.drives };
+export function beginRollback(state: RunState, { runOutcome }: Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>): void {
+  const code = requireCodeState(state);
+  invariant(code.runOutcome === undefined, 'a rollback began twice');
+  state.code = { ...code, runOutcome, workflowTasksAtRollback: code.workflowTasks };
 }
 
-function codeOf({ code }: RunState): CodeState {
+function requireCodeState({ code }: RunState): CodeState {
   invariant(code !== undefined, 'the run is none of code that is replayed');
   return code;
 }

@@ -2,6 +2,7 @@
  * The fold: commits in, state out. The same log folds to the same state, always. It needs no definition,
  * no clock and no configuration, so that every reader of a log, now and years later, sees the same run.
  */
+import { defined } from '../defined.ts';
 import {
   type Attempt,
   type EventId,
@@ -17,11 +18,11 @@ import {
 } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { type Commit, nextCommitNo } from './commit.ts';
-import { base, dispatched, parked } from './dispatched.ts';
+import { dispatchRecordOf, dispatchRecord, waitRecordOf } from './dispatch-record.ts';
 import type { Failure, RunEvent } from './events.ts';
-import { type LoopEvent, applyLoopEvent, isOfLoop } from './fold-loop.ts';
-import { beginRollback, countStep, retryCode } from './fold-code.ts';
-import { countsOf } from './loop-state.ts';
+import { type LoopEvent, applyLoopEvent, isLoopEvent } from './fold-loop.ts';
+import { beginRollback, countTaskOrStep, retryWorkflow } from './fold-code.ts';
+import { iterationCountsOf } from './loop-state.ts';
 import { type EndedStep, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 import {
   type RunProgress,
@@ -29,27 +30,27 @@ import {
   type Stamp,
   countExecution,
   countTokens,
-  dropPassesOf,
-  end,
+  dropIterationsOf,
+  setEndedNode,
   isTerminal,
-  put,
+  setOpenNode,
   openNodes,
-  running,
-  waitsForPlace,
-  write,
+  requireOpenNode,
+  isWaitingForSlot,
+  writeContext,
 } from './run-state.ts';
 
 export {
   type Admission,
   type RunProgress,
   type RunState,
-  type Spent,
-  type Written,
+  type BudgetUsage,
+  type ContextWrite,
   emptyState,
   fork,
   isTerminal,
   openNodes,
-  waitsForPlace,
+  isWaitingForSlot,
 } from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
@@ -71,7 +72,7 @@ export function applyCommit(state: RunState, commit: Commit): void {
 export function applyEvent(state: RunState, event: RunEvent, stamp: Stamp): void {
   invariant(!isTerminal(state.progress), () => `${event.type} after the run had ended as ${state.progress.status}`);
   const id = state.nextEventId;
-  if (isOfLoop(event)) applyLoopEvent(state, event, stamp);
+  if (isLoopEvent(event)) applyLoopEvent(state, event, stamp);
   else if ('nodeId' in event) applyNodeEvent(state, event, stamp);
   else applyRunEvent(state, event, stamp);
   state.nextEventId = eventId(id + 1);
@@ -83,32 +84,32 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
   const id = state.nextEventId;
   switch (event.type) {
     case 'INPUT_SET':
-      write(state, topLevel, 'input', id, event.input);
+      writeContext(state, topLevel, 'input', id, event.input);
       break;
     case 'SYSTEM_SET':
-      write(state, topLevel, event.key, id, event.value);
+      writeContext(state, topLevel, event.key, id, event.value);
       break;
     case 'RUN_STARTED':
     case 'RUN_RESUMED':
     case 'RUN_RECOVERED':
       break;
-    case 'PLACE_AWAITED': {
-      const { places, notBefore } = event;
-      state.admission = { places, since: notBefore ?? stamp.at, ...(notBefore === undefined ? {} : { notBefore }) };
+    case 'SLOT_AWAITED': {
+      const { slots, notBefore } = event;
+      state.admission = defined({ slots, since: notBefore ?? stamp.at, notBefore });
       break;
     }
-    case 'PLACE_TAKEN':
-      invariant(state.admission !== undefined && waitsForPlace(state), 'a place was taken that nobody waited for');
-      state.admission = { ...state.admission, place: event.place };
+    case 'SLOT_TAKEN':
+      invariant(state.admission !== undefined && isWaitingForSlot(state), 'a place was taken that nobody waited for');
+      state.admission = { ...state.admission, slot: event.slot };
       break;
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };
       break;
     case 'RUN_RETRIED':
-      retryCode(state, event, id);
+      retryWorkflow(state, event, id);
       break;
     case 'ROLLBACK_STARTED':
-      cancelOpen(state, id, stamp, (node) => node.step?.kind !== 'drive');
+      cancelOpenNodes(state, id, stamp, (node) => node.step?.kind !== 'workflow_task');
       beginRollback(state, event);
       break;
     case 'RUN_COMPLETED':
@@ -119,11 +120,16 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
       endRun(state, id, stamp, { status: 'failed', endedAt: stamp.at, error: event.error });
       break;
     case 'RUN_CANCELLED':
-      endRun(state, id, stamp, {
-        status: 'cancelled',
-        endedAt: stamp.at,
-        ...(event.reason === undefined ? {} : { reason: event.reason }),
-      });
+      endRun(
+        state,
+        id,
+        stamp,
+        defined({
+          status: 'cancelled',
+          endedAt: stamp.at,
+          reason: event.reason,
+        }),
+      );
       break;
     default:
       unreachable(event);
@@ -139,27 +145,30 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     () => `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`,
   );
   if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED')
-    running(before, event.attempt, ref);
-  countStep(state, event, before);
-  if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropPassesOf(state, before);
+    requireOpenNode(before, event.attempt, ref);
+  countTaskOrStep(state, event, before);
+  if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropIterationsOf(state, before);
   switch (event.type) {
     case 'NODE_DISPATCHED':
       invariant(before === undefined, () => `${nodeKey(ref)} was dispatched twice`);
-      if (event.isPure !== true && event.step?.kind !== 'drive') countExecution(state);
-      put(state, {
-        ...dispatched(ref, event.attempt, event.via, event.wave, id, stamp, event.step),
-        status: 'queued',
-        ...(event.notBefore === undefined ? {} : { notBefore: event.notBefore }),
-      });
+      if (event.isPure !== true && event.step?.kind !== 'workflow_task') countExecution(state);
+      setOpenNode(
+        state,
+        defined({
+          ...dispatchRecord(ref, event.attempt, event.via, event.wave, id, stamp, event.step),
+          status: 'queued',
+          notBefore: event.notBefore,
+        }),
+      );
       break;
     case 'NODE_STARTED': {
-      const open = running(before, event.attempt, ref);
-      put(state, { ...base(open), status: 'running', startedAt: event.startedAt });
+      const open = requireOpenNode(before, event.attempt, ref);
+      setOpenNode(state, { ...dispatchRecordOf(open), status: 'running', startedAt: event.startedAt });
       break;
     }
     case 'SLEEP_STARTED':
-      put(state, {
-        ...parked(before, ref, event, id, stamp),
+      setOpenNode(state, {
+        ...waitRecordOf(before, ref, event, id, stamp),
         status: 'waiting',
         for: 'time',
         wakeAt: event.wakeAt,
@@ -167,42 +176,48 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       });
       break;
     case 'SIGNAL_AWAITED':
-      put(state, {
-        ...parked(before, ref, event, id, stamp),
-        status: 'waiting',
-        for: 'signal',
-        name: event.name,
-        correlation: event.correlation,
-        ...(event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt }),
-        ...(event.expiryHandle === undefined ? {} : { expiryHandle: event.expiryHandle }),
-      });
+      setOpenNode(
+        state,
+        defined({
+          ...waitRecordOf(before, ref, event, id, stamp),
+          status: 'waiting',
+          for: 'signal',
+          name: event.name,
+          correlation: event.correlation,
+          expiresAt: event.expiresAt,
+          expiryHandle: event.expiryHandle,
+        }),
+      );
       break;
     case 'SIGNAL_RECEIVED': {
-      const open = running(before, event.attempt, ref);
+      const open = requireOpenNode(before, event.attempt, ref);
       invariant(open.status === 'waiting' && open.for === 'signal', () => `${nodeKey(ref)} was given a signal and awaited none`);
-      put(state, { ...open, signalId: event.signalId });
+      setOpenNode(state, { ...open, signalId: event.signalId });
       break;
     }
     case 'SUBFLOW_CALLED': {
-      const { childRunId, workflowName, input, whenLeft, whenCancelled } = event;
+      const { childRunId, workflowName, input, parentClosePolicy, onChildCancelled } = event;
       // Another call was asked for, and counted, as a repetition.
       if (event.attempt === firstAttempt) countExecution(state);
-      put(state, {
-        ...parked(before, ref, event, id, stamp),
-        status: 'waiting',
-        for: 'child',
-        childRunId,
-        workflowName,
-        ...(event.version === undefined ? {} : { version: event.version }),
-        input,
-        ...(event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt }),
-        whenLeft,
-        whenCancelled,
-      });
+      setOpenNode(
+        state,
+        defined({
+          ...waitRecordOf(before, ref, event, id, stamp),
+          status: 'waiting',
+          for: 'child',
+          childRunId,
+          workflowName,
+          version: event.version,
+          input,
+          expiresAt: event.expiresAt,
+          parentClosePolicy,
+          onChildCancelled,
+        }),
+      );
       break;
     }
     case 'NODE_WOKEN': {
-      const open = running(before, event.attempt, ref);
+      const open = requireOpenNode(before, event.attempt, ref);
       invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and did not sleep`);
       break;
     }
@@ -210,12 +225,12 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     case 'MODERATION_FLAGGED':
       break;
     case 'NODE_RETRIED': {
-      const open = running(before, event.attempt, ref);
+      const open = requireOpenNode(before, event.attempt, ref);
       countExecution(state);
       countTokens(state, event);
-      put(state, {
-        ...base(open),
-        ...(open.step !== undefined && event.failure.cause === 'lost' ? { lost: (open.lost ?? 0) + 1 } : {}),
+      setOpenNode(state, {
+        ...dispatchRecordOf(open),
+        ...(open.step !== undefined && event.failure.cause === 'lost' ? { lostAttempts: (open.lostAttempts ?? 0) + 1 } : {}),
         attempt: attempt(event.attempt + 1),
         via: event.via,
         dispatchedIn: stamp.commit,
@@ -227,25 +242,28 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'NODE_COMPLETED':
       countTokens(state, event);
-      end(state, {
-        ...ref,
-        status: 'completed',
-        attempt: event.attempt,
-        startedAt: event.startedAt,
-        endedAt: event.endedAt,
-        endedBy: id,
-        handle: event.handle,
-        output: event.output,
-        ...(event.variable === undefined ? {} : { variable: event.variable }),
-        ...(event.end === undefined ? {} : { end: event.end }),
-        ...signalOf(before),
-        ...endingOf(before),
-      });
-      if (event.variable !== undefined) write(state, event.iteration, event.variable, id, event.output);
+      setEndedNode(
+        state,
+        defined({
+          ...ref,
+          status: 'completed',
+          attempt: event.attempt,
+          startedAt: event.startedAt,
+          endedAt: event.endedAt,
+          endedBy: id,
+          handle: event.handle,
+          output: event.output,
+          variable: event.variable,
+          end: event.end,
+          ...signalFieldOf(before),
+          ...endedFieldsOf(before),
+        }),
+      );
+      if (event.variable !== undefined) writeContext(state, event.iteration, event.variable, id, event.output);
       break;
     case 'NODE_FAILED':
       countTokens(state, event);
-      end(state, {
+      setEndedNode(state, {
         ...ref,
         status: event.failure.cause === 'timeout' ? 'timed_out' : 'failed',
         attempt: event.attempt,
@@ -254,33 +272,37 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         endedBy: id,
         failure: event.failure,
         isHandled: event.handle === 'error',
-        ...endingOf(before),
+        ...endedFieldsOf(before),
       });
       if (event.variable !== undefined)
-        write(state, event.iteration, event.variable, id, { value: failureValue(event.failure, event.attempt) });
+        writeContext(state, event.iteration, event.variable, id, { value: failureValue(event.failure, event.attempt) });
       break;
     case 'NODE_SKIPPED':
-      end(state, { ...ref, status: 'skipped', reason: event.reason, endedAt: stamp.at, endedBy: id });
+      setEndedNode(state, { ...ref, status: 'skipped', reason: event.reason, endedAt: stamp.at, endedBy: id });
       break;
     default:
       unreachable(event);
   }
 }
 
-const signalOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>
+const signalFieldOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>
   before?.status === 'waiting' && before.for === 'signal' && before.signalId !== undefined ? { signalId: before.signalId } : {};
 
 /** What of an open node outlives its end. */
-const endingOf = (before: NodeState | undefined) => ({ ...childOf(before), ...passesOf(before), ...stepOf(before) });
+const endedFieldsOf = (before: NodeState | undefined) => ({
+  ...childRunFieldOf(before),
+  ...iterationsFieldOf(before),
+  ...stepFieldsOf(before),
+});
 
-const stepOf = (before: NodeState | undefined): EndedStep =>
+const stepFieldsOf = (before: NodeState | undefined): EndedStep =>
   before !== undefined && isOpen(before) && before.step !== undefined ? { step: before.step, begunBy: before.pinnedAt } : {};
 
-const childOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
+const childRunFieldOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
   before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
-const passesOf = (before: NodeState | undefined) =>
-  before?.status === 'waiting' && before.for === 'passes' ? { passes: countsOf(before.loop) } : {};
+const iterationsFieldOf = (before: NodeState | undefined) =>
+  before?.status === 'waiting' && before.for === 'iterations' ? { passes: iterationCountsOf(before.loop) } : {};
 
 /** What the error branch of a failed node finds under the node's output variable. */
 const failureValue = (failure: Failure, attempts: Attempt) => ({
@@ -290,22 +312,25 @@ const failureValue = (failure: Failure, attempts: Attempt) => ({
 
 /** One event ends the run; what was still open is cancelled by it. */
 function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgress): void {
-  cancelOpen(state, id, stamp, () => true);
+  cancelOpenNodes(state, id, stamp, () => true);
   state.progress = progress;
 }
 
-function cancelOpen(state: RunState, id: EventId, stamp: Stamp, isMeant: (node: OpenNode) => boolean): void {
-  for (const node of openNodes(state).filter(isMeant)) {
-    end(state, {
-      nodeId: node.nodeId,
-      iteration: node.iteration,
-      attempt: node.attempt,
-      status: 'cancelled',
-      endedAt: stamp.at,
-      endedBy: id,
-      ...(node.status === 'running' ? { startedAt: node.startedAt } : {}),
-      ...endingOf(node),
-    });
+function cancelOpenNodes(state: RunState, id: EventId, stamp: Stamp, shouldCancel: (node: OpenNode) => boolean): void {
+  for (const node of openNodes(state).filter(shouldCancel)) {
+    setEndedNode(
+      state,
+      defined({
+        nodeId: node.nodeId,
+        iteration: node.iteration,
+        attempt: node.attempt,
+        status: 'cancelled',
+        endedAt: stamp.at,
+        endedBy: id,
+        startedAt: node.status === 'running' ? node.startedAt : undefined,
+        ...endedFieldsOf(node),
+      }),
+    );
   }
 }
 

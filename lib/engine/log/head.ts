@@ -12,7 +12,7 @@ export const terminalStatuses = ['completed', 'failed', 'cancelled'] as const sa
 export type TerminalStatus = (typeof terminalStatuses)[number];
 
 /** What a run was made from and under which terms; written once, with commit 1. */
-interface AnyCreation {
+interface RunCreationBase {
   readonly address: RunAddress;
   readonly createdAt: Instant;
   /** the run fails here if it has not ended */
@@ -29,7 +29,7 @@ interface AnyCreation {
 }
 
 /** A drawn graph, pinned to a version. */
-export interface GraphCreation extends AnyCreation {
+export interface GraphCreation extends RunCreationBase {
   readonly kind: 'graph';
   readonly workflow: PinnedVersion;
   readonly deploymentId: null;
@@ -38,21 +38,21 @@ export interface GraphCreation extends AnyCreation {
 }
 
 /** The code of a deployment, pinned to it; it is given messages. */
-export interface FetchCreation extends AnyCreation {
-  readonly kind: 'fetch';
+export interface BundleCreation extends RunCreationBase {
+  readonly kind: 'bundle';
   readonly workflow: { readonly name: string };
   readonly deploymentId: DeploymentId;
 }
 
 /** A workflow written as code, of a deployment that it is pinned to; it is replayed. */
-export interface CodeCreation extends AnyCreation {
+export interface CodeCreation extends RunCreationBase {
   readonly kind: 'code';
   /** `version` as its author named it; absent where they did not */
   readonly workflow: { readonly name: string; readonly version?: string };
   readonly deploymentId: DeploymentId;
 }
 
-export type RunCreation = GraphCreation | FetchCreation | CodeCreation;
+export type RunCreation = GraphCreation | BundleCreation | CodeCreation;
 
 export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
 
@@ -83,9 +83,9 @@ interface Projected {
   readonly projection: HeadProjection;
 }
 export type GraphHead = GraphCreation & Projected;
-export type FetchHead = FetchCreation & Projected;
+export type BundleHead = BundleCreation & Projected;
 export type CodeHead = CodeCreation & Projected;
-export type Head = GraphHead | FetchHead | CodeHead;
+export type Head = GraphHead | BundleHead | CodeHead;
 
 /** What the run was made from, without what is known of it since. */
 export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<Of & Projected, 'projection'> {

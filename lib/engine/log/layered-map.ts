@@ -4,7 +4,7 @@
  */
 export class LayeredMap<Key, Value> {
   readonly #base: LayeredMap<Key, Value> | undefined;
-  readonly #own = new Map<Key, Value>();
+  readonly #changed = new Map<Key, Value>();
   readonly #removed = new Set<Key>();
   #size: number;
 
@@ -18,32 +18,32 @@ export class LayeredMap<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
-    const own = this.#own.get(key);
-    if (own !== undefined || this.#own.has(key)) return own;
+    const changed = this.#changed.get(key);
+    if (changed !== undefined || this.#changed.has(key)) return changed;
     return this.#removed.has(key) ? undefined : this.#base?.get(key);
   }
 
   has(key: Key): boolean {
-    return this.#own.has(key) || (!this.#removed.has(key) && this.#base?.has(key) === true);
+    return this.#changed.has(key) || (!this.#removed.has(key) && this.#base?.has(key) === true);
   }
 
   set(key: Key, value: Value): void {
     if (!this.has(key)) this.#size += 1;
     this.#removed.delete(key);
-    this.#own.set(key, value);
+    this.#changed.set(key, value);
   }
 
   delete(key: Key): void {
     if (!this.has(key)) return;
     this.#size -= 1;
-    this.#own.delete(key);
+    this.#changed.delete(key);
     if (this.#base?.has(key) === true) this.#removed.add(key);
   }
 
   /** Keys in the order in which they were first set; a fork's own new keys come last. */
   *keys(): IterableIterator<Key> {
     if (this.#base !== undefined) for (const key of this.#base.keys()) if (!this.#removed.has(key)) yield key;
-    for (const key of this.#own.keys()) if (this.#base?.has(key) !== true) yield key;
+    for (const key of this.#changed.keys()) if (this.#base?.has(key) !== true) yield key;
   }
 
   *entries(): IterableIterator<readonly [Key, Value]> {

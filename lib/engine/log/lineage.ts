@@ -21,20 +21,20 @@ import type { RunCreation } from './head.ts';
 const rerunOfKey = '__rerunOf';
 const rerunFromKey = '__rerunFrom';
 
-export const systemOfRerun = (of: RunId, from?: NodeId): Readonly<Record<string, JsonValue>> => ({
+export const rerunSystemValues = (of: RunId, from?: NodeId): Readonly<Record<string, JsonValue>> => ({
   [rerunOfKey]: of,
   ...(from === undefined ? {} : { [rerunFromKey]: from }),
 });
 
 /** The run that this one runs again; undefined where it is no rerun. */
 export function rerunOf(run: Pick<RunCreation, 'commit'>): RunId | undefined {
-  const value = said(run, rerunOfKey);
+  const value = systemText(run, rerunOfKey);
   return value !== undefined && runIdPattern.test(value) ? runId(value) : undefined;
 }
 
 /** The node that this run went on from; undefined where it began anew. */
 export function rerunFrom(run: Pick<RunCreation, 'commit'>): NodeId | undefined {
-  const value = said(run, rerunFromKey);
+  const value = systemText(run, rerunFromKey);
   return value !== undefined && nodeIdPattern.test(value) ? nodeId(value) : undefined;
 }
 
@@ -46,21 +46,21 @@ export interface Caller {
   readonly attempt: Attempt;
   /** how many callers there are, this one included */
   readonly depth: number;
-  readonly whenLeft: 'cancel' | 'go_on';
+  readonly parentClosePolicy: 'cancel' | 'abandon';
 }
 
 const callerKey = '__calledBy';
 
-export const systemOfCall = (caller: Caller): Readonly<Record<string, JsonValue>> => ({ [callerKey]: { ...caller } });
+export const callerSystemValues = (caller: Caller): Readonly<Record<string, JsonValue>> => ({ [callerKey]: { ...caller } });
 
 /** Who called this run; undefined where nobody did. */
 export function callerOf(run: Pick<RunCreation, 'commit'>): Caller | undefined {
-  const value = saidValue(run, callerKey);
-  return value !== undefined && isJsonObject(value) ? callerIn(value) : undefined;
+  const value = systemValue(run, callerKey);
+  return value !== undefined && isJsonObject(value) ? parseCaller(value) : undefined;
 }
 
-function callerIn(value: JsonObject): Caller | undefined {
-  const { runId: run, nodeId: node, iteration, attempt: number, depth, whenLeft } = value;
+function parseCaller(value: JsonObject): Caller | undefined {
+  const { runId: run, nodeId: node, iteration, attempt: number, depth, parentClosePolicy } = value;
   if (typeof run !== 'string' || typeof node !== 'string' || typeof iteration !== 'string') return undefined;
   if (typeof number !== 'number' || typeof depth !== 'number') return undefined;
   return {
@@ -69,14 +69,14 @@ function callerIn(value: JsonObject): Caller | undefined {
     iteration: iterationKey(iteration),
     attempt: attempt(number),
     depth,
-    whenLeft: whenLeft === 'go_on' ? 'go_on' : 'cancel',
+    parentClosePolicy: parentClosePolicy === 'abandon' ? 'abandon' : 'cancel',
   };
 }
 
 const scheduleIdKey = '__scheduleId';
 const scheduledAtKey = '__scheduledAt';
 
-export const systemOfSchedule = (id: ScheduleId, scheduledAt: Instant): Readonly<Record<string, JsonValue>> => ({
+export const scheduleSystemValues = (id: ScheduleId, scheduledAt: Instant): Readonly<Record<string, JsonValue>> => ({
   [scheduleIdKey]: id,
   [scheduledAtKey]: String(scheduledAt),
 });
@@ -85,18 +85,18 @@ export const systemOfSchedule = (id: ScheduleId, scheduledAt: Instant): Readonly
 export function scheduleOf(
   run: Pick<RunCreation, 'commit'>,
 ): { readonly scheduleId: ScheduleId; readonly scheduledAt: Instant } | undefined {
-  const id = said(run, scheduleIdKey);
-  const at = said(run, scheduledAtKey);
+  const id = systemText(run, scheduleIdKey);
+  const at = systemText(run, scheduledAtKey);
   if (id === undefined || at === undefined || !scheduleIdPattern.test(id) || !/^\d{1,15}$/.test(at)) return undefined;
   return { scheduleId: scheduleId(id), scheduledAt: instant(Number(at)) };
 }
 
-function said(run: Pick<RunCreation, 'commit'>, key: string): string | undefined {
-  const value = saidValue(run, key);
+function systemText(run: Pick<RunCreation, 'commit'>, key: string): string | undefined {
+  const value = systemValue(run, key);
   return typeof value === 'string' ? value : undefined;
 }
 
-function saidValue({ commit }: Pick<RunCreation, 'commit'>, key: string): JsonValue | undefined {
+function systemValue({ commit }: Pick<RunCreation, 'commit'>, key: string): JsonValue | undefined {
   for (const event of commit.events) {
     if (event.type === 'SYSTEM_SET' && event.key === key && 'value' in event.value) return event.value.value;
   }

@@ -5,22 +5,22 @@
 import type { EventId, NodeKey, NodeRef } from '../ids.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
-import type { LoopTerms } from './events.ts';
-import type { Written } from './run-state.ts';
+import type { LoopSettings } from './events.ts';
+import type { ContextWrite } from './run-state.ts';
 
-export interface PassResult {
+export interface IterationResult {
   readonly index: number;
   readonly payload: Payload;
 }
 
-export interface PassCounts {
+export interface IterationCounts {
   readonly items: number;
   readonly started: number;
   readonly ended: number;
   readonly failed: number;
 }
 
-export interface LoopState extends LoopTerms {
+export interface LoopState extends LoopSettings {
   readonly startedAt: Instant;
   readonly items: number;
   readonly pages: readonly Payload[];
@@ -31,19 +31,19 @@ export interface LoopState extends LoopTerms {
   readonly open: readonly number[];
   readonly failed: number;
   /** results that are not put away yet, in the order in which they came */
-  readonly fresh: readonly PassResult[];
+  readonly pendingResults: readonly IterationResult[];
   /** the length of the fresh results' JSON text, in UTF-16 units or bytes where they are stored apart */
-  readonly freshSize: number;
+  readonly pendingSize: number;
   /** the same of all results */
-  readonly size: number;
+  readonly totalSize: number;
   /** arrays of results that were put away together */
-  readonly kept: readonly Payload[];
+  readonly stored: readonly Payload[];
   /** no pass begins before then */
   readonly wakeAt?: Instant;
 }
 
 /** One pass of a loop, as long as it is under way. */
-export interface Pass {
+export interface LoopIteration {
   readonly loop: NodeRef;
   readonly index: number;
   /** absent: to be found in the loop's pages */
@@ -54,14 +54,15 @@ export interface Pass {
   /** how many of them are open */
   readonly open: number;
   /** what they wrote: seen inside the pass alone */
-  readonly written: Readonly<Record<string, readonly Written[]>>;
+  readonly contextWrites: Readonly<Record<string, readonly ContextWrite[]>>;
 }
 
-export const countsOf = ({ items, next, open, failed }: LoopState): PassCounts => ({
+export const iterationCountsOf = ({ items, next, open, failed }: LoopState): IterationCounts => ({
   items,
   started: next,
   ended: next - open.length,
   failed,
 });
 
-export const sizeOf = (payload: Payload): number => ('ref' in payload ? payload.bytes : JSON.stringify(payload.value).length);
+export const payloadSize = (payload: Payload): number =>
+  'ref' in payload ? payload.bytes : JSON.stringify(payload.value).length;

@@ -1,18 +1,18 @@
 /** What the log says of one node. Absent means pending: nothing has been decided about it yet. */
 import type { Attempt, CommitNo, EventId, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
-import type { StepMark } from '../durable/step.ts';
+import type { StepInfo } from '../durable/step.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
 import type { Failure, SkipReason, Via } from './events.ts';
-import type { LoopState, PassCounts } from './loop-state.ts';
+import type { LoopState, IterationCounts } from './loop-state.ts';
 
-interface OfNode {
+interface NodeIdentity {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
 }
 
 /** What is known of an attempt since it was asked for. */
-export interface Dispatched extends OfNode {
+export interface DispatchRecord extends NodeIdentity {
   readonly attempt: Attempt;
   readonly via: Via;
   /** the commit that asked for this attempt: what its job names */
@@ -22,18 +22,18 @@ export interface Dispatched extends OfNode {
   readonly pinnedAt: EventId;
   readonly wave: number;
   /** of a code run: what its code asked for */
-  readonly step?: StepMark;
+  readonly step?: StepInfo;
   /** attempts of a step that were lost with whoever was at work on them; absent: none */
-  readonly lost?: number;
+  readonly lostAttempts?: number;
 }
 
 /** Of a node that is a step: where in the order of things the code asked for it. */
 export interface EndedStep {
-  readonly step?: StepMark;
+  readonly step?: StepInfo;
   readonly begunBy?: EventId;
 }
 
-interface Ended extends OfNode, EndedStep {
+interface Ended extends NodeIdentity, EndedStep {
   readonly attempt: Attempt;
   /** the run that its last attempt called */
   readonly childRunId?: RunId;
@@ -42,22 +42,22 @@ interface Ended extends OfNode, EndedStep {
   readonly endedBy: EventId;
   readonly startedAt?: Instant;
   /** of a loop that began */
-  readonly passes?: PassCounts;
+  readonly iterations?: IterationCounts;
 }
 
 export type OpenNode =
-  | (Dispatched & {
+  | (DispatchRecord & {
       readonly status: 'queued';
       /** the wait before a retry, or for a run that starts later */ readonly notBefore?: Instant;
     })
-  | (Dispatched & { readonly status: 'running'; readonly startedAt: Instant })
-  | (Dispatched & {
+  | (DispatchRecord & { readonly status: 'running'; readonly startedAt: Instant })
+  | (DispatchRecord & {
       readonly status: 'waiting';
       readonly for: 'time';
       readonly wakeAt: Instant;
       readonly output: Payload;
     })
-  | (Dispatched & {
+  | (DispatchRecord & {
       readonly status: 'waiting';
       readonly for: 'signal';
       readonly name: string;
@@ -67,8 +67,8 @@ export type OpenNode =
       /** the signal that has come; the completion is the next event */
       readonly signalId?: SignalId;
     })
-  | (Dispatched & { readonly status: 'waiting'; readonly for: 'passes'; readonly loop: LoopState })
-  | (Dispatched & {
+  | (DispatchRecord & { readonly status: 'waiting'; readonly for: 'iterations'; readonly loop: LoopState })
+  | (DispatchRecord & {
       readonly status: 'waiting';
       readonly for: 'child';
       readonly childRunId: RunId;
@@ -76,13 +76,13 @@ export type OpenNode =
       readonly version?: number;
       readonly input: Payload;
       readonly expiresAt?: Instant;
-      readonly whenLeft: 'cancel' | 'go_on';
-      readonly whenCancelled: 'fail' | 'cancel';
+      readonly parentClosePolicy: 'cancel' | 'abandon';
+      readonly onChildCancelled: 'fail' | 'cancel';
     });
 
 /** It holds no worker: a time, something outside, or the passes of its own body move it on. */
 export type WaitingNode = Extract<OpenNode, { status: 'waiting' }>;
-export type LoopWait = Extract<WaitingNode, { for: 'passes' }>;
+export type LoopWait = Extract<WaitingNode, { for: 'iterations' }>;
 export type SignalWait = Extract<WaitingNode, { for: 'signal' }>;
 export type ChildWait = Extract<WaitingNode, { for: 'child' }>;
 
@@ -97,7 +97,12 @@ export type EndedNode =
       readonly signalId?: SignalId;
     })
   | (Ended & { readonly status: 'failed' | 'timed_out'; readonly failure: Failure; readonly isHandled: boolean })
-  | (OfNode & { readonly status: 'skipped'; readonly reason: SkipReason; readonly endedAt: Instant; readonly endedBy: EventId })
+  | (NodeIdentity & {
+      readonly status: 'skipped';
+      readonly reason: SkipReason;
+      readonly endedAt: Instant;
+      readonly endedBy: EventId;
+    })
   | (Ended & { readonly status: 'cancelled' });
 
 export type NodeState = OpenNode | EndedNode;
@@ -106,14 +111,14 @@ export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';
 
 /** When a wait ends by itself; undefined where only a signal, a child, its passes, or the end of the run, ends it. */
-export function endsBy(node: WaitingNode): Instant | undefined {
+export function waitEndsAt(node: WaitingNode): Instant | undefined {
   switch (node.for) {
     case 'time':
       return node.wakeAt;
     case 'signal':
     case 'child':
       return node.expiresAt;
-    case 'passes':
+    case 'iterations':
       return node.loop.wakeAt;
   }
 }

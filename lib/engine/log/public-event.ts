@@ -1,4 +1,5 @@
 /** An event as readers outside see it: one envelope for HTTP, streams, sockets and the console. */
+import { defined } from '../defined.ts';
 import { type EventId, eventId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Instant, instant, iso } from '../time.ts';
@@ -30,54 +31,54 @@ interface Correlation {
 }
 
 /** What is said of a run around each of its events. */
-export type Told = Pick<RunCreation, 'address' | 'workflow' | 'trace'>;
+export type RunIdentity = Pick<RunCreation, 'address' | 'workflow' | 'trace'>;
 
 /** The public form of each event of a commit, in order. Payloads keep the shape they have in the log. */
-export const publicEvents = (run: Told, commit: Commit): readonly PublicEvent[] =>
-  publicFacts(run, commit).map(({ event }) => event);
+export const publicEvents = (run: RunIdentity, commit: Commit): readonly PublicEvent[] =>
+  mapEvents(run, commit).map(({ event }) => event);
 
 /** An event beside the fact of the log that it shows. */
-export interface PublicFact {
+export interface MappedEvent {
   readonly event: PublicEvent;
-  readonly fact: RunEvent;
+  readonly logEvent: RunEvent;
 }
 
-export const publicFacts = (run: Told, commit: Commit): readonly PublicFact[] =>
-  commit.events.map((fact, index) => {
+export const mapEvents = (run: RunIdentity, commit: Commit): readonly MappedEvent[] =>
+  commit.events.map((logEvent, index) => {
     const id = eventId(commit.firstEventId + index);
     const event = {
       eventId: id,
       sequence: id,
-      type: mapEngineEventToSse(fact),
-      ...envelopeOf(run, commit.at, 'wave' in fact ? fact.wave : undefined),
-      payload: payloadOf(fact),
+      type: mapEngineEventToSse(logEvent),
+      ...envelopeOf(run, commit.at, 'wave' in logEvent ? logEvent.wave : undefined),
+      payload: payloadOf(logEvent),
     };
-    return { event, fact };
+    return { event, logEvent };
   });
 
 /** What the envelope of an event, or of a delta, says beside its id and its type. */
-export function envelopeOf({ address, workflow, trace }: Told, at: Instant, wave?: number) {
-  const correlation: Correlation = {
-    ...(trace === undefined ? {} : { traceId: traceIdOf(trace.traceparent) }),
-    ...(wave === undefined ? {} : { wave }),
-  };
+export function envelopeOf({ address, workflow, trace }: RunIdentity, at: Instant, wave?: number) {
+  const correlation: Correlation = defined({
+    traceId: trace === undefined ? undefined : traceIdOf(trace.traceparent),
+    wave,
+  });
   const isEmpty = trace === undefined && wave === undefined;
-  return {
+  return defined({
     runId: address.runId,
     workflowId: workflow.name,
     timestamp: iso(at),
-    ...(isEmpty ? {} : { correlation }),
-  };
+    correlation: isEmpty ? undefined : correlation,
+  });
 }
 
 /** What an event says to the engine alone. */
-const ownWords: ReadonlySet<string> = new Set(['token', 'isPure']);
+const internalFields: ReadonlySet<string> = new Set(['token', 'isPure']);
 
 const payloadOf = (event: RunEvent): JsonObject => {
-  const { type: _type, ...facts } = event;
+  const { type: _type, ...fields } = event;
   const payload: Record<string, JsonValue> = {};
-  for (const [key, value] of Object.entries(facts))
-    if (value !== undefined && !ownWords.has(key) && !(key === 'iteration' && value === ''))
+  for (const [key, value] of Object.entries(fields))
+    if (value !== undefined && !internalFields.has(key) && !(key === 'iteration' && value === ''))
       payload[key] = publicValue(key, value as JsonValue);
   return payload;
 };

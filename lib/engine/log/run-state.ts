@@ -8,7 +8,7 @@ import {
   type NodeRef,
   eventId,
   nodeKey,
-  passKey,
+  iterationKeyOf,
   topLevel,
 } from '../ids.ts';
 import { invariant } from '../invariant.ts';
@@ -17,12 +17,12 @@ import type { Instant } from '../time.ts';
 import type { CodeState } from './code-state.ts';
 import type { Failure, TokenCount } from './events.ts';
 import { LayeredMap } from './layered-map.ts';
-import type { Pass } from './loop-state.ts';
+import type { LoopIteration } from './loop-state.ts';
 import { type NodeState, type OpenNode, isOpen } from './node-state.ts';
 
 /** One writing of a context key: what a view as of a later event sees. */
-export interface Written {
-  readonly by: EventId;
+export interface ContextWrite {
+  readonly writtenBy: EventId;
   readonly payload: Payload;
 }
 
@@ -34,7 +34,7 @@ export type RunProgress =
   | { readonly status: 'cancelled'; readonly endedAt: Instant; readonly reason?: string };
 
 /** What the run has used up, for its budget. It follows from the events alone, so nothing is counted twice or missed. */
-export interface Spent {
+export interface BudgetUsage {
   /** attempts that workers were asked for, the repetitions too, and runs that were called */
   readonly executions: number;
   /** input and output tokens that models reported, those of failed attempts too */
@@ -44,12 +44,12 @@ export interface Spent {
 /** Of a run whose workflow limits how many are at work. */
 export interface Admission {
   /** it may have one of those below this */
-  readonly places: number;
+  readonly slots: number;
   /** when it was to start: who came first is let in first */
   readonly since: Instant;
   readonly notBefore?: Instant;
   /** absent: it waits for one, or has ended without one */
-  readonly place?: number;
+  readonly slot?: number;
 }
 
 export interface RunState {
@@ -57,7 +57,7 @@ export interface RunState {
   asOf: CommitNo | 0;
   nextEventId: EventId;
   progress: RunProgress;
-  spent: Spent;
+  budgetUsage: BudgetUsage;
   /** absent: nobody limits it */
   admission?: Admission;
   /** absent: the run is none of code that is replayed */
@@ -65,20 +65,20 @@ export interface RunState {
   readonly nodes: LayeredMap<NodeKey, NodeState>;
   /** the nodes that have begun and not ended */
   readonly open: LayeredMap<NodeKey, true>;
-  readonly written: LayeredMap<string, readonly Written[]>;
+  readonly contextWrites: LayeredMap<string, readonly ContextWrite[]>;
   /** the passes of loops that are under way */
-  readonly passes: LayeredMap<IterationKey, Pass>;
+  readonly iterations: LayeredMap<IterationKey, LoopIteration>;
 }
 
 export const emptyState = (): RunState => ({
   asOf: 0,
   nextEventId: eventId(1),
   progress: { status: 'pending' },
-  spent: { executions: 0, tokens: 0 },
+  budgetUsage: { executions: 0, tokens: 0 },
   nodes: new LayeredMap(),
   open: new LayeredMap(),
-  written: new LayeredMap(),
-  passes: new LayeredMap(),
+  contextWrites: new LayeredMap(),
+  iterations: new LayeredMap(),
 });
 
 /** A copy in constant time whose changes do not reach the original. */
@@ -86,16 +86,16 @@ export const fork = (state: RunState): RunState => ({
   ...state,
   nodes: state.nodes.fork(),
   open: state.open.fork(),
-  written: state.written.fork(),
-  passes: state.passes.fork(),
+  contextWrites: state.contextWrites.fork(),
+  iterations: state.iterations.fork(),
 });
 
 export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgress, { status: 'pending' | 'running' }> =>
   progress.status !== 'pending' && progress.status !== 'running';
 
 /** Nothing of it has begun, and nothing may before it has a place. */
-export const waitsForPlace = ({ progress, admission }: RunState): boolean =>
-  admission !== undefined && admission.place === undefined && !isTerminal(progress);
+export const isWaitingForSlot = ({ progress, admission }: RunState): boolean =>
+  admission !== undefined && admission.slot === undefined && !isTerminal(progress);
 
 /** The nodes that have begun and not ended. */
 export const openNodes = ({ nodes, open }: RunState): readonly OpenNode[] =>
@@ -112,74 +112,78 @@ export interface Stamp {
 }
 
 /** The node, which must be open and at this attempt. */
-export function running(node: NodeState | undefined, attempt: Attempt, ref: NodeRef): OpenNode {
+export function requireOpenNode(node: NodeState | undefined, attempt: Attempt, ref: NodeRef): OpenNode {
   invariant(node !== undefined && isOpen(node), () => `${nodeKey(ref)} has not begun`);
   invariant(node.attempt === attempt, () => `${nodeKey(ref)} is at attempt ${node.attempt}, not ${attempt}`);
   return node;
 }
 
-export function put(state: RunState, node: OpenNode): void {
+export function setOpenNode(state: RunState, node: OpenNode): void {
   const key = nodeKey(node);
-  countIn(state, node, 1);
+  countInIteration(state, node, 1);
   state.nodes.set(key, node);
   state.open.set(key, true);
 }
 
-export function end(state: RunState, node: Exclude<NodeState, OpenNode>): void {
+export function setEndedNode(state: RunState, node: Exclude<NodeState, OpenNode>): void {
   const key = nodeKey(node);
-  countIn(state, node, 0);
+  countInIteration(state, node, 0);
   state.nodes.set(key, node);
   state.open.delete(key);
 }
 
 /** A pass knows its nodes, and how many of them are open. */
-function countIn(state: RunState, node: NodeState, openNow: 0 | 1): void {
+function countInIteration(state: RunState, node: NodeState, openCount: 0 | 1): void {
   if (node.iteration === topLevel) return;
   const key = nodeKey(node);
-  const pass = passOf(state, node.iteration);
-  const members = state.nodes.has(key) ? pass.members : [...pass.members, key];
+  const loopIteration = requireLoopIteration(state, node.iteration);
+  const members = state.nodes.has(key) ? loopIteration.members : [...loopIteration.members, key];
   const openBefore = state.open.has(key) ? 1 : 0;
-  state.passes.set(node.iteration, { ...pass, members, open: pass.open + openNow - openBefore });
+  state.iterations.set(node.iteration, { ...loopIteration, members, open: loopIteration.open + openCount - openBefore });
 }
 
-export function passOf(state: RunState, iteration: IterationKey): Pass {
-  const pass = state.passes.get(iteration);
-  invariant(pass !== undefined, () => `the pass ${iteration} is not under way`);
-  return pass;
+export function requireLoopIteration(state: RunState, iteration: IterationKey): LoopIteration {
+  const loopIteration = state.iterations.get(iteration);
+  invariant(loopIteration !== undefined, () => `the pass ${iteration} is not under way`);
+  return loopIteration;
 }
 
 /** What a node writes inside a pass is seen inside that pass alone. */
-export function write(state: RunState, iteration: IterationKey, key: string, by: EventId, payload: Payload): void {
+export function writeContext(state: RunState, iteration: IterationKey, key: string, writtenBy: EventId, payload: Payload): void {
   if (iteration === topLevel) {
-    state.written.set(key, [...(state.written.get(key) ?? []), { by, payload }]);
+    state.contextWrites.set(key, [...(state.contextWrites.get(key) ?? []), { writtenBy, payload }]);
     return;
   }
-  const pass = passOf(state, iteration);
-  const before = Object.hasOwn(pass.written, key) ? pass.written[key] : undefined;
-  state.passes.set(iteration, { ...pass, written: { ...pass.written, [key]: [...(before ?? []), { by, payload }] } });
+  const loopIteration = requireLoopIteration(state, iteration);
+  const before = Object.hasOwn(loopIteration.contextWrites, key) ? loopIteration.contextWrites[key] : undefined;
+  state.iterations.set(iteration, {
+    ...loopIteration,
+    contextWrites: { ...loopIteration.contextWrites, [key]: [...(before ?? []), { writtenBy, payload }] },
+  });
 }
 
 /** Forgets the pass, and every pass inside it. */
-export function dropPass(state: RunState, iteration: IterationKey): void {
-  for (const key of passOf(state, iteration).members) {
+export function dropIteration(state: RunState, iteration: IterationKey): void {
+  for (const key of requireLoopIteration(state, iteration).members) {
     const node = state.nodes.get(key);
-    if (node !== undefined) dropPassesOf(state, node);
+    if (node !== undefined) dropIterationsOf(state, node);
     state.nodes.delete(key);
     state.open.delete(key);
   }
-  state.passes.delete(iteration);
+  state.iterations.delete(iteration);
 }
 
 /** What is still under way of a loop that ends is not wanted any more. */
-export function dropPassesOf(state: RunState, node: NodeState): void {
-  if (node.status !== 'waiting' || node.for !== 'passes') return;
-  for (const index of node.loop.open) dropPass(state, passKey(node, index));
+export function dropIterationsOf(state: RunState, node: NodeState): void {
+  if (node.status !== 'waiting' || node.for !== 'iterations') return;
+  for (const index of node.loop.open) dropIteration(state, iterationKeyOf(node, index));
 }
 
 export const countExecution = (state: RunState): void => {
-  state.spent = { ...state.spent, executions: state.spent.executions + 1 };
+  state.budgetUsage = { ...state.budgetUsage, executions: state.budgetUsage.executions + 1 };
 };
 
 export const countTokens = (state: RunState, { tokens }: { readonly tokens?: TokenCount }): void => {
-  if (tokens !== undefined) state.spent = { ...state.spent, tokens: state.spent.tokens + tokens.input + tokens.output };
+  if (tokens !== undefined)
+    state.budgetUsage = { ...state.budgetUsage, tokens: state.budgetUsage.tokens + tokens.input + tokens.output };
 };

@@ -34,7 +34,7 @@ export interface StatusUpdate {
 }
 
 /** Whether no delta of the node comes after this. */
-export const endsNode = ({ status }: NodeUpdate): boolean => status !== 'queued' && status !== 'running' && status !== 'waiting';
+export const isNodeEnd = ({ status }: NodeUpdate): boolean => status !== 'queued' && status !== 'running' && status !== 'waiting';
 
 /** Undefined: nothing that stands otherwise than before. */
 export function updateOf(event: RunEvent): NodeUpdate | StatusUpdate | undefined {

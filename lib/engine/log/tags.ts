@@ -2,7 +2,7 @@
  * Tags: what is worth a glance in a run, read from its log and from nothing else. The table of them is docs/API.md's.
  * A tag belongs to the event that it follows from, so that reading on from an event id misses none.
  */
-import { isDriveNode } from '../durable/step.ts';
+import { isWorkflowTaskNode } from '../durable/step.ts';
 import {
   type Attempt,
   type EventId,
@@ -13,7 +13,7 @@ import {
   eventId,
   firstAttempt,
   nodeKey,
-  passKey,
+  iterationKeyOf,
   topLevel,
 } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
@@ -50,9 +50,9 @@ export interface Tag {
 }
 
 type NodeEvent = Extract<RunEvent, { readonly nodeId: NodeId }>;
-type Said = Pick<Tag, 'tag' | 'severity' | 'metadata'> & Partial<Pick<Tag, 'nodeId' | 'iteration'>>;
+type TagDraft = Pick<Tag, 'tag' | 'severity' | 'metadata'> & Partial<Pick<Tag, 'nodeId' | 'iteration'>>;
 
-interface Seen {
+interface ObservedNode {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
   /** absent: it needed no worker so far, and no event says */
@@ -66,46 +66,46 @@ interface Seen {
 
 /** Reads a log commit by commit. It has to see all of them, in order. */
 export class TagReader {
-  readonly #nodes = new Map<NodeKey, Seen>();
+  readonly #nodes = new Map<NodeKey, ObservedNode>();
   /** as many as are at work in loops at a time, however many have ended */
-  readonly #openInPasses = new Map<NodeKey, Seen>();
+  readonly #openInIterations = new Map<NodeKey, ObservedNode>();
 
   read(commit: Commit): readonly Tag[] {
     return commit.events.flatMap((event, index) =>
-      this.#tagsOf(event).map((said) => ({ ...said, eventId: eventId(commit.firstEventId + index), at: commit.at })),
+      this.#tagsOf(event).map((draft) => ({ ...draft, eventId: eventId(commit.firstEventId + index), at: commit.at })),
     );
   }
 
-  #tagsOf(event: RunEvent): readonly Said[] {
+  #tagsOf(event: RunEvent): readonly TagDraft[] {
     if ('nodeId' in event) {
-      const said = this.#ofNode(event);
+      const draft = this.#tagsOfNode(event);
       // That code is driven is nobody's concern; that it cannot be is somebody's.
-      return isDriveNode(event.nodeId) ? said.filter(({ severity }) => severity !== 'info') : said;
+      return isWorkflowTaskNode(event.nodeId) ? draft.filter(({ severity }) => severity !== 'info') : draft;
     }
     switch (event.type) {
       case 'RUN_RECOVERED':
         return [{ tag: 'recovered', severity: 'warn', metadata: { nodes: event.nodes } }];
       case 'RUN_COMPLETED': {
         const failed = [...this.#nodes.values()].filter(({ hasFailed }) => hasFailed).map(({ nodeId }) => nodeId);
-        const metadata = { failed: failed.slice(0, mostNamed), failures: failed.length };
+        const metadata = { failed: failed.slice(0, maxNamedNodes), failures: failed.length };
         return failed.length === 0 ? [] : [{ tag: 'partial_success', severity: 'warn', metadata }];
       }
       case 'RUN_CANCELLED':
       case 'RUN_FAILED':
       case 'RUN_TIMED_OUT':
         // What was open is cancelled by the end of the run, and no event of its own says so.
-        return [...this.#nodes.values()].filter(({ isOpen, nodeId }) => isOpen && !isDriveNode(nodeId)).map(cancelled);
+        return [...this.#nodes.values()].filter(({ isOpen, nodeId }) => isOpen && !isWorkflowTaskNode(nodeId)).map(cancelledTag);
       default:
         return [];
     }
   }
 
-  #ofNode(event: NodeEvent): readonly Said[] {
+  #tagsOfNode(event: NodeEvent): readonly TagDraft[] {
     const { nodeId, iteration } = event;
-    const of = { nodeId, iteration };
+    const nodeRef = { nodeId, iteration };
     switch (event.type) {
       case 'NODE_DISPATCHED':
-        this.#note(event, { wave: event.wave, attempt: event.attempt, isStarted: false });
+        this.#observe(event, { wave: event.wave, attempt: event.attempt, isStarted: false });
         return [];
       case 'NODE_STARTED':
         return this.#started(event);
@@ -118,74 +118,89 @@ export class TagReader {
         const { cause } = event.failure;
         const metadata = { attempt: event.attempt, cause, delayMs: event.delayMs, ...tokensOf(event) };
         const started = this.#started(event);
-        this.#note(event, { isStarted: false });
-        return [...started, ...ofCause(of, event.failure), { ...of, tag: 'node_retried', severity: 'warn', metadata }];
+        this.#observe(event, { isStarted: false });
+        return [
+          ...started,
+          ...causeTags(nodeRef, event.failure),
+          { ...nodeRef, tag: 'node_retried', severity: 'warn', metadata },
+        ];
       }
       case 'NODE_COMPLETED': {
         const started = this.#started(event);
-        this.#note(event, { isOpen: false });
+        this.#observe(event, { isOpen: false });
         const durationMs = between(event.startedAt, event.endedAt);
-        return [...started, { ...of, tag: 'node_completed', severity: 'info', metadata: { durationMs, ...tokensOf(event) } }];
+        return [
+          ...started,
+          { ...nodeRef, tag: 'node_completed', severity: 'info', metadata: { durationMs, ...tokensOf(event) } },
+        ];
       }
       case 'NODE_FAILED': {
         const started = this.#started(event);
-        this.#note(event, { isOpen: false, hasFailed: true });
+        this.#observe(event, { isOpen: false, hasFailed: true });
         const { cause, code = cause, message } = event.failure;
         const severity = event.handle === 'error' ? 'warn' : 'critical';
         const metadata = { errorCode: code, errorMessage: message, attempts: event.attempt, ...tokensOf(event) };
-        return [...started, ...ofCause(of, event.failure), { ...of, tag: 'node_failed', severity, metadata }, ...this.#drop(of)];
+        return [
+          ...started,
+          ...causeTags(nodeRef, event.failure),
+          { ...nodeRef, tag: 'node_failed', severity, metadata },
+          ...this.#cancelIn(nodeRef),
+        ];
       }
       // What became of the attempt follows in the same commit.
       case 'MODERATION_FLAGGED': {
         const { phase, decision } = event;
-        return [...this.#started(event), { ...of, tag: 'moderation_flagged', severity: 'warn', metadata: { phase, decision } }];
+        return [
+          ...this.#started(event),
+          { ...nodeRef, tag: 'moderation_flagged', severity: 'warn', metadata: { phase, decision } },
+        ];
       }
       case 'NODE_SKIPPED':
-        this.#note(event, { isOpen: false });
+        this.#observe(event, { isOpen: false });
         return [];
       default:
         return [];
     }
   }
 
-  #started(event: NodeEvent & { readonly attempt: Attempt }): readonly Said[] {
+  #started(event: NodeEvent & { readonly attempt: Attempt }): readonly TagDraft[] {
     const { nodeId, iteration, attempt } = event;
-    const seen = this.#nodes.get(nodeKey(event));
-    if (seen?.isStarted === true && seen.attempt === attempt) return [];
-    this.#note(event, { attempt, isStarted: true });
-    const wave = seen?.wave === undefined ? {} : { wave: seen.wave };
+    const observed = this.#nodes.get(nodeKey(event));
+    if (observed?.isStarted === true && observed.attempt === attempt) return [];
+    this.#observe(event, { attempt, isStarted: true });
+    const wave = observed?.wave === undefined ? {} : { wave: observed.wave };
     return [{ tag: 'node_started', severity: 'info', nodeId, iteration, metadata: { attempt, ...wave } }];
   }
 
   /** A loop that fails leaves its other passes as they are, and nobody waits for what is open in them. No event of its own says so. */
-  #drop(loop: NodeRef): readonly Said[] {
-    const inside = passKey(loop, 0).slice(0, -'0]'.length);
-    const dropped = [...this.#openInPasses].filter(([, { iteration }]) => iteration.startsWith(inside));
-    for (const [key, seen] of dropped) this.#keep(key, { ...seen, isOpen: false });
-    return dropped.map(([, seen]) => cancelled(seen));
+  #cancelIn(loop: NodeRef): readonly TagDraft[] {
+    const iterationPrefix = iterationKeyOf(loop, 0).slice(0, -'0]'.length);
+    const cancelledNodes = [...this.#openInIterations].filter(([, { iteration }]) => iteration.startsWith(iterationPrefix));
+    for (const [key, observed] of cancelledNodes) this.#store(key, { ...observed, isOpen: false });
+    return cancelledNodes.map(([, observed]) => cancelledTag(observed));
   }
 
-  #note(event: NodeEvent, facts: Partial<Omit<Seen, 'nodeId' | 'iteration'>>): void {
+  #observe(event: NodeEvent, facts: Partial<Omit<ObservedNode, 'nodeId' | 'iteration'>>): void {
     const { nodeId, iteration } = event;
-    const fresh = {
+    const initial = {
       attempt: 'attempt' in event ? event.attempt : firstAttempt,
       isStarted: false,
       isOpen: true,
       hasFailed: false,
     };
     const key = nodeKey(event);
-    this.#keep(key, { ...fresh, ...this.#nodes.get(key), ...facts, nodeId, iteration });
+    this.#store(key, { ...initial, ...this.#nodes.get(key), ...facts, nodeId, iteration });
   }
 
-  #keep(key: NodeKey, seen: Seen): void {
-    this.#nodes.set(key, seen);
-    if (seen.iteration === topLevel) return;
-    if (seen.isOpen) this.#openInPasses.set(key, seen);
-    else this.#openInPasses.delete(key);
+  #store(key: NodeKey, observed: ObservedNode): void {
+    this.#nodes.set(key, observed);
+    if (observed.iteration === topLevel) return;
+    if (observed.isOpen) this.#openInIterations.set(key, observed);
+    else this.#openInIterations.delete(key);
   }
 }
 
-const cancelled = ({ nodeId, iteration }: NodeRef): Said => ({
+const cancelledTag = ({ nodeId, iteration }: NodeRef): TagDraft => ({
   tag: 'node_cancelled',
   severity: 'info',
   nodeId,
@@ -194,15 +209,15 @@ const cancelled = ({ nodeId, iteration }: NodeRef): Said => ({
 });
 
 /** Failed nodes that a tag names; it counts them all. */
-const mostNamed = 20;
+const maxNamedNodes = 20;
 
 /** Where the provider reports them. */
 const tokensOf = ({ tokens }: { readonly tokens?: TokenCount }): JsonObject =>
   tokens === undefined ? {} : { inputTokens: tokens.input, outputTokens: tokens.output };
 
 /** Causes that have a tag of their own, beside what became of the attempt. */
-function ofCause(of: Pick<NodeEvent, 'nodeId' | 'iteration'>, { cause, details }: Failure): readonly Said[] {
-  if (cause === 'timeout') return [{ ...of, tag: 'timed_out', severity: 'warn', metadata: details ?? {} }];
-  if (cause === 'contract_violated') return [{ ...of, tag: 'contract_violated', severity: 'warn', metadata: details ?? {} }];
+function causeTags(nodeRef: Pick<NodeEvent, 'nodeId' | 'iteration'>, { cause, details }: Failure): readonly TagDraft[] {
+  if (cause === 'timeout') return [{ ...nodeRef, tag: 'timed_out', severity: 'warn', metadata: details ?? {} }];
+  if (cause === 'contract_violated') return [{ ...nodeRef, tag: 'contract_violated', severity: 'warn', metadata: details ?? {} }];
   return [];
 }

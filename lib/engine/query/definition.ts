@@ -7,7 +7,7 @@ import type { DurationMs } from '../time.ts';
 export const queryKinds = ['postgres', 'http', 'aurora'] as const;
 export type QueryKind = (typeof queryKinds)[number];
 
-interface AnyQuery {
+interface QueryBase {
   readonly name: QueryName;
   readonly description?: string;
   /** every argument that a node may give; it becomes a value of the wire protocol, never a part of the text */
@@ -17,7 +17,7 @@ interface AnyQuery {
   readonly timeoutMs: DurationMs;
 }
 
-interface SqlQuery extends AnyQuery {
+interface SqlQuery extends QueryBase {
   readonly connection: string;
   /** SQL, with `:name` where an argument goes */
   readonly statement: string;
@@ -46,7 +46,7 @@ export interface QueryRequest {
   readonly body: JsonValue;
 }
 
-export interface HttpQuery extends AnyQuery {
+export interface HttpQuery extends QueryBase {
   readonly kind: 'http';
   /** where the service is: `https://api.example.com/v2` */
   readonly connection: string;
@@ -57,7 +57,7 @@ export type QueryDefinition = PostgresQuery | HttpQuery | AuroraQuery;
 export type QueryVersion = QueryDefinition & { readonly version: number };
 
 /** What was asked to be published, before it is known to make sense. */
-export interface QueryDraft extends AnyQuery {
+export interface QueryDraft extends QueryBase {
   readonly kind: QueryKind;
   readonly connection: string;
   readonly statement?: string;
@@ -69,10 +69,10 @@ export interface QueryDraft extends AnyQuery {
 export const queryLimits = {
   parameters: 100,
   statementCharacters: 65_536,
-  rows: { standard: 1_000, most: 10_000 },
+  rows: { standard: 1_000, max: 10_000 },
   /** as much as an `http` node may take */
-  bytes: { standard: 1_048_576, most: 5_242_880 },
-  ms: { standard: 30_000, most: 840_000 },
+  bytes: { standard: 1_048_576, max: 5_242_880 },
+  ms: { standard: 30_000, max: 840_000 },
   /** what the Data API gives no more than: an answer of 1 MiB, and a statement of 45 s */
   aurora: { bytes: 1_048_576, ms: 45_000 },
 } as const;

@@ -15,7 +15,7 @@ const identifier = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 
 /** Or why it is none, in words. */
-export function readStatement(sql: string): Statement | { readonly fault: string } {
+export function parseStatement(sql: string): Statement | { readonly error: string } {
   const names: string[] = [];
   let text = '';
   let at = 0;
@@ -29,7 +29,7 @@ export function readStatement(sql: string): Statement | { readonly fault: string
   };
   while (at < sql.length) {
     const skipped = endOfQuoted(sql, at, match);
-    if (skipped === 'open') return { fault: `what begins at character ${at + 1} does not end` };
+    if (skipped === 'open') return { error: `what begins at character ${at + 1} does not end` };
     if (skipped !== undefined) {
       copyTo(skipped);
       continue;
@@ -39,7 +39,7 @@ export function readStatement(sql: string): Statement | { readonly fault: string
       continue;
     }
     const number = match(numbered);
-    if (number !== null) return { fault: `${number[0]} at character ${at + 1}: parameters have names here, as in :customer` };
+    if (number !== null) return { error: `${number[0]} at character ${at + 1}: parameters have names here, as in :customer` };
     const named = match(name)?.[1];
     if (named !== undefined) {
       if (!names.includes(named)) names.push(named);
@@ -53,7 +53,7 @@ export function readStatement(sql: string): Statement | { readonly fault: string
 }
 
 /** Whether anything but blanks and comments follows a `;`. False too where something does not end: that is no statement at all. */
-export function hasSeveral(sql: string): boolean {
+export function hasSeveralStatements(sql: string): boolean {
   let isEnded = false;
   for (let at = 0; at < sql.length;) {
     const isComment = sql.startsWith('--', at) || sql.startsWith('/*', at);
@@ -80,9 +80,9 @@ function endOfQuoted(sql: string, at: number, match: (pattern: RegExp) => RegExp
     return end === -1 ? sql.length : end;
   }
   if (sql.startsWith('/*', at)) return endOfComment(sql, at);
-  if (/^[eE]'/.test(sql.slice(at, at + 2))) return behind(sql, at + 2, "'", true);
-  if (sql[at] === "'") return behind(sql, at + 1, "'", false);
-  if (sql[at] === '"') return behind(sql, at + 1, '"', false);
+  if (/^[eE]'/.test(sql.slice(at, at + 2))) return endOfString(sql, at + 2, "'", true);
+  if (sql[at] === "'") return endOfString(sql, at + 1, "'", false);
+  if (sql[at] === '"') return endOfString(sql, at + 1, '"', false);
   const tag = match(dollarTag)?.[0];
   if (tag === undefined) return undefined;
   const end = sql.indexOf(tag, at + tag.length);
@@ -90,7 +90,7 @@ function endOfQuoted(sql: string, at: number, match: (pattern: RegExp) => RegExp
 }
 
 /** A quote is written twice, and in an `E''` string also behind a backslash. */
-function behind(sql: string, from: number, quote: string, hasEscapes: boolean): number | 'open' {
+function endOfString(sql: string, from: number, quote: string, hasEscapes: boolean): number | 'open' {
   for (let at = from; at < sql.length; at += 1) {
     if (hasEscapes && sql[at] === '\\') at += 1;
     else if (sql[at] === quote && sql[at + 1] === quote) at += 1;

@@ -1,5 +1,5 @@
 /** Which days a cron expression means: by their place in the month, or by the day of the week. */
-import { type ReadField, fieldShapes, readField, readValue, spanOf } from './cron-field.ts';
+import { type ReadField, fieldShapes, readField, readValue, rangeText } from './cron-field.ts';
 import { daysInMonth, weekdayOf } from './zone.ts';
 
 export type DayRule =
@@ -14,36 +14,36 @@ export type DayRule =
   /** the first, second … of a weekday in the month */
   | { readonly by: 'nth of weekday'; readonly weekday: number; readonly nth: number };
 
-export type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly why: string };
+export type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly reason: string };
 
 export function readDayOfMonth(text: string): ReadDay {
   if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'last' } };
   const [, nearest] = /^(\d{1,2})W$/i.exec(text) ?? [];
-  if (nearest === undefined) return plain(readField(fieldShapes.dayOfMonth, text), (days) => ({ by: 'month', days }));
+  if (nearest === undefined) return withPlainDays(readField(fieldShapes.dayOfMonth, text), (days) => ({ by: 'month', days }));
   const day = readValue(fieldShapes.dayOfMonth, nearest);
   return day === undefined
-    ? { kind: 'refused', why: `takes ${spanOf(fieldShapes.dayOfMonth)} before W, and not ${JSON.stringify(nearest)}` }
+    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfMonth)} before W, and not ${JSON.stringify(nearest)}` }
     : { kind: 'read', rule: { by: 'nearest weekday', day } };
 }
 
 export function readDayOfWeek(text: string): ReadDay {
   // Alone it is the last day of the week.
-  if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'week', weekdays: [fieldShapes.dayOfWeek.most] } };
+  if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'week', weekdays: [fieldShapes.dayOfWeek.max] } };
   const [, lastOf] = /^(\w+)L$/i.exec(text) ?? [];
-  if (lastOf !== undefined) return weekdayAnd(lastOf, (weekday) => ({ by: 'last of weekday', weekday }));
-  if (!text.includes('#')) return plain(readField(fieldShapes.dayOfWeek, text), (weekdays) => ({ by: 'week', weekdays }));
+  if (lastOf !== undefined) return withWeekday(lastOf, (weekday) => ({ by: 'last of weekday', weekday }));
+  if (!text.includes('#')) return withPlainDays(readField(fieldShapes.dayOfWeek, text), (weekdays) => ({ by: 'week', weekdays }));
   const [, name = '', nth = ''] = /^(\w+)#([1-5])$/.exec(text) ?? [];
-  if (nth === '') return { kind: 'refused', why: `takes one weekday, # and 1 to 5, and not ${JSON.stringify(text)}` };
-  return weekdayAnd(name, (weekday) => ({ by: 'nth of weekday', weekday, nth: Number(nth) }));
+  if (nth === '') return { kind: 'refused', reason: `takes one weekday, # and 1 to 5, and not ${JSON.stringify(text)}` };
+  return withWeekday(name, (weekday) => ({ by: 'nth of weekday', weekday, nth: Number(nth) }));
 }
 
-const plain = (field: ReadField, rule: (values: readonly number[]) => DayRule): ReadDay =>
+const withPlainDays = (field: ReadField, rule: (values: readonly number[]) => DayRule): ReadDay =>
   field.kind === 'read' ? { kind: 'read', rule: rule(field.values) } : field;
 
-function weekdayAnd(name: string, rule: (weekday: number) => DayRule): ReadDay {
+function withWeekday(name: string, rule: (weekday: number) => DayRule): ReadDay {
   const weekday = readValue(fieldShapes.dayOfWeek, name);
   return weekday === undefined
-    ? { kind: 'refused', why: `takes ${spanOf(fieldShapes.dayOfWeek)}, and not ${JSON.stringify(name)}` }
+    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfWeek)}, and not ${JSON.stringify(name)}` }
     : { kind: 'read', rule: rule(weekday) };
 }
 

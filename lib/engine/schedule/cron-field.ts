@@ -2,8 +2,8 @@
 
 export interface FieldShape {
   readonly name: CronFieldName;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   /** names of its values, the first standing for `least` */
   readonly names?: readonly string[];
 }
@@ -11,29 +11,29 @@ export interface FieldShape {
 export type CronFieldName = 'minutes' | 'hours' | 'day of month' | 'month' | 'day of week' | 'year';
 
 export const fieldShapes = {
-  minutes: { name: 'minutes', least: 0, most: 59 },
-  hours: { name: 'hours', least: 0, most: 23 },
-  dayOfMonth: { name: 'day of month', least: 1, most: 31 },
+  minutes: { name: 'minutes', min: 0, max: 59 },
+  hours: { name: 'hours', min: 0, max: 23 },
+  dayOfMonth: { name: 'day of month', min: 1, max: 31 },
   month: {
     name: 'month',
-    least: 1,
-    most: 12,
+    min: 1,
+    max: 12,
     names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
   },
-  dayOfWeek: { name: 'day of week', least: 1, most: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] },
-  year: { name: 'year', least: 1970, most: 2199 },
+  dayOfWeek: { name: 'day of week', min: 1, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] },
+  year: { name: 'year', min: 1970, max: 2199 },
 } as const satisfies Record<string, FieldShape>;
 
 /** The values in ascending order, or what is wrong in words that fit behind the field's name. */
 export type ReadField =
   | { readonly kind: 'read'; readonly values: readonly number[] }
-  | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export function readField(shape: FieldShape, text: string): ReadField {
   const values = new Set<number>();
   for (const part of text.split(',')) {
     const range = readPart(shape, part);
-    if (typeof range === 'string') return { kind: 'refused', why: range };
+    if (typeof range === 'string') return { kind: 'refused', reason: range };
     for (let value = range.first; value <= range.last; value += range.step) values.add(value);
   }
   return { kind: 'read', values: [...values].toSorted((one, other) => one - other) };
@@ -50,25 +50,25 @@ function readPart(shape: FieldShape, part: string): Range | string {
   if (more.length > 0) return `has two steps in ${JSON.stringify(part)}`;
   const step = stepText === undefined ? 1 : wholeNumber(stepText);
   if (step === undefined || step < 1) return `has a step that is no whole number from 1 up in ${JSON.stringify(part)}`;
-  if (range === '*') return { first: shape.least, last: shape.most, step };
+  if (range === '*') return { first: shape.min, last: shape.max, step };
   const [firstText = '', lastText, ...ends] = range.split('-');
   if (ends.length > 0) return `has a range with more than two ends in ${JSON.stringify(part)}`;
   const first = readValue(shape, firstText);
-  if (first === undefined) return `takes ${spanOf(shape)}, and not ${JSON.stringify(firstText)}`;
-  if (lastText === undefined) return { first, last: stepText === undefined ? first : shape.most, step };
+  if (first === undefined) return `takes ${rangeText(shape)}, and not ${JSON.stringify(firstText)}`;
+  if (lastText === undefined) return { first, last: stepText === undefined ? first : shape.max, step };
   const last = readValue(shape, lastText);
-  if (last === undefined) return `takes ${spanOf(shape)}, and not ${JSON.stringify(lastText)}`;
+  if (last === undefined) return `takes ${rangeText(shape)}, and not ${JSON.stringify(lastText)}`;
   return last < first ? `has a range that ends before it begins: ${JSON.stringify(range)}` : { first, last, step };
 }
 
 const wholeNumber = (text: string): number | undefined => (/^\d{1,4}$/.test(text) ? Number(text) : undefined);
 
 /** A number or a name; undefined where it is neither, or out of bounds. */
-export function readValue({ least, most, names }: FieldShape, text: string): number | undefined {
+export function readValue({ min, max, names }: FieldShape, text: string): number | undefined {
   const named = names?.indexOf(text.toUpperCase()) ?? -1;
-  const value = named >= 0 ? least + named : wholeNumber(text);
-  return value !== undefined && value >= least && value <= most ? value : undefined;
+  const value = named >= 0 ? min + named : wholeNumber(text);
+  return value !== undefined && value >= min && value <= max ? value : undefined;
 }
 
-export const spanOf = ({ least, most, names }: FieldShape): string =>
-  `${least} to ${most}${names === undefined ? '' : `, or ${names[0]} to ${names.at(-1)}`}`;
+export const rangeText = ({ min, max, names }: FieldShape): string =>
+  `${min} to ${max}${names === undefined ? '' : `, or ${names[0]} to ${names.at(-1)}`}`;

@@ -6,7 +6,7 @@
 import type { Instant } from '../time.ts';
 import { type DayRule, type ReadDay, daysIn, readDayOfMonth, readDayOfWeek } from './cron-day.ts';
 import { type CronFieldName, type FieldShape, fieldShapes, readField } from './cron-field.ts';
-import { type WallTime, firstShown, wallTimeAt } from './zone.ts';
+import { type WallTime, firstInstantShowing, wallTimeAt } from './zone.ts';
 
 export interface Cron {
   readonly minutes: readonly number[];
@@ -19,7 +19,7 @@ export interface Cron {
 export type ReadCron =
   | { readonly kind: 'read'; readonly cron: Cron }
   /** each a whole sentence that follows "cron" */
-  | { readonly kind: 'refused'; readonly faults: readonly string[] };
+  | { readonly kind: 'refused'; readonly errors: readonly string[] };
 
 export function readCron(text: string): ReadCron {
   const [minutes, hours, dayOfMonth, month, dayOfWeek, year, ...more] = text.trim().split(/\s+/);
@@ -32,13 +32,13 @@ export function readCron(text: string): ReadCron {
     year === undefined ||
     more.length > 0
   ) {
-    return { kind: 'refused', faults: ['must have six fields: minutes, hours, day of month, month, day of week, year'] };
+    return { kind: 'refused', errors: ['must have six fields: minutes, hours, day of month, month, day of week, year'] };
   }
-  const faults: string[] = [];
+  const errors: string[] = [];
   const values = (shape: FieldShape, field: string): readonly number[] => {
     const read = readField(shape, field);
     if (read.kind === 'read') return read.values;
-    faults.push(faultIn(shape.name, read.why));
+    errors.push(fieldError(shape.name, read.reason));
     return [];
   };
   const cron = {
@@ -48,22 +48,22 @@ export function readCron(text: string): ReadCron {
     years: values(fieldShapes.year, year),
   };
   const day = readDay(dayOfMonth, dayOfWeek);
-  if (day.kind === 'refused') faults.push(day.why);
-  return day.kind === 'refused' || faults.length > 0
-    ? { kind: 'refused', faults }
+  if (day.kind === 'refused') errors.push(day.reason);
+  return day.kind === 'refused' || errors.length > 0
+    ? { kind: 'refused', errors }
     : { kind: 'read', cron: { ...cron, day: day.rule } };
 }
 
-const faultIn = (name: CronFieldName, why: string): string => `the field ${name} ${why}`;
+const fieldError = (name: CronFieldName, reason: string): string => `the field ${name} ${reason}`;
 
 /** One of the two says which days, the other leaves it open. */
 function readDay(dayOfMonth: string, dayOfWeek: string): ReadDay {
   if ((dayOfMonth === '?') === (dayOfWeek === '?')) {
-    return { kind: 'refused', why: 'exactly one of the fields day of month and day of week must be ?' };
+    return { kind: 'refused', reason: 'exactly one of the fields day of month and day of week must be ?' };
   }
   const name = dayOfWeek === '?' ? 'day of month' : 'day of week';
   const read = dayOfWeek === '?' ? readDayOfMonth(dayOfMonth) : readDayOfWeek(dayOfWeek);
-  return read.kind === 'refused' ? { kind: 'refused', why: faultIn(name, read.why) } : read;
+  return read.kind === 'refused' ? { kind: 'refused', reason: fieldError(name, read.reason) } : read;
 }
 
 /** The first time after `after` that the expression means in this zone; undefined where there is none. */
@@ -94,7 +94,7 @@ function firstOfDay(
   for (const hour of hours) {
     for (const minute of minutes) {
       if (isSameDay && (hour < from.hour || (hour === from.hour && minute < from.minute))) continue;
-      const at = firstShown(zone, { ...date, hour, minute });
+      const at = firstInstantShowing(zone, { ...date, hour, minute });
       if (at !== undefined && at > after) return at;
     }
   }

@@ -18,14 +18,14 @@ export interface Timing {
 
 const units = { minute: minutes, hour: hours, day: days } as const;
 /** Longer is a year, which a cron expression says better. */
-export const longestRate = days(365);
+export const maxRate = days(365);
 
 /** `5 minutes`, `1 hour`, `7 days`: how long that is; undefined where the text is no rate, or a longer one. */
 export function readRate(text: string): DurationMs | undefined {
   const [, count, unit] = /^([1-9]\d{0,5}) (minute|hour|day)s?$/.exec(text.trim()) ?? [];
   if (count === undefined || (unit !== 'minute' && unit !== 'hour' && unit !== 'day')) return undefined;
-  const every = units[unit](Number(count));
-  return every <= longestRate ? every : undefined;
+  const interval = units[unit](Number(count));
+  return interval <= maxRate ? interval : undefined;
 }
 
 /** The first fire after `after`; undefined where there is none any more. */
@@ -42,7 +42,7 @@ function nextOfCron({ cron, timeZone }: Extract<Recurrence, { kind: 'cron' }>, a
 }
 
 function nextOfRate({ rate, anchor }: Extract<Recurrence, { kind: 'rate' }>, after: Instant): Instant {
-  const every = readRate(rate) ?? durationMs(0);
-  invariant(every > 0, `a schedule has a rate that is none: ${rate}`);
-  return instant(anchor + every * Math.max(0, Math.floor((after - anchor) / every) + 1));
+  const interval = readRate(rate) ?? durationMs(0);
+  invariant(interval > 0, `a schedule has a rate that is none: ${rate}`);
+  return instant(anchor + interval * Math.max(0, Math.floor((after - anchor) / interval) + 1));
 }

@@ -81,7 +81,7 @@ const offsetAt = (zone: string, at: number): number => asUtc(wallTimeAt(zone, in
  * When a clock in the zone first shows that time: of an hour that comes twice the first; undefined for a time that is
  * left out when clocks are put forward.
  */
-export function firstShown(zone: string, wall: WallTime): Instant | undefined {
+export function firstInstantShowing(zone: string, wall: WallTime): Instant | undefined {
   const local = asUtc(wall);
   // The offset that held a day before and the one that holds a day after: a zone changes once in between, at most.
   const possible = [offsetAt(zone, local - dayMs), offsetAt(zone, local + dayMs)].map((offset) => local - offset);

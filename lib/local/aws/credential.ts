@@ -1,20 +1,20 @@
 /** Who is asking, and the proof: the credential scope and the signature of SigV4, in a header or in a presigned address. */
-import type { SignatureTerms } from './signature.ts';
+import type { SignatureParameters } from './signature.ts';
 import type { WireRequest } from './wire.ts';
 
-export interface Credential extends SignatureTerms {
+export interface Credential extends SignatureParameters {
   readonly accessKeyId: string;
   readonly service: string;
   readonly signature: string;
 }
 
-const scopeForm = /^([^/]+)\/(\d{8}\/[^/]+\/([^/]+)\/aws4_request)$/;
+const scopePattern = /^([^/]+)\/(\d{8}\/[^/]+\/([^/]+)\/aws4_request)$/;
 
 export function readCredential({ headers, query }: Pick<WireRequest, 'headers' | 'query'>): Credential | undefined {
   const { authorization } = headers;
   const inHeader = (name: string): string | undefined => new RegExp(`${name}=([^,\\s]+)`).exec(authorization ?? '')?.[1];
   const part = (name: string): string => (authorization === undefined ? query.get(`X-Amz-${name}`) : inHeader(name)) ?? '';
-  const [, accessKeyId, scope, service] = scopeForm.exec(part('Credential')) ?? [];
+  const [, accessKeyId, scope, service] = scopePattern.exec(part('Credential')) ?? [];
   if (accessKeyId === undefined || scope === undefined || service === undefined) return undefined;
   const date = (authorization === undefined ? query.get('X-Amz-Date') : headers['x-amz-date']) ?? '';
   const signedHeaders = part('SignedHeaders')
@@ -27,17 +27,17 @@ export function readCredential({ headers, query }: Pick<WireRequest, 'headers' |
 export const isPresigned = (query: URLSearchParams): boolean => query.has('X-Amz-Credential');
 
 /** A week, as AWS has it. */
-const longestExpirySeconds = 604_800;
+const maxExpirySeconds = 604_800;
 
 /** Whether a presigned address says since when and for how long it is good. */
-export function isDated(query: URLSearchParams): boolean {
+export function hasValidExpiry(query: URLSearchParams): boolean {
   const expires = query.get('X-Amz-Expires') ?? '';
-  const isCount = /^\d{1,6}$/.test(expires) && Number(expires) >= 1 && Number(expires) <= longestExpirySeconds;
+  const isCount = /^\d{1,6}$/.test(expires) && Number(expires) >= 1 && Number(expires) <= maxExpirySeconds;
   return isCount && /^\d{8}T\d{6}Z$/.test(query.get('X-Amz-Date') ?? '');
 }
 
 /** The headers that a presigned address was signed over and the request does not have: its signature would not match. */
-export const unsentHeaders = ({ query, headers }: Pick<WireRequest, 'headers' | 'query'>): readonly string[] =>
+export const missingSignedHeaders = ({ query, headers }: Pick<WireRequest, 'headers' | 'query'>): readonly string[] =>
   (query.get('X-Amz-SignedHeaders') ?? '').split(';').filter((name) => name !== '' && headers[name] === undefined);
 
 /** Whether a presigned URL's time is over. The emulator answers expired ones all the same, so it is asked here. */

@@ -1,12 +1,12 @@
 /** DynamoDB: which tables and indexes a request touches; the answer is the emulator's. */
 import * as z from 'zod';
 import { runsTableKeys } from '../../contract/environment.ts';
-import { arns, lastPart } from '../place.ts';
+import { arns, lastPart } from '../aws-environment.ts';
 import type { RequestContext } from '../policy/conditions.ts';
-import type { Need } from '../policy/evaluate.ts';
+import type { RequiredPermission } from '../policy/evaluate.ts';
 import {
   jsonBody,
-  jsonFault,
+  jsonErrorResponse,
   targetOperation,
   unknownOperation,
   type Service,
@@ -67,8 +67,8 @@ function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
   return contextOf(key === undefined ? [] : [key]);
 }
 
-const words = /#?[A-Za-z_][\w-]*|:[A-Za-z_]\w*/g;
-const isWord =
+const tokenPattern = /#?[A-Za-z_][\w-]*|:[A-Za-z_]\w*/g;
+const keywordPattern =
   /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN|attribute_exists|attribute_not_exists|attribute_type|begins_with|contains|size|if_not_exists|list_append)$/i;
 
 /** The attributes that a request names, of the item's top level. None where it does not name them: it then is about all of them. */
@@ -77,8 +77,8 @@ function attributes(input: z.infer<typeof inputShape>): RequestContext {
   if (UpdateExpression === undefined && ProjectionExpression === undefined) return {};
   const expressions = [UpdateExpression, ConditionExpression, ProjectionExpression, KeyConditionExpression, FilterExpression];
   const named = expressions
-    .flatMap((expression) => expression?.match(words) ?? [])
-    .filter((word) => !word.startsWith(':') && !isWord.test(word))
+    .flatMap((expression) => expression?.match(tokenPattern) ?? [])
+    .filter((word) => !word.startsWith(':') && !keywordPattern.test(word))
     .map((word) => input.ExpressionAttributeNames?.[word] ?? word);
   return { 'dynamodb:attributes': [...new Set([...Object.keys(input.Key ?? {}), ...named])] };
 }
@@ -86,7 +86,7 @@ function attributes(input: z.infer<typeof inputShape>): RequestContext {
 const contextOf = (partitions: readonly string[]): RequestContext =>
   partitions.length === 0 ? {} : { 'dynamodb:leadingkeys': [...new Set(partitions)] };
 
-function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly Need[] {
+function requiredPermissionsOf(operation: string, input: z.infer<typeof inputShape>): readonly RequiredPermission[] {
   const action = `dynamodb:${operation}`;
   if (input.RequestItems !== undefined) {
     return Object.entries(input.RequestItems).map(([table, { Keys = [] }]) => ({
@@ -114,18 +114,18 @@ function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly
 export function dynamodb(forward: (request: WireRequest) => Promise<WireResponse>): Service {
   return {
     name: 'dynamodb',
-    read(request) {
+    parse(request) {
       const name = targetOperation(request);
       if (!operations.has(name)) return unknownOperation(name);
       const input = inputShape.safeParse(jsonBody(request));
       if (!input.success) return { code: 'SerializationException', message: 'The body is not understood', status: 400 };
-      return { name, input: input.data, needs: needsOf(name, input.data) };
+      return { name, input: input.data, requiredPermissions: requiredPermissionsOf(name, input.data) };
     },
-    answer: (request) => forward(request),
-    refuse: (fault) =>
-      jsonFault(
-        fault.code === 'AccessDeniedException' ? 'com.amazon.coral.service#' : 'com.amazonaws.dynamodb.v20120810#',
-        fault,
+    handle: (request) => forward(request),
+    toErrorResponse: (error) =>
+      jsonErrorResponse(
+        error.code === 'AccessDeniedException' ? 'com.amazon.coral.service#' : 'com.amazonaws.dynamodb.v20120810#',
+        error,
       ),
   };
 }

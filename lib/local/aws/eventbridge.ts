@@ -1,8 +1,8 @@
 /** EventBridge: PutEvents is accepted, the rules are told, and the last events are kept to be looked at. */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { arns, lastPart } from '../place.ts';
-import { jsonBody, jsonFault, jsonResponse, targetOperation, unknownOperation, type Service } from './wire.ts';
+import { arns, lastPart } from '../aws-environment.ts';
+import { jsonBody, jsonErrorResponse, jsonResponse, targetOperation, unknownOperation, type Service } from './wire.ts';
 
 const entryShape = z.looseObject({
   EventBusName: z.string().default('default'),
@@ -21,9 +21,9 @@ export interface BusEvent {
 }
 
 /** How many of the last events are kept. */
-const kept = 1_000;
+const maxRecentEvents = 1_000;
 /** EventBridge's limit for one request, in bytes. */
-const requestLimitBytes = 1024 * 1024;
+const maxRequestBytes = 1024 * 1024;
 
 type Result = { readonly EventId: string } | { readonly ErrorCode: string; readonly ErrorMessage: string };
 
@@ -33,8 +33,8 @@ export interface EventBuses {
   readonly recent: () => readonly BusEvent[];
 }
 
-/** @param tell hears of each event, for the rules of its bus */
-export function eventBridge(busNames: ReadonlySet<string>, tell: (event: BusEvent) => void = () => undefined): EventBuses {
+/** @param onEvent hears of each event, for the rules of its bus */
+export function eventBridge(busNames: ReadonlySet<string>, onEvent: (event: BusEvent) => void = () => undefined): EventBuses {
   const recent: BusEvent[] = [];
 
   function accept(entry: z.infer<typeof entryShape>): Result {
@@ -56,20 +56,20 @@ export function eventBridge(busNames: ReadonlySet<string>, tell: (event: BusEven
     if (busNames.has(bus)) {
       const event = { bus, source: Source, detailType: DetailType, detail, at: new Date() };
       recent.push(event);
-      tell(event);
+      onEvent(event);
     }
-    if (recent.length > kept) recent.shift();
+    if (recent.length > maxRecentEvents) recent.shift();
     return { EventId: randomUUID() };
   }
 
   const service: Service = {
     name: 'events',
-    read(request) {
+    parse(request) {
       const name = targetOperation(request);
       if (name !== 'PutEvents') return unknownOperation(name);
       const input = inputShape.safeParse(jsonBody(request));
       if (!input.success) return { code: 'ValidationException', message: input.error.message, status: 400 };
-      if (request.body.length > requestLimitBytes) {
+      if (request.body.length > maxRequestBytes) {
         return {
           code: 'ValidationException',
           message: 'Total size of the entries in the request is over the limit.',
@@ -80,15 +80,15 @@ export function eventBridge(busNames: ReadonlySet<string>, tell: (event: BusEven
       return {
         name,
         input: input.data,
-        needs: [...buses].map((bus) => ({ action: 'events:PutEvents', resource: arns.eventBus(bus) })),
+        requiredPermissions: [...buses].map((bus) => ({ action: 'events:PutEvents', resource: arns.eventBus(bus) })),
       };
     },
-    async answer(_request, { input }) {
+    async handle(_request, { input }) {
       const results = inputShape.parse(input).Entries.map(accept);
       const FailedEntryCount = results.filter((result) => 'ErrorCode' in result).length;
       return jsonResponse(200, { FailedEntryCount, Entries: results }, 'application/x-amz-json-1.1');
     },
-    refuse: (fault) => jsonFault('', fault, 'application/x-amz-json-1.1'),
+    toErrorResponse: (error) => jsonErrorResponse('', error, 'application/x-amz-json-1.1'),
   };
   return { service, recent: () => [...recent] };
 }

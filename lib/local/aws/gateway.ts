@@ -6,12 +6,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
-import { addressOf, listen, readBody, type Listening } from '../http/listen.ts';
+import { requestUrl, listen, readBody, type Listening } from '../http/listen.ts';
 import type { Recorder } from '../recorder/recorder.ts';
-import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from './credential.ts';
+import { hasValidExpiry, isExpired, isPresigned, readCredential, missingSignedHeaders } from './credential.ts';
 import type { Principals } from './principals.ts';
-import { isSigned } from './signature.ts';
-import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
+import { isSignatureValid } from './signature.ts';
+import { isServiceError, jsonResponse, type Service, type ServiceError, type WireRequest, type WireResponse } from './wire.ts';
 
 interface GatewayParts {
   readonly principals: Principals;
@@ -22,39 +22,39 @@ interface GatewayParts {
 }
 
 /** S3's largest single upload here; the emulator takes 11 MiB and nobody else comes near. */
-const bodyLimitBytes = 64 * 1024 * 1024;
+const maxBodyBytes = 64 * 1024 * 1024;
 
-const missingToken: ServiceFault = {
+const missingToken: ServiceError = {
   code: 'MissingAuthenticationTokenException',
   message: 'Request is missing Authentication Token',
   status: 403,
 };
-const badToken: ServiceFault = {
+const badToken: ServiceError = {
   code: 'UnrecognizedClientException',
   message: 'The security token included in the request is invalid.',
   status: 403,
 };
 
-const badSignature: ServiceFault = {
+const badSignature: ServiceError = {
   code: 'SignatureDoesNotMatch',
   message: 'The request signature we calculated does not match the signature you provided.',
   status: 403,
 };
 
 /** What is wrong with an address that was signed beforehand. Anybody may send it, so it is judged more closely. */
-function faultOfAddress(request: WireRequest): ServiceFault | undefined {
-  if (!isDated(request.query)) {
+function presignedUrlError(request: WireRequest): ServiceError | undefined {
+  if (!hasValidExpiry(request.query)) {
     const message = 'X-Amz-Date and X-Amz-Expires must say since when and for how long the signature is good';
     return { code: 'AuthorizationQueryParametersError', message, status: 400 };
   }
   if (isExpired(request.query, new Date())) return { code: 'AccessDenied', message: 'Request has expired', status: 403 };
-  const unsent = unsentHeaders(request);
-  if (unsent.length === 0) return undefined;
-  const message = `The request signature we calculated does not match: ${unsent.join(', ')} was signed and not sent`;
+  const absentHeaders = missingSignedHeaders(request);
+  if (absentHeaders.length === 0) return undefined;
+  const message = `The request signature we calculated does not match: ${absentHeaders.join(', ')} was signed and not sent`;
   return { code: 'SignatureDoesNotMatch', message, status: 403 };
 }
 
-async function answer(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
+async function handleRequest(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
   const credential = readCredential(request);
   if (credential === undefined) return jsonResponse(403, { __type: missingToken.code, message: missingToken.message });
   const service = parts.services.find(({ name }) => name === credential.service);
@@ -63,24 +63,29 @@ async function answer(parts: GatewayParts, request: WireRequest): Promise<WireRe
     return jsonResponse(400, { __type: 'UnknownService', message: `No service ${credential.service} here` });
   }
   const principal = parts.principals.byKey(credential.accessKeyId);
-  if (principal === undefined) return service.refuse(badToken);
-  const badAddress = isPresigned(request.query) ? faultOfAddress(request) : undefined;
-  if (badAddress !== undefined) return service.refuse(badAddress);
-  if (!isSigned(request, credential, credential.signature, principal.secretAccessKey)) return service.refuse(badSignature);
-  const operation = service.read(request);
-  if (isFault(operation)) {
+  if (principal === undefined) return service.toErrorResponse(badToken);
+  const presignedError = isPresigned(request.query) ? presignedUrlError(request) : undefined;
+  if (presignedError !== undefined) return service.toErrorResponse(presignedError);
+  if (!isSignatureValid(request, credential, credential.signature, principal.secretAccessKey))
+    return service.toErrorResponse(badSignature);
+  const operation = service.parse(request);
+  if (isServiceError(operation)) {
     parts.warn(`${principal.name}: ${service.name}: ${operation.message}`);
-    return service.refuse(operation);
+    return service.toErrorResponse(operation);
   }
-  const refusal = parts.principals.refusal(principal, operation.needs);
-  if (refusal !== undefined) {
-    parts.warn(`AccessDenied: ${refusal}`);
-    return service.refuse({ code: 'AccessDeniedException', message: refusal, status: service.name === 's3' ? 403 : 400 });
+  const denialText = parts.principals.findDenial(principal, operation.requiredPermissions);
+  if (denialText !== undefined) {
+    parts.warn(`AccessDenied: ${denialText}`);
+    return service.toErrorResponse({
+      code: 'AccessDeniedException',
+      message: denialText,
+      status: service.name === 's3' ? 403 : 400,
+    });
   }
   const startedAt = performance.now();
-  const response = await service.answer(request, operation);
+  const response = await service.handle(request, operation);
   parts.recorder.record({
-    by: principal.name,
+    caller: principal.name,
     service: service.name,
     operation: operation.name,
     input: operation.input,
@@ -93,12 +98,12 @@ async function answer(parts: GatewayParts, request: WireRequest): Promise<WireRe
 }
 
 async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const body = await readBody(incoming, bodyLimitBytes);
+  const body = await readBody(incoming, maxBodyBytes);
   if (body === 'too large') {
     outgoing.writeHead(413).end();
     return;
   }
-  const url = addressOf(incoming);
+  const url = requestUrl(incoming);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(incoming.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
@@ -111,7 +116,7 @@ async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: S
     headers,
     body,
   };
-  const response = await answer(parts, request);
+  const response = await handleRequest(parts, request);
   outgoing.writeHead(response.status, {
     'x-amzn-requestid': randomUUID(),
     ...response.headers,

@@ -1,5 +1,6 @@
 /** Lambda's Invoke, by one function of another and by schedules. */
-import { arns, lastPart } from '../place.ts';
+import { defined } from '../../engine/defined.ts';
+import { arns, lastPart } from '../aws-environment.ts';
 import { invokeAsync } from '../lambda/async-invoke.ts';
 import { limits } from '../lambda/limits.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
@@ -7,7 +8,7 @@ import { jsonResponse, unknownOperation, type Service, type WireResponse } from 
 
 export type FindFunction = (nameOrArn: string) => LambdaFunction | undefined;
 
-const fault = (status: number, code: string, message: string): WireResponse => {
+const errorResponse = (status: number, code: string, message: string): WireResponse => {
   const response = jsonResponse(status, { Type: 'User', Message: message, message }, 'application/json');
   return { ...response, headers: { ...response.headers, 'x-amzn-errortype': code } };
 };
@@ -17,25 +18,26 @@ const invokePath = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
 export function lambda(find: FindFunction, warn: (line: string) => void): Service {
   return {
     name: 'lambda',
-    read({ method, path }) {
+    parse({ method, path }) {
       const name = invokePath.exec(path)?.[1];
       if (method !== 'POST' || name === undefined) return unknownOperation(`${method} ${path}`);
       const functionName = lastPart(decodeURIComponent(name));
       return {
         name: 'Invoke',
         input: { functionName },
-        needs: [{ action: 'lambda:InvokeFunction', resource: arns.lambda(functionName) }],
+        requiredPermissions: [{ action: 'lambda:InvokeFunction', resource: arns.lambda(functionName) }],
       };
     },
-    async answer(request) {
+    async handle(request) {
       const name = lastPart(decodeURIComponent(invokePath.exec(request.path)?.[1] ?? ''));
       const target = find(name);
-      if (target === undefined) return fault(404, 'ResourceNotFoundException', `Function not found: ${arns.lambda(name)}`);
+      if (target === undefined)
+        return errorResponse(404, 'ResourceNotFoundException', `Function not found: ${arns.lambda(name)}`);
       const event = request.body.toString('utf8') || '{}';
       const cause = { traceHeaders: [request.headers['x-amzn-trace-id']] };
       if (request.headers['x-amz-invocation-type'] === 'Event') {
         if (request.body.length > limits.asyncPayloadBytes)
-          return fault(413, 'RequestTooLargeException', 'Request must be smaller');
+          return errorResponse(413, 'RequestTooLargeException', 'Request must be smaller');
         invokeAsync(target, event, warn, cause);
         return { status: 202, headers: {}, body: Buffer.alloc(0) };
       }
@@ -47,20 +49,20 @@ export function lambda(find: FindFunction, warn: (line: string) => void): Servic
           RecursiveInvocationException: 400,
           ServiceException: 500,
         } as const;
-        return fault(statuses[outcome.code], outcome.code, outcome.message);
+        return errorResponse(statuses[outcome.code], outcome.code, outcome.message);
       }
       const failed = outcome.kind === 'failed';
       const payload = outcome.kind === 'returned' ? outcome.payload : failed ? JSON.stringify(outcome.error) : '';
       return {
         status: 200,
-        headers: {
+        headers: defined({
           'content-type': 'application/json',
           'x-amz-executed-version': '$LATEST',
-          ...(failed ? { 'x-amz-function-error': 'Unhandled' } : {}),
-        },
+          'x-amz-function-error': failed ? 'Unhandled' : undefined,
+        }),
         body: Buffer.from(payload),
       };
     },
-    refuse: ({ status, code, message }) => fault(code === 'AccessDeniedException' ? 403 : status, code, message),
+    toErrorResponse: ({ status, code, message }) => errorResponse(code === 'AccessDeniedException' ? 403 : status, code, message),
   };
 }

@@ -1,8 +1,9 @@
 /** Who may call the gateway: each function by a key of its own, with the statements of its role. */
+import { defined } from '../../engine/defined.ts';
 import { randomBytes } from 'node:crypto';
-import { arn, lastPart, place } from '../place.ts';
+import { arn, lastPart, awsEnvironment } from '../aws-environment.ts';
 import type { RequestContext } from '../policy/conditions.ts';
-import { denial, evaluate, type Need } from '../policy/evaluate.ts';
+import { denialMessage, evaluate, type RequiredPermission } from '../policy/evaluate.ts';
 import type { Roles } from '../policy/roles.ts';
 
 export interface Principal {
@@ -21,60 +22,68 @@ export interface Principal {
 
 export interface Principals {
   /** Makes the key of a function for this start. */
-  enrol(functionName: string, roleArn: string, functionArn?: string): Principal;
+  createPrincipal(functionName: string, roleArn: string, functionArn?: string): Principal;
   /** Makes the key by which the owner of the machine looks into the emulators, for this start. */
-  enrolOwner(): Principal;
+  createOwnerPrincipal(): Principal;
   /** Makes the key of a session with a role, which is nobody's any more after `until`. */
-  lend(sessionName: string, roleArn: string, until: Date): Principal;
+  createSessionPrincipal(sessionName: string, roleArn: string, expiresAt: Date): Principal;
   byKey(accessKeyId: string): Principal | undefined;
   /** The sentence of the first denial, or undefined where everything is allowed. */
-  refusal(principal: Pick<Principal, 'arn' | 'roleArn' | 'isOwner' | 'context'>, needs: readonly Need[]): string | undefined;
+  findDenial(
+    principal: Pick<Principal, 'arn' | 'roleArn' | 'isOwner' | 'context'>,
+    permissions: readonly RequiredPermission[],
+  ): string | undefined;
 }
 
-interface Terms {
-  readonly until?: Date;
+interface PrincipalOptions {
+  readonly expiresAt?: Date;
   readonly context?: RequestContext;
 }
 
 export function createPrincipals(roles: Roles): Principals {
-  const byKey = new Map<string, { readonly principal: Principal; readonly until?: Date }>();
-  const enrol = (name: string, roleArn: string, { until, context }: Terms = {}): Principal => {
-    const principal: Principal = {
-      ...(context === undefined ? {} : { context }),
-      arn: `arn:${place.partition}:sts::${place.account}:assumed-role/${lastPart(roleArn)}/${name}`,
+  const byKey = new Map<string, { readonly principal: Principal; readonly expiresAt?: Date }>();
+  const createPrincipal = (name: string, roleArn: string, { expiresAt, context }: PrincipalOptions = {}): Principal => {
+    const principal: Principal = defined({
+      context,
+      arn: `arn:${awsEnvironment.partition}:sts::${awsEnvironment.account}:assumed-role/${lastPart(roleArn)}/${name}`,
       name,
       roleArn,
       accessKeyId: `LKIA${randomBytes(12).toString('hex').toUpperCase()}`,
       secretAccessKey: randomBytes(30).toString('base64url'),
-    };
-    byKey.set(principal.accessKeyId, { principal, ...(until === undefined ? {} : { until }) });
+    });
+    byKey.set(principal.accessKeyId, defined({ principal, expiresAt }));
     return principal;
   };
-  const isOver = ({ until }: { readonly until?: Date }): boolean => until !== undefined && until.getTime() <= Date.now();
+  const isExpired = ({ expiresAt }: { readonly expiresAt?: Date }): boolean =>
+    expiresAt !== undefined && expiresAt.getTime() <= Date.now();
   return {
     // Lambda puts it into the context of the credentials that a function's code gets, and of no request that Lambda itself makes with
     // the function's role, such as a poll of a queue. (Lambda Developer Guide, "Using source function ARN")
-    enrol: (functionName, roleArn, functionArn) =>
-      enrol(functionName, roleArn, functionArn === undefined ? {} : { context: { 'lambda:sourcefunctionarn': [functionArn] } }),
-    enrolOwner() {
-      const principal = { ...enrol('owner', arn('iam', 'root')), isOwner: true } as const;
+    createPrincipal: (functionName, roleArn, functionArn) =>
+      createPrincipal(
+        functionName,
+        roleArn,
+        functionArn === undefined ? {} : { context: { 'lambda:sourcefunctionarn': [functionArn] } },
+      ),
+    createOwnerPrincipal() {
+      const principal = { ...createPrincipal('owner', arn('iam', 'root')), isOwner: true } as const;
       byKey.set(principal.accessKeyId, { principal });
       return principal;
     },
-    lend(sessionName, roleArn, until) {
-      for (const [key, known] of byKey) if (isOver(known)) byKey.delete(key);
-      return enrol(sessionName, roleArn, { until });
+    createSessionPrincipal(sessionName, roleArn, expiresAt) {
+      for (const [key, known] of byKey) if (isExpired(known)) byKey.delete(key);
+      return createPrincipal(sessionName, roleArn, { expiresAt });
     },
     byKey(accessKeyId) {
       const known = byKey.get(accessKeyId);
-      return known === undefined || isOver(known) ? undefined : known.principal;
+      return known === undefined || isExpired(known) ? undefined : known.principal;
     },
-    refusal(principal, needs) {
+    findDenial(principal, permissions) {
       if (principal.isOwner === true) return undefined;
       const statements = roles.get(principal.roleArn) ?? [];
-      for (const need of needs) {
-        const verdict = evaluate(statements, { ...need, context: { ...need.context, ...principal.context } });
-        if (verdict !== 'allowed') return denial(principal.arn, need, verdict);
+      for (const permission of permissions) {
+        const decision = evaluate(statements, { ...permission, context: { ...permission.context, ...principal.context } });
+        if (decision !== 'allowed') return denialMessage(principal.arn, permission, decision);
       }
       return undefined;
     },
@@ -82,7 +91,7 @@ export function createPrincipals(roles: Roles): Principals {
 }
 
 /** A service that acts with a role on behalf of the template: schedules do. */
-export const serviceActing = (service: string, roleArn: string): Pick<Principal, 'arn' | 'roleArn'> => ({
+export const servicePrincipal = (service: string, roleArn: string): Pick<Principal, 'arn' | 'roleArn'> => ({
   arn: arn('sts', `assumed-role/${lastPart(roleArn)}/${service}`),
   roleArn,
 });

@@ -1,23 +1,23 @@
 /** S3: which bucket and object a request means; conditional puts are judged here, because the emulator ignores the condition. */
 import { createHash } from 'node:crypto';
-import { arns } from '../place.ts';
-import type { Need } from '../policy/evaluate.ts';
+import { arns } from '../aws-environment.ts';
+import type { RequiredPermission } from '../policy/evaluate.ts';
 import {
   unknownOperation,
   type Operation,
   type Service,
-  type ServiceFault,
+  type ServiceError,
   type WireRequest,
   type WireResponse,
 } from './wire.ts';
 
-interface Named {
+interface ObjectOperation {
   readonly name: string;
   readonly permission: string;
 }
 
 /** The operation by method and by what the query names. Only those that the product uses. */
-function objectOperation({ method, query }: WireRequest): Named | undefined {
+function objectOperation({ method, query }: WireRequest): ObjectOperation | undefined {
   if (method === 'GET') return { name: 'GetObject', permission: 'GetObject' };
   if (method === 'HEAD') return { name: 'HeadObject', permission: 'GetObject' };
   if (method === 'DELETE' && query.has('uploadId')) return { name: 'AbortMultipartUpload', permission: 'AbortMultipartUpload' };
@@ -29,14 +29,17 @@ function objectOperation({ method, query }: WireRequest): Named | undefined {
   return undefined;
 }
 
-function read(request: WireRequest): Operation | ServiceFault {
+function parse(request: WireRequest): Operation | ServiceError {
   const [, bucket = '', ...rest] = decodeURIComponent(request.path).split('/');
   const key = rest.join('/');
-  const operation = (named: Named, resource: string): Operation => {
+  const operation = (named: ObjectOperation, resource: string): Operation => {
     const tagging =
       named.permission === 'PutObject' && request.headers['x-amz-tagging'] !== undefined ? ['PutObjectTagging'] : [];
-    const needs: readonly Need[] = [named.permission, ...tagging].map((permission) => ({ action: `s3:${permission}`, resource }));
-    return { name: named.name, input: undefined, needs };
+    const requiredPermissions: readonly RequiredPermission[] = [named.permission, ...tagging].map((permission) => ({
+      action: `s3:${permission}`,
+      resource,
+    }));
+    return { name: named.name, input: undefined, requiredPermissions };
   };
   if (key === '') {
     return request.method === 'GET' && bucket !== ''
@@ -49,19 +52,19 @@ function read(request: WireRequest): Operation | ServiceFault {
 
 const escapeXml = (text: string): string => text.replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-function refuse(fault: ServiceFault): WireResponse {
-  const code = fault.code === 'AccessDeniedException' ? 'AccessDenied' : fault.code;
-  const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${escapeXml(fault.message)}</Message></Error>`;
-  return { status: fault.status, headers: { 'content-type': 'application/xml' }, body: Buffer.from(xml) };
+function toErrorResponse(error: ServiceError): WireResponse {
+  const code = error.code === 'AccessDeniedException' ? 'AccessDenied' : error.code;
+  const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${escapeXml(error.message)}</Message></Error>`;
+  return { status: error.status, headers: { 'content-type': 'application/xml' }, body: Buffer.from(xml) };
 }
 
-const alreadyThere: ServiceFault = {
+const preconditionFailed: ServiceError = {
   code: 'PreconditionFailed',
   message: 'At least one of the pre-conditions you specified did not hold',
   status: 412,
 };
 
-const badDigest: ServiceFault = {
+const badDigest: ServiceError = {
   code: 'BadDigest',
   message: 'The SHA256 you specified did not match the calculated checksum.',
   status: 400,
@@ -71,39 +74,41 @@ const badDigest: ServiceFault = {
  * A put whose digest stands in a header has the bytes themselves as its body, whatever encoding it names: the digest of a body in
  * chunks (`aws-chunked`) follows the body, and the emulator judges that one. undefined: the bytes are not those of the digest.
  */
-function digested(request: WireRequest): WireRequest | undefined {
-  const { 'x-amz-checksum-sha256': wanted, 'content-encoding': encoding, ...headers } = request.headers;
-  if (wanted === undefined) return request;
-  if (createHash('sha256').update(request.body).digest('base64') !== wanted) return undefined;
+function withVerifiedDigest(request: WireRequest): WireRequest | undefined {
+  const { 'x-amz-checksum-sha256': declaredDigest, 'content-encoding': encoding, ...headers } = request.headers;
+  if (declaredDigest === undefined) return request;
+  if (createHash('sha256').update(request.body).digest('base64') !== declaredDigest) return undefined;
   const isChunked = encoding?.includes('aws-chunked') === true;
-  return isChunked ? { ...request, headers: { ...headers, 'x-amz-checksum-sha256': wanted } } : request;
+  return isChunked ? { ...request, headers: { ...headers, 'x-amz-checksum-sha256': declaredDigest } } : request;
 }
 
 export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Service {
   /** conditional puts of one object, one after the other: look and put are two steps here */
-  const turns = new Map<string, Promise<unknown>>();
+  const pendingPuts = new Map<string, Promise<unknown>>();
 
   async function putIfAbsent(request: WireRequest): Promise<WireResponse> {
-    const before = turns.get(request.path) ?? Promise.resolve();
-    const mine = before.then(async () => {
+    const previousPut = pendingPuts.get(request.path) ?? Promise.resolve();
+    const currentPut = previousPut.then(async () => {
       const { 'content-length': _, ...headers } = request.headers;
-      const there = await forward({ ...request, method: 'HEAD', url: request.path, headers, body: Buffer.alloc(0) });
-      return there.status === 200 ? refuse(alreadyThere) : forward(request);
+      const existing = await forward({ ...request, method: 'HEAD', url: request.path, headers, body: Buffer.alloc(0) });
+      return existing.status === 200 ? toErrorResponse(preconditionFailed) : forward(request);
     });
-    const settled = mine.catch(() => undefined).finally(() => turns.get(request.path) === settled && turns.delete(request.path));
-    turns.set(request.path, settled);
-    return mine;
+    const settled = currentPut
+      .catch(() => undefined)
+      .finally(() => pendingPuts.get(request.path) === settled && pendingPuts.delete(request.path));
+    pendingPuts.set(request.path, settled);
+    return currentPut;
   }
 
   return {
     name: 's3',
-    read,
-    async answer(request, { name }) {
+    parse,
+    async handle(request, { name }) {
       if (name !== 'PutObject') return forward(request);
-      const put = digested(request);
-      if (put === undefined) return refuse(badDigest);
+      const put = withVerifiedDigest(request);
+      if (put === undefined) return toErrorResponse(badDigest);
       return put.headers['if-none-match'] === '*' ? putIfAbsent(put) : forward(put);
     },
-    refuse,
+    toErrorResponse,
   };
 }

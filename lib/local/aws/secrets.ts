@@ -1,16 +1,16 @@
 /** Secrets Manager: the three operations that the product uses, over the secrets of the template and those of the owner. */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { arns } from '../place.ts';
+import { arns } from '../aws-environment.ts';
 import { type SecretStore, secretNameIn } from '../secret-store.ts';
 import {
   jsonBody,
-  jsonFault,
+  jsonErrorResponse,
   jsonResponse,
   targetOperation,
   unknownOperation,
   type Service,
-  type ServiceFault,
+  type ServiceError,
   type WireResponse,
 } from './wire.ts';
 
@@ -25,39 +25,39 @@ const operations = new Set(['GetSecretValue', 'PutSecretValue', 'DescribeSecret'
 const type = 'application/x-amz-json-1.1';
 const current = 'AWSCURRENT';
 
-const fault = (code: string, message: string): ServiceFault => ({ code, message, status: 400 });
-const unknownSecret = fault('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
-const noValue = fault(
+const serviceError = (code: string, message: string): ServiceError => ({ code, message, status: 400 });
+const unknownSecret = serviceError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
+const noValue = serviceError(
   'ResourceNotFoundException',
   `Secrets Manager can't find the specified secret value for staging label: ${current}`,
 );
 
-/** @param made the ARNs of the template's secrets */
-export function secretsManager(store: SecretStore, made: ReadonlySet<string>): Service {
+/** @param templateArns the ARNs of the template's secrets */
+export function secretsManager(store: SecretStore, templateArns: ReadonlySet<string>): Service {
   const arnOf = (id: string): string => (id.startsWith('arn:') ? id : arns.secret(id));
-  const refuse = (one: ServiceFault): WireResponse => jsonFault('', one, type);
+  const toErrorResponse = (error: ServiceError): WireResponse => jsonErrorResponse('', error, type);
 
   function put(arn: string, text: string, version: string): WireResponse {
-    const standing = store.read(arn);
-    if (standing?.version === version && standing.text !== text)
-      return refuse(fault('ResourceExistsException', 'The token was used with another value.'));
-    if (standing?.version !== version) store.write(arn, { text, version, createdAt: Date.now() });
+    const existing = store.read(arn);
+    if (existing?.version === version && existing.text !== text)
+      return toErrorResponse(serviceError('ResourceExistsException', 'The token was used with another value.'));
+    if (existing?.version !== version) store.write(arn, { text, version, createdAt: Date.now() });
     return jsonResponse(200, { ARN: arn, Name: secretNameIn(arn), VersionId: version, VersionStages: [current] }, type);
   }
 
   return {
     name: 'secretsmanager',
-    read(request) {
+    parse(request) {
       const name = targetOperation(request);
       if (!operations.has(name)) return unknownOperation(name);
       const input = inputShape.safeParse(jsonBody(request));
-      if (!input.success) return fault('ValidationException', z.prettifyError(input.error));
+      if (!input.success) return serviceError('ValidationException', z.prettifyError(input.error));
       // What is recorded of a request must not be what it keeps secret.
-      const { SecretString: _secret, ...shown } = input.data;
-      const needs = [{ action: `secretsmanager:${name}`, resource: arnOf(input.data.SecretId) }];
-      return { name, input: shown, needs };
+      const { SecretString: _secret, ...recordedInput } = input.data;
+      const requiredPermissions = [{ action: `secretsmanager:${name}`, resource: arnOf(input.data.SecretId) }];
+      return { name, input: recordedInput, requiredPermissions };
     },
-    async answer(request, { name }) {
+    async handle(request, { name }) {
       const {
         SecretId,
         SecretString,
@@ -65,21 +65,22 @@ export function secretsManager(store: SecretStore, made: ReadonlySet<string>): S
         VersionStage = current,
       } = inputShape.parse(jsonBody(request));
       const arn = arnOf(SecretId);
-      const standing = store.read(arn);
-      if (standing === undefined && !made.has(arn)) return refuse(unknownSecret);
+      const existing = store.read(arn);
+      if (existing === undefined && !templateArns.has(arn)) return toErrorResponse(unknownSecret);
       if (name === 'PutSecretValue') {
-        if (SecretString === undefined) return refuse(fault('InvalidRequestException', 'You must provide SecretString.'));
+        if (SecretString === undefined)
+          return toErrorResponse(serviceError('InvalidRequestException', 'You must provide SecretString.'));
         return put(arn, SecretString, ClientRequestToken);
       }
-      const common = { ARN: arn, Name: secretNameIn(arn), CreatedDate: (standing?.createdAt ?? 0) / 1_000 };
+      const common = { ARN: arn, Name: secretNameIn(arn), CreatedDate: (existing?.createdAt ?? 0) / 1_000 };
       if (name === 'DescribeSecret') {
-        const versions = standing === undefined ? {} : { VersionIdsToStages: { [standing.version]: [current] } };
+        const versions = existing === undefined ? {} : { VersionIdsToStages: { [existing.version]: [current] } };
         return jsonResponse(200, { ...common, ...versions }, type);
       }
-      if (standing === undefined || VersionStage !== current) return refuse(noValue);
-      const value = { VersionId: standing.version, VersionStages: [current], SecretString: standing.text };
+      if (existing === undefined || VersionStage !== current) return toErrorResponse(noValue);
+      const value = { VersionId: existing.version, VersionStages: [current], SecretString: existing.text };
       return jsonResponse(200, { ...common, ...value }, type);
     },
-    refuse,
+    toErrorResponse,
   };
 }

@@ -5,9 +5,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { WireRequest } from './wire.ts';
 
-type Signed = Pick<WireRequest, 'method' | 'url' | 'query' | 'headers' | 'body'>;
+type SignedRequest = Pick<WireRequest, 'method' | 'url' | 'query' | 'headers' | 'body'>;
 
-export interface SignatureTerms {
+export interface SignatureParameters {
   /** `20261120/us-east-1/dynamodb/aws4_request` */
   readonly scope: string;
   /** `20261120T101112Z` */
@@ -43,26 +43,26 @@ function canonicalQuery(query: URLSearchParams): string {
 }
 
 /** What the sender says of the body: its digest, or in which form it is left unsigned. */
-const saidOfBody = ({ headers, query }: Signed): string | undefined =>
+const declaredBodyDigest = ({ headers, query }: SignedRequest): string | undefined =>
   headers['x-amz-content-sha256'] ?? query.get('X-Amz-Content-Sha256') ?? undefined;
 
 /** Keys are made anew each day, for each region and service: a handful for each secret. */
-const keys = new Map<string, Buffer>();
-const mostKeys = 1_000;
+const signingKeys = new Map<string, Buffer>();
+const maxKeys = 1_000;
 
 function signingKey(secret: string, scope: string): Buffer {
   const name = `${secret} ${scope}`;
-  const known = keys.get(name);
-  if (known !== undefined) return known;
+  const cached = signingKeys.get(name);
+  if (cached !== undefined) return cached;
   const [day = '', region = '', service = '', end = ''] = scope.split('/');
   const key = hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), service), end);
-  if (keys.size >= mostKeys) keys.clear();
-  keys.set(name, key);
+  if (signingKeys.size >= maxKeys) signingKeys.clear();
+  signingKeys.set(name, key);
   return key;
 }
 
 /** In hex. */
-export function signatureOf(request: Signed, { scope, date, signedHeaders }: SignatureTerms, secret: string): string {
+export function signatureOf(request: SignedRequest, { scope, date, signedHeaders }: SignatureParameters, secret: string): string {
   const headers = signedHeaders.map((name) => `${name}:${(request.headers[name] ?? '').trim().replaceAll(/\s+/g, ' ')}\n`);
   const canonical = [
     request.method,
@@ -70,21 +70,27 @@ export function signatureOf(request: Signed, { scope, date, signedHeaders }: Sig
     canonicalQuery(request.query),
     headers.join(''),
     signedHeaders.join(';'),
-    saidOfBody(request) ?? sha256(request.body),
+    declaredBodyDigest(request) ?? sha256(request.body),
   ].join('\n');
   return hmac(signingKey(secret, scope), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${sha256(canonical)}`).toString('hex');
 }
 
 /** Whether the request was signed with the secret, over its host, the headers of AWS and the body that came. */
-export function isSigned(request: Signed, terms: SignatureTerms, signature: string, secret: string): boolean {
-  const { signedHeaders } = terms;
+export function isSignatureValid(
+  request: SignedRequest,
+  parameters: SignatureParameters,
+  signature: string,
+  secret: string,
+): boolean {
+  const { signedHeaders } = parameters;
   if (!signedHeaders.includes('host')) return false;
   // They say what is asked: whoever was given a signed address could make it another request.
   if (Object.keys(request.headers).some((name) => name.startsWith('x-amz-') && !signedHeaders.includes(name))) return false;
-  const said = saidOfBody(request);
+  const declaredDigest = declaredBodyDigest(request);
   // A digest is of the body as it came; the other forms leave it to the digests of its pieces, or unsigned.
-  if (said !== undefined && /^[0-9a-f]{64}$/.test(said) && said !== sha256(request.body)) return false;
-  const expected = Buffer.from(signatureOf(request, terms, secret));
-  const given = Buffer.from(signature);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  if (declaredDigest !== undefined && /^[0-9a-f]{64}$/.test(declaredDigest) && declaredDigest !== sha256(request.body))
+    return false;
+  const expected = Buffer.from(signatureOf(request, parameters, secret));
+  const actual = Buffer.from(signature);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }

@@ -1,13 +1,13 @@
 /** STS: AssumeRole, by which a function lends another role. The role of whoever asks must allow it, and the other role must trust it. */
 import { randomBytes } from 'node:crypto';
-import { lastPart, place } from '../place.ts';
+import { lastPart, awsEnvironment } from '../aws-environment.ts';
 import { readCredential } from './credential.ts';
 import type { Principals } from './principals.ts';
-import { type Service, type ServiceFault, type WireRequest, type WireResponse, unknownOperation } from './wire.ts';
+import { type Service, type ServiceError, type WireRequest, type WireResponse, unknownOperation } from './wire.ts';
 
 /** What STS takes, in seconds: a session that was asked for with a session lasts an hour at most. */
-const duration = { least: 900, most: 3_600 } as const;
-const wholeAccount = `arn:${place.partition}:iam::${place.account}:root`;
+const durationSeconds = { min: 900, max: 3_600 } as const;
+const accountRoot = `arn:${awsEnvironment.partition}:iam::${awsEnvironment.account}:root`;
 const sessionName = /^[\w+=,.@-]{2,64}$/;
 
 const escapeXml = (text: string): string => text.replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -18,21 +18,21 @@ const xml = (status: number, body: string): WireResponse => ({
   body: Buffer.from(body),
 });
 
-const refuse = ({ status, code, message }: ServiceFault): WireResponse => {
+const toErrorResponse = ({ status, code, message }: ServiceError): WireResponse => {
   const isDenied = code === 'AccessDeniedException';
   const error = `<Type>Sender</Type><Code>${isDenied ? 'AccessDenied' : code}</Code><Message>${escapeXml(message)}</Message>`;
   return xml(isDenied ? 403 : status, `<ErrorResponse><Error>${error}</Error></ErrorResponse>`);
 };
 
-const invalid = (message: string): ServiceFault => ({ code: 'ValidationError', message, status: 400 });
+const invalid = (message: string): ServiceError => ({ code: 'ValidationError', message, status: 400 });
 
-function asked({ body }: WireRequest) {
-  const given = new URLSearchParams(body.toString('utf8'));
+function parseAssumeRole({ body }: WireRequest) {
+  const form = new URLSearchParams(body.toString('utf8'));
   return {
-    action: given.get('Action') ?? '',
-    roleArn: given.get('RoleArn') ?? '',
-    name: given.get('RoleSessionName') ?? '',
-    seconds: Number(given.get('DurationSeconds') ?? duration.most),
+    action: form.get('Action') ?? '',
+    roleArn: form.get('RoleArn') ?? '',
+    name: form.get('RoleSessionName') ?? '',
+    seconds: Number(form.get('DurationSeconds') ?? durationSeconds.max),
   };
 }
 
@@ -40,31 +40,35 @@ function asked({ body }: WireRequest) {
 export function sts(principals: Principals, trust: ReadonlyMap<string, readonly string[]>): Service {
   return {
     name: 'sts',
-    read(request) {
-      const { action, roleArn, name, seconds } = asked(request);
+    parse(request) {
+      const { action, roleArn, name, seconds } = parseAssumeRole(request);
       if (action !== 'AssumeRole') return unknownOperation(action);
       if (!sessionName.test(name)) return invalid('RoleSessionName must be 2 to 64 letters, digits and +=,.@-_');
-      if (!(seconds >= duration.least && seconds <= duration.most))
-        return invalid(`DurationSeconds must be ${duration.least} to ${duration.most}`);
-      return { name: action, input: { roleArn, sessionName: name }, needs: [{ action: 'sts:AssumeRole', resource: roleArn }] };
+      if (!(seconds >= durationSeconds.min && seconds <= durationSeconds.max))
+        return invalid(`DurationSeconds must be ${durationSeconds.min} to ${durationSeconds.max}`);
+      return {
+        name: action,
+        input: { roleArn, sessionName: name },
+        requiredPermissions: [{ action: 'sts:AssumeRole', resource: roleArn }],
+      };
     },
-    async answer(request) {
-      const { roleArn, name, seconds } = asked(request);
-      const asker = principals.byKey(readCredential(request)?.accessKeyId ?? '');
+    async handle(request) {
+      const { roleArn, name, seconds } = parseAssumeRole(request);
+      const caller = principals.byKey(readCredential(request)?.accessKeyId ?? '');
       const trusted = trust.get(roleArn) ?? [];
       // Trust in an account is trust in all of it whose own policy allows them to ask.
-      if (asker === undefined || !(trusted.includes(asker.roleArn) || trusted.includes(wholeAccount))) {
-        const message = `${asker?.arn ?? 'nobody'} is not trusted by ${roleArn}`;
-        return refuse({ code: 'AccessDeniedException', message, status: 403 });
+      if (caller === undefined || !(trusted.includes(caller.roleArn) || trusted.includes(accountRoot))) {
+        const message = `${caller?.arn ?? 'nobody'} is not trusted by ${roleArn}`;
+        return toErrorResponse({ code: 'AccessDeniedException', message, status: 403 });
       }
-      const until = new Date(Date.now() + seconds * 1_000);
-      const { arn, accessKeyId, secretAccessKey } = principals.lend(name, roleArn, until);
+      const expiresAt = new Date(Date.now() + seconds * 1_000);
+      const { arn, accessKeyId, secretAccessKey } = principals.createSessionPrincipal(name, roleArn, expiresAt);
       const credentials = [
         `<AccessKeyId>${accessKeyId}</AccessKeyId>`,
         `<SecretAccessKey>${secretAccessKey}</SecretAccessKey>`,
         // It is sent along with each request, and is not looked at: the secret is proof enough.
         `<SessionToken>${randomBytes(20).toString('hex')}</SessionToken>`,
-        `<Expiration>${until.toISOString()}</Expiration>`,
+        `<Expiration>${expiresAt.toISOString()}</Expiration>`,
       ].join('');
       const user = `<Arn>${escapeXml(arn)}</Arn><AssumedRoleId>${lastPart(roleArn)}:${escapeXml(name)}</AssumedRoleId>`;
       const result = `<Credentials>${credentials}</Credentials><AssumedRoleUser>${user}</AssumedRoleUser>`;
@@ -73,6 +77,6 @@ export function sts(principals: Principals, trust: ReadonlyMap<string, readonly 
         `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult>${result}</AssumeRoleResult></AssumeRoleResponse>`,
       );
     },
-    refuse,
+    toErrorResponse,
   };
 }

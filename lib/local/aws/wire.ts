@@ -1,5 +1,5 @@
 /** What travels between the handlers' SDK clients and the services behind the gateway. */
-import type { Need } from '../policy/evaluate.ts';
+import type { RequiredPermission } from '../policy/evaluate.ts';
 
 export interface WireRequest {
   readonly method: string;
@@ -24,11 +24,11 @@ export interface Operation {
   readonly name: string;
   /** the parsed body where the service speaks JSON; undefined where it does not */
   readonly input: unknown;
-  readonly needs: readonly Need[];
+  readonly requiredPermissions: readonly RequiredPermission[];
 }
 
 /** A service's own error, in its own words; `code` is what the SDK makes the error's name of. */
-export interface ServiceFault {
+export interface ServiceError {
   readonly code: string;
   readonly message: string;
   readonly status: number;
@@ -38,13 +38,13 @@ export interface Service {
   /** as the credential scope of a signature spells it: `dynamodb`, `sqs`, `s3` … */
   readonly name: string;
   /** What is asked, or how it is refused; nothing has happened yet. */
-  read(request: WireRequest): Operation | ServiceFault;
-  answer(request: WireRequest, operation: Operation): Promise<WireResponse>;
+  parse(request: WireRequest): Operation | ServiceError;
+  handle(request: WireRequest, operation: Operation): Promise<WireResponse>;
   /** An error in the service's own format. */
-  refuse(fault: ServiceFault): WireResponse;
+  toErrorResponse(error: ServiceError): WireResponse;
 }
 
-export const isFault = (value: Operation | ServiceFault): value is ServiceFault => 'code' in value;
+export const isServiceError = (value: Operation | ServiceError): value is ServiceError => 'code' in value;
 
 export const jsonResponse = (status: number, value: unknown, type = 'application/x-amz-json-1.0'): WireResponse => ({
   status,
@@ -53,10 +53,10 @@ export const jsonResponse = (status: number, value: unknown, type = 'application
 });
 
 /** The error format of AWS's JSON protocols; DynamoDB and SQS name errors with their own prefix. */
-export const jsonFault = (prefix: string, fault: ServiceFault, type?: string): WireResponse =>
-  jsonResponse(fault.status, { __type: `${prefix}${fault.code}`, message: fault.message, Message: fault.message }, type);
+export const jsonErrorResponse = (prefix: string, error: ServiceError, type?: string): WireResponse =>
+  jsonResponse(error.status, { __type: `${prefix}${error.code}`, message: error.message, Message: error.message }, type);
 
-export const unknownOperation = (name: string): ServiceFault => ({
+export const unknownOperation = (name: string): ServiceError => ({
   code: 'UnknownOperationException',
   message: `The embedded cloud does not know the operation ${name}`,
   status: 400,

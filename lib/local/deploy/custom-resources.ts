@@ -10,25 +10,25 @@ import { guardedServer } from '../http/guarded-server.ts';
 import { listen, readBody } from '../http/listen.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import { limits } from '../lambda/limits.ts';
-import { place } from '../place.ts';
-import { readPrivate, writePrivate } from '../state-files.ts';
+import { awsEnvironment } from '../aws-environment.ts';
+import { readPrivateJson, writePrivateJson } from '../state-files.ts';
 import { isCustom } from '../template/resource-types.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import type { Resource, Template } from '../template/template.ts';
 
-const known = z.record(z.string(), z.object({ physicalId: z.string(), properties: z.record(z.string(), z.unknown()) }));
-type Known = z.output<typeof known>;
+const storedShape = z.record(z.string(), z.object({ physicalId: z.string(), properties: z.record(z.string(), z.unknown()) }));
+type DeployedResources = z.output<typeof storedShape>;
 
-const answerShape = z.looseObject({
+const responseShape = z.looseObject({
   Status: z.enum(['SUCCESS', 'FAILED']),
   Reason: z.string().optional(),
   PhysicalResourceId: z.string(),
 });
-type Answer = z.output<typeof answerShape>;
+type ResourceResponse = z.output<typeof responseShape>;
 
 /** CloudFormation waits for an hour; here somebody is waiting. */
-const patienceMs = 60_000;
-const answerLimitBytes = 4_096;
+const responseTimeoutMs = 60_000;
+const maxResponseBytes = 4_096;
 
 export interface CustomResourceParts {
   readonly template: Template;
@@ -39,88 +39,92 @@ export interface CustomResourceParts {
 export async function deployCustomResources({ template, directory, find }: CustomResourceParts): Promise<void> {
   const resources = template.all.filter(({ type }) => isCustom(type));
   const file = join(directory, 'state', 'custom-resources.json');
-  const before = known.catch({}).parse(readPrivate(file));
-  const after: Known = {};
+  const previous = storedShape.catch({}).parse(readPrivateJson(file));
+  const next: DeployedResources = {};
   for (const resource of resources) {
     const id = `${resource.stack}/${resource.logicalId}`;
-    const standing = before[id];
-    const isSame = standing !== undefined && JSON.stringify(standing.properties) === JSON.stringify(resource.properties);
-    after[id] = isSame ? standing : await ask(resource, standing, find);
+    const existing = previous[id];
+    const isSame = existing !== undefined && JSON.stringify(existing.properties) === JSON.stringify(resource.properties);
+    next[id] = isSame ? existing : await invokeProvider(resource, existing, find);
     // After each: what a later one does must not undo that this one was done.
-    if (!isSame) writePrivate(file, { ...before, ...after });
+    if (!isSame) writePrivateJson(file, { ...previous, ...next });
   }
 }
 
-async function ask(
+async function invokeProvider(
   resource: Resource,
-  standing: Known[string] | undefined,
+  existing: DeployedResources[string] | undefined,
   find: CustomResourceParts['find'],
-): Promise<Known[string]> {
+): Promise<DeployedResources[string]> {
   const { stack, logicalId, type, properties } = resource;
   const token = properties['ServiceToken'];
   const target = typeof token === 'string' ? find(token) : undefined;
-  if (target === undefined) throw new TemplateFault(`${logicalId}: no function has the ARN of its ServiceToken`);
-  const mailbox = await openMailbox();
+  if (target === undefined) throw new TemplateError(`${logicalId}: no function has the ARN of its ServiceToken`);
+  const endpoint = await openResponseEndpoint();
   try {
     const event = {
-      RequestType: standing === undefined ? 'Create' : 'Update',
+      RequestType: existing === undefined ? 'Create' : 'Update',
       ServiceToken: token,
-      ResponseURL: mailbox.url,
-      StackId: `arn:${place.partition}:cloudformation:${place.region}:${place.account}:stack/${stack}/local`,
+      ResponseURL: endpoint.url,
+      StackId: `arn:${awsEnvironment.partition}:cloudformation:${awsEnvironment.region}:${awsEnvironment.account}:stack/${stack}/local`,
       RequestId: randomUUID(),
       LogicalResourceId: logicalId,
       ResourceType: type,
       ResourceProperties: properties,
-      ...(standing === undefined ? {} : { PhysicalResourceId: standing.physicalId, OldResourceProperties: standing.properties }),
+      ...(existing === undefined ? {} : { PhysicalResourceId: existing.physicalId, OldResourceProperties: existing.properties }),
     };
     const text = JSON.stringify(event);
     // CloudFormation invokes the function asynchronously.
     if (Buffer.byteLength(text) > limits.asyncPayloadBytes)
-      throw new TemplateFault(`${logicalId}: its event has more than ${limits.asyncPayloadBytes} bytes`);
+      throw new TemplateError(`${logicalId}: its event has more than ${limits.asyncPayloadBytes} bytes`);
     const outcome = await target.invoke(text);
     if (outcome.kind !== 'returned')
-      throw new TemplateFault(
+      throw new TemplateError(
         `${logicalId}: its function failed${outcome.kind === 'failed' ? `: ${outcome.error.errorMessage}` : ''}`,
       );
-    const answer = await mailbox.answer;
-    if (answer.Status === 'FAILED') throw new TemplateFault(`${logicalId}: ${answer.Reason ?? 'its function says no reason'}`);
-    return { physicalId: answer.PhysicalResourceId, properties: { ...properties } };
+    const providerResponse = await endpoint.providerResponse;
+    if (providerResponse.Status === 'FAILED')
+      throw new TemplateError(`${logicalId}: ${providerResponse.Reason ?? 'its function says no reason'}`);
+    return { physicalId: providerResponse.PhysicalResourceId, properties: { ...properties } };
   } finally {
-    await mailbox.close();
+    await endpoint.close();
   }
 }
 
-interface Mailbox {
+interface ResponseEndpoint {
   readonly url: string;
-  readonly answer: Promise<Answer>;
+  readonly providerResponse: Promise<ResourceResponse>;
   close(): Promise<void>;
 }
 
 /** An address that takes one answer, and no other than that at the path nobody else knows. */
-async function openMailbox(): Promise<Mailbox> {
+async function openResponseEndpoint(): Promise<ResponseEndpoint> {
   const path = `/${randomUUID()}`;
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const late = setTimeout(() => reject(new TemplateFault('the function of a custom resource does not answer')), patienceMs);
+  const { promise, resolve, reject } = Promise.withResolvers<ResourceResponse>();
+  const timeout = setTimeout(
+    () => reject(new TemplateError('the function of a custom resource does not answer')),
+    responseTimeoutMs,
+  );
   // Whoever waits hears of it; without anybody it is nothing.
   promise.catch(() => undefined);
   const server = guardedServer(
     (request, response) => {
-      const take = async (): Promise<void> => {
-        const body = await readBody(request, answerLimitBytes);
-        const isMeant = request.method === 'PUT' && request.url === path && body !== 'too large';
-        response.writeHead(isMeant ? 200 : 403).end();
-        if (isMeant) resolve(answerShape.parse(JSON.parse(body.toString('utf8'))));
+      const receiveResponse = async (): Promise<void> => {
+        const body = await readBody(request, maxResponseBytes);
+        const isExpected = request.method === 'PUT' && request.url === path && body !== 'too large';
+        response.writeHead(isExpected ? 200 : 403).end();
+        if (isExpected) resolve(responseShape.parse(JSON.parse(body.toString('utf8'))));
       };
-      take().catch(reject);
+      receiveResponse().catch(reject);
     },
     { origins: () => noOrigins },
   );
   const listening = await listen(server, 0);
   return {
     url: `${listening.url}${path}`,
-    answer: promise,
+    providerResponse: promise,
     close: async () => {
-      clearTimeout(late);
+      clearTimeout(timeout);
       await listening.close(0);
     },
   };

@@ -1,9 +1,10 @@
 /** Creates the tables that are missing, and the indexes that are missing on those that stand. Nothing is ever taken away. */
+import { defined } from '../../engine/defined.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
-import type { AskDynamodb } from '../emulators/forward.ts';
+import type { CallDynamodb } from '../emulators/forward.ts';
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 
 const keySchema = z.array(z.looseObject({ AttributeName: z.string(), KeyType: z.string() }));
 const attributes = z.array(z.looseObject({ AttributeName: z.string(), AttributeType: z.string() }));
@@ -26,62 +27,74 @@ const describedShape = z.looseObject({
   }),
 });
 
-const index = ({ IndexName, KeySchema, Projection }: z.infer<typeof indexShape>) => ({ IndexName, KeySchema, Projection });
+const indexDefinition = ({ IndexName, KeySchema, Projection }: z.infer<typeof indexShape>) => ({
+  IndexName,
+  KeySchema,
+  Projection,
+});
 
-async function create(ask: AskDynamodb, TableName: string, table: Table): Promise<void> {
+async function create(callDynamodb: CallDynamodb, TableName: string, table: Table): Promise<void> {
   const { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, LocalSecondaryIndexes, TimeToLiveSpecification } = table;
-  await must(ask, 'CreateTable', {
-    TableName,
-    AttributeDefinitions,
-    KeySchema,
-    BillingMode: 'PAY_PER_REQUEST',
-    ...(GlobalSecondaryIndexes.length === 0 ? {} : { GlobalSecondaryIndexes: GlobalSecondaryIndexes.map(index) }),
-    ...(LocalSecondaryIndexes === undefined ? {} : { LocalSecondaryIndexes: LocalSecondaryIndexes.map(index) }),
-  });
-  await untilActive(ask, TableName);
+  await callOrThrow(
+    callDynamodb,
+    'CreateTable',
+    defined({
+      TableName,
+      AttributeDefinitions,
+      KeySchema,
+      BillingMode: 'PAY_PER_REQUEST',
+      GlobalSecondaryIndexes: GlobalSecondaryIndexes.length === 0 ? undefined : GlobalSecondaryIndexes.map(indexDefinition),
+      LocalSecondaryIndexes: LocalSecondaryIndexes === undefined ? undefined : LocalSecondaryIndexes.map(indexDefinition),
+    }),
+  );
+  await waitUntilActive(callDynamodb, TableName);
   // dynalite does not know it, and no emulator sweeps expired items; readers compare the time themselves, as they must on AWS
-  if (TimeToLiveSpecification?.Enabled === true) await ask('UpdateTimeToLive', { TableName, TimeToLiveSpecification });
+  if (TimeToLiveSpecification?.Enabled === true) await callDynamodb('UpdateTimeToLive', { TableName, TimeToLiveSpecification });
 }
 
 const activeShape = z.looseObject({ Table: z.looseObject({ TableStatus: z.string() }) });
 /** A table is being created for a moment, and refuses writes meanwhile, even where that moment is set to nothing. */
-const mostLooks = 200;
+const maxPolls = 200;
 
-async function untilActive(ask: AskDynamodb, TableName: string): Promise<void> {
-  for (let look = 0; look < mostLooks; look += 1) {
-    const described = activeShape.safeParse((await ask('DescribeTable', { TableName })).output);
+async function waitUntilActive(callDynamodb: CallDynamodb, TableName: string): Promise<void> {
+  for (let poll = 0; poll < maxPolls; poll += 1) {
+    const described = activeShape.safeParse((await callDynamodb('DescribeTable', { TableName })).output);
     if (described.success && described.data.Table.TableStatus === 'ACTIVE') return;
     await wait(10);
   }
   throw new Error(`the table ${TableName} does not become active`);
 }
 
-async function must(ask: AskDynamodb, operation: string, input: object): Promise<unknown> {
-  const { status, output } = await ask(operation, input);
+async function callOrThrow(callDynamodb: CallDynamodb, operation: string, input: object): Promise<unknown> {
+  const { status, output } = await callDynamodb(operation, input);
   if (status !== 200) throw new Error(`${operation}: ${JSON.stringify(output)}`);
   return output;
 }
 
-async function ensureTable(ask: AskDynamodb, TableName: string, table: Table): Promise<void> {
-  const described = await ask('DescribeTable', { TableName });
-  if (described.status !== 200) return create(ask, TableName, table);
-  const { Table: standing } = describedShape.parse(described.output);
-  if (JSON.stringify(standing.KeySchema) !== JSON.stringify(table.KeySchema)) {
-    throw new TemplateFault(
+async function ensureTable(callDynamodb: CallDynamodb, TableName: string, table: Table): Promise<void> {
+  const described = await callDynamodb('DescribeTable', { TableName });
+  if (described.status !== 200) return create(callDynamodb, TableName, table);
+  const { Table: existing } = describedShape.parse(described.output);
+  if (JSON.stringify(existing.KeySchema) !== JSON.stringify(table.KeySchema)) {
+    throw new TemplateError(
       `the table ${TableName} stands with other keys than the template's; on AWS it would be replaced, and its data lost`,
     );
   }
-  const names = new Set(standing.GlobalSecondaryIndexes.map(({ IndexName }) => IndexName));
+  const names = new Set(existing.GlobalSecondaryIndexes.map(({ IndexName }) => IndexName));
   for (const missing of table.GlobalSecondaryIndexes.filter(({ IndexName }) => !names.has(IndexName))) {
-    const GlobalSecondaryIndexUpdates = [{ Create: index(missing) }];
-    await must(ask, 'UpdateTable', { TableName, AttributeDefinitions: table.AttributeDefinitions, GlobalSecondaryIndexUpdates });
+    const GlobalSecondaryIndexUpdates = [{ Create: indexDefinition(missing) }];
+    await callOrThrow(callDynamodb, 'UpdateTable', {
+      TableName,
+      AttributeDefinitions: table.AttributeDefinitions,
+      GlobalSecondaryIndexUpdates,
+    });
   }
 }
 
-export async function deployTables(template: Template, ask: AskDynamodb): Promise<void> {
+export async function deployTables(template: Template, callDynamodb: CallDynamodb): Promise<void> {
   await Promise.all(
     template
       .of('AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable')
-      .map(({ name, properties }) => ensureTable(ask, name, tableShape.parse(properties))),
+      .map(({ name, properties }) => ensureTable(callDynamodb, name, tableShape.parse(properties))),
   );
 }

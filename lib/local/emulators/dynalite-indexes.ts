@@ -18,7 +18,7 @@ interface DynaliteParts {
   readonly getIndexActions: (indexes: unknown, existing: undefined, item: unknown, table: unknown) => unknown;
 }
 
-const isPart = (value: unknown): value is DynaliteParts =>
+const isDynaliteParts = (value: unknown): value is DynaliteParts =>
   typeof value === 'object' &&
   value !== null &&
   'Level' in value &&
@@ -32,7 +32,8 @@ function loadParts(): DynaliteParts {
   const level: object = dynalite('level');
   const database: object = dynalite('./db');
   const parts: unknown = { ...level, ...database };
-  if (!isPart(parts)) throw new Error('The installed dynalite is not the one the embedded cloud was made for: run npm ci');
+  if (!isDynaliteParts(parts))
+    throw new Error('The installed dynalite is not the one the embedded cloud was made for: run npm ci');
   return parts;
 }
 
@@ -40,7 +41,7 @@ const tableShape = z.looseObject({ TableName: z.string(), GlobalSecondaryIndexes
 const actionsShape = z.object({ puts: z.array(z.object({ index: z.string(), key: z.string(), item: z.unknown() })) });
 
 /** dynalite's keys begin with what they belong to, parted by `~`. */
-const below = (prefix: string) => ({ gte: `${prefix}~`, lt: `${prefix}~\xFF` });
+const keyRange = (prefix: string) => ({ gte: `${prefix}~`, lt: `${prefix}~\xFF` });
 
 /** To be called while nobody else has the database open. Answers how many index entries there are now. */
 export async function rebuildIndexes(path: string): Promise<number> {
@@ -49,11 +50,11 @@ export async function rebuildIndexes(path: string): Promise<number> {
   await database.open();
   let entries = 0;
   try {
-    await database.clear(below('index-global'));
-    for await (const [, value] of database.iterator(below('table'))) {
+    await database.clear(keyRange('index-global'));
+    for await (const [, value] of database.iterator(keyRange('table'))) {
       const table = tableShape.parse(value);
       if (table.GlobalSecondaryIndexes.length === 0) continue;
-      for await (const [, item] of database.iterator(below(`item-${table.TableName}`))) {
+      for await (const [, item] of database.iterator(keyRange(`item-${table.TableName}`))) {
         const actions = actionsShape.parse(getIndexActions(table.GlobalSecondaryIndexes, undefined, item, table));
         for (const put of actions.puts) {
           await database.put(`index-global~${table.TableName}~${put.index}~${put.key}`, put.item);

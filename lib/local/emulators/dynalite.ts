@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { DynamodbEmulator } from './dynoxide.ts';
 import { forwardTo } from './forward.ts';
 
-export async function startDynalite(directory: string, onDeath: (why: string) => void): Promise<DynamodbEmulator> {
+export async function startDynalite(directory: string, onExit: (reason: string) => void): Promise<DynamodbEmulator> {
   // In a folder of its own that nobody else may enter (mkdtemp makes it with mode 700): it answers any credential. Not in the state
   // folder, because the path of a socket has at most 107 characters.
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-'));
@@ -18,24 +18,24 @@ export async function startDynalite(directory: string, onDeath: (why: string) =>
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     detached: true,
   });
-  let complaint = '';
+  let stderrTail = '';
   let stopping = false;
-  child.stderr?.on('data', (chunk: Buffer) => void (complaint = `${complaint}${chunk.toString()}`.slice(-2_000)));
-  const died = once(child, 'exit').then(([code]) => {
-    if (!stopping) onDeath(`dynalite ended (${String(code)}): ${complaint.trim()}`);
+  child.stderr?.on('data', (chunk: Buffer) => void (stderrTail = `${stderrTail}${chunk.toString()}`.slice(-2_000)));
+  const exited = once(child, 'exit').then(([code]) => {
+    if (!stopping) onExit(`dynalite ended (${String(code)}): ${stderrTail.trim()}`);
     return undefined;
   });
-  const hello = await Promise.race([once(child, 'message'), died]);
-  if (hello === undefined) throw new Error(`dynalite did not start: ${complaint.trim()}`);
+  const firstMessage = await Promise.race([once(child, 'message'), exited]);
+  if (firstMessage === undefined) throw new Error(`dynalite did not start: ${stderrTail.trim()}`);
   return {
     name: 'dynalite',
     forward: forwardTo(socket),
     async stop() {
       stopping = true;
       if (child.connected) child.disconnect();
-      const late = setTimeout(() => child.kill('SIGKILL'), 5_000);
-      await died;
-      clearTimeout(late);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+      await exited;
+      clearTimeout(killTimer);
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -1,11 +1,18 @@
 /** DynamoDB's operations by dynoxide's tools: the same names and values, and what the tools leave out is added here. */
 import * as z from 'zod';
-import { jsonBody, jsonFault, targetOperation, unknownOperation, type ServiceFault, type WireResponse } from '../aws/wire.ts';
-import type { DynoxidePipe, ToolAnswer } from './dynoxide-pipe.ts';
+import {
+  jsonBody,
+  jsonErrorResponse,
+  targetOperation,
+  unknownOperation,
+  type ServiceError,
+  type WireResponse,
+} from '../aws/wire.ts';
+import type { DynoxidePipe, ToolResult } from './dynoxide-pipe.ts';
 import type { Forward } from './forward.ts';
 
 /** Parameters of DynamoDB that the tools do not take, and that change nothing: every read there is consistent, and nothing is billed. */
-const withoutEffect: ReadonlySet<string> = new Set([
+const ignoredParameters: ReadonlySet<string> = new Set([
   'ConsistentRead',
   'ReturnConsumedCapacity',
   'ReturnItemCollectionMetrics',
@@ -22,7 +29,7 @@ const writeShape = z.looseObject({
   ReturnValuesOnConditionCheckFailure: z.string().optional(),
 });
 const readShape = z.looseObject({ TableName: z.string(), IndexName: z.string(), ConsistentRead: z.literal(true) });
-const faultShape = z.looseObject({ error_type: z.string(), message: z.string() });
+const errorShape = z.looseObject({ error_type: z.string(), message: z.string() });
 const describedShape = z.looseObject({
   Table: z.looseObject({
     KeySchema: z.array(z.looseObject({ AttributeName: z.string() })),
@@ -30,23 +37,23 @@ const describedShape = z.looseObject({
   }),
 });
 
-const serialization: ServiceFault = { code: 'SerializationException', message: 'The body is not understood', status: 400 };
-const invalid = (message: string): ServiceFault => ({ code: 'ValidationException', message, status: 400 });
-const refuse = (fault: ServiceFault): WireResponse => jsonFault('com.amazonaws.dynamodb.v20120810#', fault);
-const answer = (text: string): WireResponse => ({
+const serializationError: ServiceError = { code: 'SerializationException', message: 'The body is not understood', status: 400 };
+const invalid = (message: string): ServiceError => ({ code: 'ValidationException', message, status: 400 });
+const errorResponse = (error: ServiceError): WireResponse => jsonErrorResponse('com.amazonaws.dynamodb.v20120810#', error);
+const okResponse = (text: string): WireResponse => ({
   status: 200,
   headers: { 'content-type': 'application/x-amz-json-1.0' },
   body: Buffer.from(text),
 });
 
 /** dynoxide drops a line that it cannot parse, and answers nothing: JSON of more than 128 levels, and half a surrogate pair. */
-const mostLevels = 100;
+const maxNestingLevels = 100;
 
-function isSayable(value: unknown, levels = mostLevels): boolean {
+function isEncodable(value: unknown, levels = maxNestingLevels): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
-  return Object.entries(value).every(([key, part]) => key.isWellFormed() && isSayable(part, levels - 1));
+  return Object.entries(value).every(([key, part]) => key.isWellFormed() && isEncodable(part, levels - 1));
 }
 
 const writes: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem']);
@@ -54,35 +61,35 @@ const writes: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteIte
 export function dynoxideOperations(pipe: DynoxidePipe): Forward {
   const schemas = new Map<string, Promise<z.infer<typeof describedShape>['Table'] | undefined>>();
   /** writes of one item, one after the other: a write that failed reads what it met */
-  const turns = new Map<string, Promise<unknown>>();
+  const pendingWrites = new Map<string, Promise<unknown>>();
 
   const describe = (table: string) => {
     const known = schemas.get(table);
     if (known !== undefined) return known;
-    const asked = pipe
+    const description = pipe
       .call('describe_table', { table_name: table, raw: true })
-      .then(({ isRefused, text }) => (isRefused ? undefined : describedShape.parse(JSON.parse(text)).Table));
-    schemas.set(table, asked);
+      .then(({ hasError, text }) => (hasError ? undefined : describedShape.parse(JSON.parse(text)).Table));
+    schemas.set(table, description);
     // A table may be created, or get an index, later.
-    void asked.then(
+    void description.then(
       (found) => found ?? schemas.delete(table),
       () => schemas.delete(table),
     );
-    return asked;
+    return description;
   };
 
-  const call = async (operation: string, input: Readonly<Record<string, unknown>>): Promise<ToolAnswer | ServiceFault> => {
+  const call = async (operation: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult | ServiceError> => {
     const tool = snakeCase(operation);
     const parameters = pipe.tools.get(tool);
     if (parameters === undefined) return unknownOperation(operation);
-    const given: Record<string, unknown> = operation === 'DescribeTable' ? { raw: true } : {};
+    const toolArguments: Record<string, unknown> = operation === 'DescribeTable' ? { raw: true } : {};
     for (const [name, value] of Object.entries(input)) {
       const parameter = snakeCase(name);
-      if (parameters.has(parameter)) given[parameter] = value;
-      else if (!withoutEffect.has(name)) return invalid(`${name} is not taken here`);
+      if (parameters.has(parameter)) toolArguments[parameter] = value;
+      else if (!ignoredParameters.has(name)) return invalid(`${name} is not taken here`);
     }
     if (operation === 'UpdateTable' || operation === 'DeleteTable') schemas.clear();
-    return pipe.call(tool, given);
+    return pipe.call(tool, toolArguments);
   };
 
   /** A write whose condition failed says which item it met, where it was asked to. */
@@ -90,30 +97,32 @@ export function dynoxideOperations(pipe: DynoxidePipe): Forward {
     const { TableName, Key, Item, ReturnValuesOnConditionCheckFailure: wanted } = writeShape.parse(input);
     const attributes = (await describe(TableName))?.KeySchema.map(({ AttributeName }) => AttributeName) ?? [];
     const key = Object.fromEntries(attributes.map((name) => [name, (Key ?? Item ?? {})[name]]));
-    const turn = JSON.stringify([TableName, key]);
-    const before = turns.get(turn) ?? Promise.resolve();
-    const mine = before.then(async () => {
+    const writeKey = JSON.stringify([TableName, key]);
+    const previousWrite = pendingWrites.get(writeKey) ?? Promise.resolve();
+    const currentWrite = previousWrite.then(async () => {
       const outcome = responseOf(await call(operation, input));
       if (wanted !== 'ALL_OLD' || outcome.status === 200 || !outcome.body.includes('ConditionalCheckFailed')) return outcome;
-      const met = await call('GetItem', { TableName, Key: key });
-      const text = 'text' in met && !met.isRefused ? met.text : '{}';
+      const existing = await call('GetItem', { TableName, Key: key });
+      const text = 'text' in existing && !existing.hasError ? existing.text : '{}';
       return { ...outcome, body: Buffer.from(JSON.stringify({ ...parsed(outcome.body.toString('utf8')), ...parsed(text) })) };
     });
-    const settled = mine.catch(() => undefined).finally(() => turns.get(turn) === settled && turns.delete(turn));
-    turns.set(turn, settled);
-    return mine;
+    const settled = currentWrite
+      .catch(() => undefined)
+      .finally(() => pendingWrites.get(writeKey) === settled && pendingWrites.delete(writeKey));
+    pendingWrites.set(writeKey, settled);
+    return currentWrite;
   }
 
   return async (request) => {
     const operation = targetOperation(request);
     const input = inputShape.safeParse(jsonBody(request));
-    if (!input.success) return refuse(serialization);
-    if (!isSayable(input.data)) return refuse(serialization);
+    if (!input.success) return errorResponse(serializationError);
+    if (!isEncodable(input.data)) return errorResponse(serializationError);
     const read = readShape.safeParse(input.data);
     if (read.success) {
       const { TableName, IndexName } = read.data;
       const isLocal = (await describe(TableName))?.LocalSecondaryIndexes.some((index) => index.IndexName === IndexName);
-      if (isLocal !== true) return refuse(invalid('Consistent reads are not supported on global secondary indexes'));
+      if (isLocal !== true) return errorResponse(invalid('Consistent reads are not supported on global secondary indexes'));
     }
     if (writes.has(operation) && writeShape.safeParse(input.data).success) return write(operation, input.data);
     return responseOf(await call(operation, input.data));
@@ -122,18 +131,21 @@ export function dynoxideOperations(pipe: DynoxidePipe): Forward {
 
 const parsed = (text: string): object => inputShape.parse(JSON.parse(text));
 
-function responseOf(outcome: ToolAnswer | ServiceFault): WireResponse {
-  if ('code' in outcome) return refuse(outcome);
-  if (!outcome.isRefused) return answer(outcome.text);
-  const fault = faultShape.safeParse(jsonOf(outcome.text));
+function responseOf(outcome: ToolResult | ServiceError): WireResponse {
+  if ('code' in outcome) return errorResponse(outcome);
+  if (!outcome.hasError) return okResponse(outcome.text);
+  const error = errorShape.safeParse(jsonOf(outcome.text));
   // Parameters of another type than the operation's are refused before it, in words alone.
-  if (!fault.success) return refuse(serialization);
-  const { error_type: code, message } = fault.data;
-  const refused = refuse({ code, message, status: code.startsWith('InternalServer') ? 500 : 400 });
+  if (!error.success) return errorResponse(serializationError);
+  const { error_type: code, message } = error.data;
+  const failedResponse = errorResponse({ code, message, status: code.startsWith('InternalServer') ? 500 : 400 });
   const reasons = code === 'TransactionCanceledException' ? /\[([^\]]*)\]/.exec(message)?.[1] : undefined;
-  if (reasons === undefined) return refused;
+  if (reasons === undefined) return failedResponse;
   const CancellationReasons = reasons.split(',').map((reason) => ({ Code: reason.trim() }));
-  return { ...refused, body: Buffer.from(JSON.stringify({ ...parsed(refused.body.toString('utf8')), CancellationReasons })) };
+  return {
+    ...failedResponse,
+    body: Buffer.from(JSON.stringify({ ...parsed(failedResponse.body.toString('utf8')), CancellationReasons })),
+  };
 }
 
 function jsonOf(text: string): unknown {

@@ -7,27 +7,27 @@ import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
 
 /** What a tool said: an operation's output as JSON, or why it was refused. */
-export interface ToolAnswer {
-  readonly isRefused: boolean;
+export interface ToolResult {
+  readonly hasError: boolean;
   readonly text: string;
 }
 
 export interface DynoxidePipe {
   /** The names of the parameters that each tool takes. */
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>;
-  call(tool: string, parameters: object): Promise<ToolAnswer>;
+  call(tool: string, parameters: object): Promise<ToolResult>;
 }
 
-const answerShape = z.object({
+const responseShape = z.object({
   id: z.int(),
   result: z.unknown(),
   error: z.looseObject({ message: z.string() }).optional(),
 });
-const calledShape = z.looseObject({
+const callResultShape = z.looseObject({
   content: z.tuple([z.looseObject({ text: z.string() })]).rest(z.unknown()),
   isError: z.boolean().default(false),
 });
-const listedShape = z.looseObject({
+const toolListShape = z.looseObject({
   tools: z.array(
     z.looseObject({
       name: z.string(),
@@ -41,53 +41,53 @@ const protocolVersion = '2025-03-26';
 
 /** Rejects what waits for an answer when the pipe ends. */
 export async function openPipe(input: Writable, output: Readable): Promise<DynoxidePipe> {
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  let last = 0;
-  let isOver = false;
-  const over = (): void => {
-    isOver = true;
-    for (const { reject } of waiting.values()) reject(new Error('dynoxide has ended'));
-    waiting.clear();
+  const pendingRequests = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  let hasEnded = false;
+  const rejectPending = (): void => {
+    hasEnded = true;
+    for (const { reject } of pendingRequests.values()) reject(new Error('dynoxide has ended'));
+    pendingRequests.clear();
   };
   // The emulator's end is heard of by its process; a write into a broken pipe says nothing more.
-  input.on('error', over);
-  output.on('close', over);
-  output.on('error', over);
+  input.on('error', rejectPending);
+  output.on('close', rejectPending);
+  output.on('error', rejectPending);
 
-  const hear = (line: string): void => {
-    const { id, result, error } = answerShape.parse(JSON.parse(line));
-    const asked = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined) asked?.resolve(result);
-    else asked?.reject(new Error(`dynoxide: ${error.message}`));
+  const onLine = (line: string): void => {
+    const { id, result, error } = responseShape.parse(JSON.parse(line));
+    const pendingRequest = pendingRequests.get(id);
+    pendingRequests.delete(id);
+    if (error === undefined) pendingRequest?.resolve(result);
+    else pendingRequest?.reject(new Error(`dynoxide: ${error.message}`));
   };
   const decoder = new StringDecoder('utf8');
-  let rest = '';
+  let partialLine = '';
   output.on('data', (chunk: Buffer) => {
     const lines = decoder.write(chunk).split('\n');
-    lines[0] = rest + (lines[0] ?? '');
-    rest = lines.pop() ?? '';
-    for (const line of lines) if (line !== '') hear(line);
+    lines[0] = partialLine + (lines[0] ?? '');
+    partialLine = lines.pop() ?? '';
+    for (const line of lines) if (line !== '') onLine(line);
   });
 
   const send = (message: object): boolean => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-  const ask = (method: string, params: object): Promise<unknown> => {
-    if (isOver) return Promise.reject(new Error('dynoxide has ended'));
-    const asked = Promise.withResolvers<unknown>();
-    last += 1;
-    waiting.set(last, asked);
-    send({ id: last, method, params });
-    return asked.promise;
+  const sendRequest = (method: string, params: object): Promise<unknown> => {
+    if (hasEnded) return Promise.reject(new Error('dynoxide has ended'));
+    const pendingRequest = Promise.withResolvers<unknown>();
+    lastId += 1;
+    pendingRequests.set(lastId, pendingRequest);
+    send({ id: lastId, method, params });
+    return pendingRequest.promise;
   };
 
-  await ask('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'stepwell', version: '1' } });
+  await sendRequest('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'stepwell', version: '1' } });
   send({ method: 'notifications/initialized' });
-  const { tools } = listedShape.parse(await ask('tools/list', {}));
+  const { tools } = toolListShape.parse(await sendRequest('tools/list', {}));
   return {
     tools: new Map(tools.map(({ name, inputSchema }) => [name, new Set(Object.keys(inputSchema.properties))])),
     async call(tool, parameters) {
-      const { content, isError } = calledShape.parse(await ask('tools/call', { name: tool, arguments: parameters }));
-      return { isRefused: isError, text: content[0].text };
+      const { content, isError } = callResultShape.parse(await sendRequest('tools/call', { name: tool, arguments: parameters }));
+      return { hasError: isError, text: content[0].text };
     },
   };
 }

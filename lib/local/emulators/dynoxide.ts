@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { dynoxideOperations } from './dynoxide-operations.ts';
 import { openPipe } from './dynoxide-pipe.ts';
 import type { Forward } from './forward.ts';
-import { endStaleProcess, forgetProcess, recordProcess } from './stale-process.ts';
+import { endStaleProcess, removeProcessRecord, recordProcess } from './stale-process.ts';
 
 export interface DynamodbEmulator {
   readonly name: string;
@@ -22,18 +22,18 @@ export function findDynoxide(): string | undefined {
   }
 }
 
-const exited = (child: ChildProcess): Promise<void> =>
+const waitForExit = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) =>
     child.exitCode !== null || child.signalCode !== null ? resolve() : child.once('exit', () => resolve()),
   );
 
 /** Up in 15 to 40 ms; ten seconds mean that it will not come. */
-const startMs = 10_000;
+const startTimeoutMs = 10_000;
 
 export async function startDynoxide(
   binary: string,
   directory: string,
-  onDeath: (why: string) => void,
+  onExit: (reason: string) => void,
 ): Promise<DynamodbEmulator> {
   const pidFile = join(directory, 'dynoxide.pid');
   const database = join(directory, 'dynamodb.sqlite');
@@ -42,28 +42,28 @@ export async function startDynoxide(
   // also when this process dies.
   const child = spawn(binary, ['mcp', '--db-path', database], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   let stopping = false;
-  let complaint = '';
-  child.stderr.on('data', (chunk: Buffer) => (complaint = `${complaint}${chunk.toString()}`.slice(-2_000)));
-  child.on('error', (error) => (complaint += error.message));
+  let stderrTail = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderrTail = `${stderrTail}${chunk.toString()}`.slice(-2_000)));
+  child.on('error', (error) => (stderrTail += error.message));
   if (child.pid !== undefined) recordProcess(pidFile, child.pid, database);
   child.once('exit', (code, signal) => {
-    if (!stopping) onDeath(`dynoxide ended (${signal ?? code}): ${complaint.trim()}`);
+    if (!stopping) onExit(`dynoxide ended (${signal ?? code}): ${stderrTail.trim()}`);
   });
-  const late = setTimeout(() => child.kill('SIGKILL'), startMs);
+  const startTimer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
   const pipe = await openPipe(child.stdin, child.stdout).catch(() => {
-    throw new Error(`dynoxide did not start: ${complaint.trim()}`);
+    throw new Error(`dynoxide did not start: ${stderrTail.trim()}`);
   });
-  clearTimeout(late);
+  clearTimeout(startTimer);
   return {
     name: 'dynoxide',
     forward: dynoxideOperations(pipe),
     async stop() {
       stopping = true;
       child.stdin.end();
-      const tooLate = setTimeout(() => child.kill('SIGKILL'), 3_000);
-      await exited(child);
-      clearTimeout(tooLate);
-      forgetProcess(pidFile);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 3_000);
+      await waitForExit(child);
+      clearTimeout(killTimer);
+      removeProcessRecord(pidFile);
     },
   };
 }

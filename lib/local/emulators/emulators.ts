@@ -12,12 +12,12 @@ export interface Emulators {
 }
 
 /** `onDeath` is told when DynamoDB's process ends without having been stopped. */
-export async function startEmulators(directory: string, onDeath: (why: string) => void): Promise<Emulators> {
+export async function startEmulators(directory: string, onExit: (reason: string) => void): Promise<Emulators> {
   const state = join(directory, 'state');
   mkdirSync(state, { recursive: true });
   const binary = findDynoxide();
   const [dynamodb, fauxqs] = await Promise.all([
-    binary === undefined ? startDynalite(state, onDeath) : startDynoxide(binary, state, onDeath),
+    binary === undefined ? startDynalite(state, onExit) : startDynoxide(binary, state, onExit),
     startFauxqs(join(state, 'queues-and-bucket')),
   ]);
   return {

@@ -1,4 +1,5 @@
 /** S3 by fauxqs's own routes, which are handed requests without a port. They are loaded when the first one comes. */
+import { defined } from '../../engine/defined.ts';
 import type { buildApp as build } from 'fauxqs';
 import type { Forward } from './forward.ts';
 
@@ -6,7 +7,7 @@ type BuildOptions = NonNullable<Parameters<typeof build>[0]>;
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
 /** Of the connection, and not of the answer. */
-const ownHeaders = new Set(['connection', 'transfer-encoding', 'content-length']);
+const connectionHeaders = new Set(['connection', 'transfer-encoding', 'content-length']);
 
 export interface Bucket {
   readonly forward: Forward;
@@ -28,19 +29,22 @@ export function openBucket(options: BuildOptions): Bucket {
       opening ??= open();
       const app = await opening;
       const { 'content-length': _, 'transfer-encoding': __, ...headers } = request.headers;
-      const answered = await app.inject({
-        method,
-        url: request.url,
-        // The emulator's one server parses some types as messages of SQS and SNS, and refuses what is no type: to S3 a body is bytes.
-        headers: { ...headers, host: '127.0.0.1', 'content-type': 'application/octet-stream' },
-        ...(request.body.length > 0 || method === 'PUT' || method === 'POST' ? { payload: request.body } : {}),
-      });
-      const kept: Record<string, string> = {};
-      for (const [name, value] of Object.entries(answered.headers)) {
+      const response = await app.inject(
+        defined({
+          method,
+          url: request.url,
+          // The emulator's one server parses some types as messages of SQS and SNS, and refuses what is no type: to S3 a body is bytes.
+          headers: { ...headers, host: '127.0.0.1', 'content-type': 'application/octet-stream' },
+          payload: request.body.length > 0 || method === 'PUT' || method === 'POST' ? request.body : undefined,
+        }),
+      );
+      const responseHeaders: Record<string, string> = {};
+      for (const [name, value] of Object.entries(response.headers)) {
         // a HEAD tells the size of what it does not send
-        if (!ownHeaders.has(name) || (method === 'HEAD' && name === 'content-length')) kept[name] = String(value);
+        if (!connectionHeaders.has(name) || (method === 'HEAD' && name === 'content-length'))
+          responseHeaders[name] = String(value);
       }
-      return { status: answered.statusCode, headers: kept, body: answered.rawPayload };
+      return { status: response.statusCode, headers: responseHeaders, body: response.rawPayload };
     },
     async stop() {
       await (await opening)?.close();

@@ -43,7 +43,8 @@ const hasClasses = (found: Loaded): found is Loaded & FauxqsClasses =>
 
 const isAction = (value: unknown): value is QueueAction => typeof value === 'function';
 
-const stranger = (): Error => new Error('The installed fauxqs is not the one the embedded cloud was made for: run npm ci');
+const unsupportedVersion = (): Error =>
+  new Error('The installed fauxqs is not the one the embedded cloud was made for: run npm ci');
 
 const load = (file: string): Promise<Loaded> => import(new URL(file, import.meta.resolve('fauxqs')).href);
 
@@ -51,7 +52,7 @@ export async function loadFauxqsClasses(): Promise<FauxqsClasses> {
   const modules = await Promise.all(['sqs/sqsStore.js', 'sns/snsStore.js', 's3/s3Store.js', 'persistence.js'].map(load));
   const found: Record<string, unknown> = {};
   for (const module of modules) for (const [name, value] of Object.entries(module)) found[name] = value;
-  if (!hasClasses(found)) throw stranger();
+  if (!hasClasses(found)) throw unsupportedVersion();
   return found;
 }
 
@@ -61,7 +62,7 @@ export async function loadQueueActions(operations: readonly string[]): Promise<R
     operations.map(async (operation) => {
       const name = operation.charAt(0).toLowerCase() + operation.slice(1);
       const action = (await load(`sqs/actions/${name}.js`))[name];
-      if (!isAction(action)) throw stranger();
+      if (!isAction(action)) throw unsupportedVersion();
       return [operation, action] as const;
     }),
   );

@@ -31,7 +31,7 @@ function restoreOrder(queue: Queue): void {
 }
 
 /** Under this message attribute a dead letter keeps the system attribute DeadLetterQueueSourceArn. */
-export const keptSourceArn = 'AWS.DeadLetterQueueSourceArn';
+export const sourceArnAttribute = 'AWS.DeadLetterQueueSourceArn';
 
 /** Idempotent: the classes are shared by all servers of a process. */
 export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): void {
@@ -41,14 +41,14 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
   const { dequeue, enqueue } = SqsQueue.prototype;
 
   /** the queue that is handing out messages: what another queue gets meanwhile is a dead letter of it */
-  let source: Pick<Queue, 'arn'> | undefined;
+  let dequeuingQueue: Pick<Queue, 'arn'> | undefined;
 
-  SqsQueue.prototype.dequeue = function (this: Queue, ...asked) {
-    source = { arn: this.arn };
+  SqsQueue.prototype.dequeue = function (this: Queue, ...args) {
+    dequeuingQueue = { arn: this.arn };
     try {
-      return inOrder.apply(this, asked);
+      return inOrder.apply(this, args);
     } finally {
-      source = undefined;
+      dequeuingQueue = undefined;
     }
   };
 
@@ -57,17 +57,17 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
     this.processTimers();
     restoreOrder(this);
     const received: ReturnType<typeof dequeue> = [];
-    const taken = new Map<string, number>();
+    const takenPerGroup = new Map<string, number>();
     while (received.length < Math.min(maxCount, 10)) {
       const [next] = dequeue.call(this, 1, visibilityTimeout, dlqResolver);
       const group = next === undefined ? undefined : this.inflightMessages.get(next.ReceiptHandle)?.message.messageGroupId;
       if (next === undefined || group === undefined) break;
       received.push(next);
-      taken.set(group, (taken.get(group) ?? 0) + 1);
+      takenPerGroup.set(group, (takenPerGroup.get(group) ?? 0) + 1);
       // open again for the rest of this one receive
       this.fifoLockedGroups.delete(group);
     }
-    for (const [group, count] of taken) this.fifoLockedGroups.set(group, count);
+    for (const [group, count] of takenPerGroup) this.fifoLockedGroups.set(group, count);
     return received;
   };
 
@@ -76,10 +76,10 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
     if (hasGroupDeduplication(this) && message.messageDeduplicationId?.startsWith(prefix) === true) {
       message.messageDeduplicationId = message.messageDeduplicationId.slice(prefix.length);
     }
-    if (source !== undefined && source.arn !== this.arn)
+    if (dequeuingQueue !== undefined && dequeuingQueue.arn !== this.arn)
       message.messageAttributes = {
         ...message.messageAttributes,
-        [keptSourceArn]: { DataType: 'String', StringValue: source.arn },
+        [sourceArnAttribute]: { DataType: 'String', StringValue: dequeuingQueue.arn },
       };
     enqueue.call(this, message);
   };

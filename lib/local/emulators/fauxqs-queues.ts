@@ -3,10 +3,10 @@
  * it, and the system attributes AWSTraceHeader and DeadLetterQueueSourceArn.
  */
 import * as z from 'zod';
-import { jsonBody, jsonFault, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
-import { lastPart } from '../place.ts';
+import { jsonBody, jsonErrorResponse, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
+import { lastPart } from '../aws-environment.ts';
 import { loadQueueActions, type QueueAction, type QueueStore } from './fauxqs-classes.ts';
-import { hasGroupDeduplication, keptSourceArn, scopedDeduplicationId } from './fauxqs-patch.ts';
+import { hasGroupDeduplication, sourceArnAttribute, scopedDeduplicationId } from './fauxqs-patch.ts';
 import type { Forward } from './forward.ts';
 
 const operations = (
@@ -24,7 +24,7 @@ const sendShape = entryShape.extend({ QueueUrl: z.string(), Entries: z.array(ent
 const errorShape = z.looseObject({ code: z.string(), message: z.string(), statusCode: z.number(), queryErrorHeader: z.string() });
 
 /** Equal deduplication ids of two groups are made to differ. */
-function scoped(input: unknown, store: QueueStore): unknown {
+function withScopedDeduplication(input: unknown, store: QueueStore): unknown {
   const parsed = sendShape.safeParse(input);
   const queue = parsed.success ? store.getQueueByName(lastPart(parsed.data.QueueUrl)) : undefined;
   if (!parsed.success || queue === undefined || !hasGroupDeduplication(queue)) return input;
@@ -41,7 +41,7 @@ function scoped(input: unknown, store: QueueStore): unknown {
  * of its own so. fauxqs counts its bytes with the message and in the digest of the attributes; SQS does neither, and no client
  * here looks at that digest.
  */
-const keptTraceHeader = 'AWS.TraceHeader';
+const traceHeaderAttribute = 'AWS.TraceHeader';
 
 const attributeShape = z.looseObject({ DataType: z.string(), StringValue: z.string().optional() });
 const tracedShape = z.looseObject({
@@ -54,13 +54,13 @@ const tracedSendShape = tracedShape.extend({ Entries: z.array(tracedShape).optio
 function withTraceHeader(input: unknown): unknown {
   const parsed = tracedSendShape.safeParse(input);
   if (!parsed.success) return input;
-  const keep = ({ MessageSystemAttributes, MessageAttributes, ...message }: z.infer<typeof tracedShape>): object => {
+  const storeTraceHeader = ({ MessageSystemAttributes, MessageAttributes, ...message }: z.infer<typeof tracedShape>): object => {
     const header = MessageSystemAttributes?.AWSTraceHeader;
-    const attributes = { ...MessageAttributes, ...(header === undefined ? {} : { [keptTraceHeader]: header }) };
+    const attributes = { ...MessageAttributes, ...(header === undefined ? {} : { [traceHeaderAttribute]: header }) };
     return { ...message, ...(Object.keys(attributes).length === 0 ? {} : { MessageAttributes: attributes }) };
   };
   const { Entries, ...single } = parsed.data;
-  return Entries === undefined ? keep(single) : { ...single, Entries: Entries.map(keep) };
+  return Entries === undefined ? storeTraceHeader(single) : { ...single, Entries: Entries.map(storeTraceHeader) };
 }
 
 const names = z.array(z.string()).default([]);
@@ -78,35 +78,40 @@ const receivedShape = z.looseObject({
 });
 
 /** System attributes by the message attribute under which they are kept. */
-const keptAttributes: ReadonlyMap<string, string> = new Map([
-  [keptTraceHeader, 'AWSTraceHeader'],
-  [keptSourceArn, 'DeadLetterQueueSourceArn'],
+const storedSystemAttributes: ReadonlyMap<string, string> = new Map([
+  [traceHeaderAttribute, 'AWSTraceHeader'],
+  [sourceArnAttribute, 'DeadLetterQueueSourceArn'],
 ]);
 
 /** Receives, and gives what is kept as the system attributes that they are, to whoever asks for them. */
 async function receive(action: QueueAction, input: unknown, store: QueueStore): Promise<unknown> {
-  const asked = receiveShape.safeParse(input);
-  if (!asked.success) return action(input, store, { headers: {} });
-  const { AttributeNames, MessageSystemAttributeNames, MessageAttributeNames } = asked.data;
+  const parsedRequest = receiveShape.safeParse(input);
+  if (!parsedRequest.success) return action(input, store, { headers: {} });
+  const { AttributeNames, MessageSystemAttributeNames, MessageAttributeNames } = parsedRequest.data;
   const wanted = new Set([...AttributeNames, ...MessageSystemAttributeNames]);
-  const more = { ...asked.data, MessageAttributeNames: [...MessageAttributeNames, ...keptAttributes.keys()] };
-  const { Messages, ...answer } = receivedShape.parse(await action(more, store, { headers: {} }));
+  const extendedInput = {
+    ...parsedRequest.data,
+    MessageAttributeNames: [...MessageAttributeNames, ...storedSystemAttributes.keys()],
+  };
+  const { Messages, ...response } = receivedShape.parse(await action(extendedInput, store, { headers: {} }));
   const messages = Messages?.map(({ MessageAttributes, MD5OfMessageAttributes, Attributes, ...message }) => {
-    const own = Object.fromEntries(Object.entries(MessageAttributes ?? {}).filter(([name]) => !keptAttributes.has(name)));
-    const kept = [...keptAttributes].flatMap(([name, attribute]) => {
+    const callerAttributes = Object.fromEntries(
+      Object.entries(MessageAttributes ?? {}).filter(([name]) => !storedSystemAttributes.has(name)),
+    );
+    const storedAttributes = [...storedSystemAttributes].flatMap(([name, attribute]) => {
       const value = MessageAttributes?.[name]?.StringValue;
       return value === undefined ? [] : [[attribute, value] as const];
     });
-    const given = kept.filter(([attribute]) => wanted.has('All') || wanted.has(attribute));
-    const attributes = { ...Attributes, ...Object.fromEntries(given) };
+    const requestedAttributes = storedAttributes.filter(([attribute]) => wanted.has('All') || wanted.has(attribute));
+    const attributes = { ...Attributes, ...Object.fromEntries(requestedAttributes) };
     return {
       ...message,
       ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
-      ...(Object.keys(own).length === 0 ? {} : { MessageAttributes: own }),
-      ...(MD5OfMessageAttributes === undefined || kept.length > 0 ? {} : { MD5OfMessageAttributes }),
+      ...(Object.keys(callerAttributes).length === 0 ? {} : { MessageAttributes: callerAttributes }),
+      ...(MD5OfMessageAttributes === undefined || storedAttributes.length > 0 ? {} : { MD5OfMessageAttributes }),
     };
   });
-  return { ...answer, ...(messages === undefined ? {} : { Messages: messages }) };
+  return { ...response, ...(messages === undefined ? {} : { Messages: messages }) };
 }
 
 export async function openQueues(store: QueueStore): Promise<Forward> {
@@ -115,19 +120,23 @@ export async function openQueues(store: QueueStore): Promise<Forward> {
     const operation = targetOperation(request);
     const action = actions.get(operation);
     if (action === undefined) {
-      return jsonFault('com.amazonaws.sqs#', { code: 'InvalidAction', message: `Unknown action: ${operation}`, status: 400 });
+      return jsonErrorResponse('com.amazonaws.sqs#', {
+        code: 'InvalidAction',
+        message: `Unknown action: ${operation}`,
+        status: 400,
+      });
     }
     const input = jsonBody(request);
     try {
       if (operation === 'ReceiveMessage') return jsonResponse(200, await receive(action, input, store));
-      const sent = operation.startsWith('SendMessage') ? withTraceHeader(scoped(input, store)) : input;
+      const sent = operation.startsWith('SendMessage') ? withTraceHeader(withScopedDeduplication(input, store)) : input;
       return jsonResponse(200, await action(sent, store, { headers: {} }));
     } catch (error) {
       const known = errorShape.safeParse(error);
       if (!known.success) throw error;
       const { code, message, statusCode, queryErrorHeader } = known.data;
-      const answer = jsonFault('com.amazonaws.sqs#', { code, message, status: statusCode });
-      return { ...answer, headers: { ...answer.headers, 'x-amzn-query-error': queryErrorHeader } };
+      const response = jsonErrorResponse('com.amazonaws.sqs#', { code, message, status: statusCode });
+      return { ...response, headers: { ...response.headers, 'x-amzn-query-error': queryErrorHeader } };
     }
   };
 }

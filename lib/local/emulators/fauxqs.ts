@@ -1,6 +1,6 @@
 /** SQS and S3 by fauxqs, inside this process and without a port; SQLite keeps what they are told. */
 import { mkdirSync } from 'node:fs';
-import { arns, place, queueUrl } from '../place.ts';
+import { arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
 import { openBucket } from './fauxqs-bucket.ts';
 import { loadFauxqsClasses } from './fauxqs-classes.ts';
 import { patchFauxqs } from './fauxqs-patch.ts';
@@ -14,11 +14,11 @@ export interface Fauxqs {
   ensureQueue(name: string, attributes: Readonly<Record<string, string>>): void;
   ensureBucket(name: string): void;
   /** Makes every message that is in somebody's hands visible again: whoever held one died with the last start. */
-  releaseReceived(): void;
+  releaseInFlight(): void;
   /** Ends all long polls, empty-handed. */
-  wakePolls(): void;
+  endLongPolls(): void;
   /** Messages of a queue by state, for tests and for the person who looks. */
-  depth(name: string): { readonly ready: number; readonly delayed: number; readonly received: number };
+  depth(name: string): { readonly ready: number; readonly delayed: number; readonly inFlight: number };
   stop(): Promise<void>;
 }
 
@@ -33,10 +33,10 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
   persistence.db.exec('PRAGMA synchronous = NORMAL');
   // loading before the stores know where to persist: a queue created under persistence is first wiped there
   persistence.load(sqsStore, snsStore, s3Store);
-  Object.assign(sqsStore, { persistence, region: place.region });
+  Object.assign(sqsStore, { persistence, region: awsEnvironment.region });
   Object.assign(s3Store, { persistence });
   for (const queue of sqsStore.allQueues()) Object.assign(queue, { persistence });
-  const bucket = openBucket({ logger: false, defaultRegion: place.region, stores });
+  const bucket = openBucket({ logger: false, defaultRegion: awsEnvironment.region, stores });
 
   return {
     queues: await openQueues(sqsStore),
@@ -49,15 +49,15 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
     ensureBucket(name) {
       if (!s3Store.hasBucket(name)) s3Store.createBucket(name);
     },
-    releaseReceived() {
+    releaseInFlight() {
       for (const queue of sqsStore.allQueues()) {
         for (const handle of queue.inflightMessages.keys()) queue.changeVisibility(handle, 0);
       }
     },
-    wakePolls: () => sqsStore.shutdown(),
+    endLongPolls: () => sqsStore.shutdown(),
     depth(name) {
       const messages = sqsStore.inspectQueue(name)?.messages ?? { ready: [], delayed: [], inflight: [] };
-      return { ready: messages.ready.length, delayed: messages.delayed.length, received: messages.inflight.length };
+      return { ready: messages.ready.length, delayed: messages.delayed.length, inFlight: messages.inflight.length };
     },
     async stop() {
       sqsStore.shutdown();

@@ -19,11 +19,11 @@ export function forwardTo(socketPath: string): Forward {
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
         incoming.on('error', reject);
         incoming.on('end', () => {
-          const answered: Record<string, string> = {};
+          const responseHeaders: Record<string, string> = {};
           for (const [name, value] of Object.entries(incoming.headers)) {
-            if (typeof value === 'string' && !hopByHop.has(name)) answered[name] = value;
+            if (typeof value === 'string' && !hopByHop.has(name)) responseHeaders[name] = value;
           }
-          resolve({ status: incoming.statusCode ?? 502, headers: answered, body: Buffer.concat(chunks) });
+          resolve({ status: incoming.statusCode ?? 502, headers: responseHeaders, body: Buffer.concat(chunks) });
         });
       });
       outgoing.on('error', reject);
@@ -32,10 +32,10 @@ export function forwardTo(socketPath: string): Forward {
 }
 
 /** A DynamoDB operation asked directly of the emulator: what a deploy does, and no function could. */
-export type AskDynamodb = (operation: string, input: object) => Promise<{ status: number; output: unknown }>;
+export type CallDynamodb = (operation: string, input: object) => Promise<{ status: number; output: unknown }>;
 
-export const askDynamodb =
-  (forward: Forward): AskDynamodb =>
+export const createDynamodbCaller =
+  (forward: Forward): CallDynamodb =>
   async (operation, input) => {
     const response = await forward({
       method: 'POST',

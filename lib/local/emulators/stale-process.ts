@@ -6,13 +6,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 
-const recordShape = z.object({ pid: z.int().positive(), mark: z.string().min(1) });
+const recordShape = z.object({ pid: z.int().positive(), uniqueArgument: z.string().min(1) });
 
 /** `mark` is an argument that only this child was started with, such as the path of its database. */
-export const recordProcess = (file: string, pid: number, mark: string): void =>
-  writeFileSync(file, JSON.stringify({ pid, mark }), { mode: 0o600 });
+export const recordProcess = (file: string, pid: number, uniqueArgument: string): void =>
+  writeFileSync(file, JSON.stringify({ pid, mark: uniqueArgument }), { mode: 0o600 });
 
-export const forgetProcess = (file: string): void => rmSync(file, { force: true });
+export const removeProcessRecord = (file: string): void => rmSync(file, { force: true });
 
 /** The arguments of a running process, where the system tells (Linux); undefined where it is gone or does not. */
 function argumentsOf(pid: number): readonly string[] | undefined {
@@ -28,12 +28,12 @@ export async function endStaleProcess(file: string): Promise<boolean> {
   if (!existsSync(file)) return false;
   const parsed = recordShape.safeParse(readJson(file));
   if (!parsed.success) return false;
-  const { pid, mark } = parsed.data;
-  const lives = (): boolean => argumentsOf(pid)?.includes(mark) === true;
-  if (!lives()) return false;
+  const { pid, uniqueArgument } = parsed.data;
+  const isRunning = (): boolean => argumentsOf(pid)?.includes(uniqueArgument) === true;
+  if (!isRunning()) return false;
   process.kill(pid, 'SIGKILL');
-  while (lives()) await wait(5);
-  forgetProcess(file);
+  while (isRunning()) await wait(5);
+  removeProcessRecord(file);
   return true;
 }
 

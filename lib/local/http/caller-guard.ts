@@ -10,34 +10,35 @@ export interface AllowedOrigins {
   /** the ports of this cloud whose pages may ask here, beside the one that is asked */
   readonly ports: readonly number[];
   /** whole origins that the owner of the machine allows, such as `http://localhost:5173` */
-  readonly others: readonly string[];
+  readonly configuredOrigins: readonly string[];
 }
 
 /** For ports that no page has any business with. */
 export const noOrigins = undefined;
 
-export type CallerFault = 'host' | 'origin';
+export type CallerRejection = 'host' | 'origin';
 
 type CallerHeaders = Pick<IncomingHttpHeaders, 'host' | 'origin' | 'sec-fetch-site' | 'sec-fetch-mode'>;
 
 /** @param allowed undefined: no page may ask */
-export function callerFault(headers: CallerHeaders, allowed: AllowedOrigins | undefined): CallerFault | undefined {
+export function checkCaller(headers: CallerHeaders, allowed: AllowedOrigins | undefined): CallerRejection | undefined {
   const { host } = headers;
   if (!isLocalHost(host)) return 'host';
   const { origin } = headers;
   if (origin !== undefined) return isAllowed(origin, host ?? '', allowed) ? undefined : 'origin';
   // Requests without Origin that a page of another origin causes: images, scripts, forms that get. A person may follow a link.
   const site = headers['sec-fetch-site'] ?? 'none';
-  const isOwn = site === 'none' || site === 'same-origin' || headers['sec-fetch-mode'] === 'navigate';
-  return isOwn ? undefined : 'origin';
+  const isSameSite = site === 'none' || site === 'same-origin' || headers['sec-fetch-mode'] === 'navigate';
+  return isSameSite ? undefined : 'origin';
 }
 
 function isAllowed(origin: string, host: string, allowed: AllowedOrigins | undefined): boolean {
   if (allowed === undefined) return false;
-  if (allowed.others.includes(origin)) return true;
-  const from = URL.parse(origin);
-  if (from === null || from.protocol !== 'http:' || from.origin !== origin || !isLocalHost(from.host)) return false;
+  if (allowed.configuredOrigins.includes(origin)) return true;
+  const originUrl = URL.parse(origin);
+  if (originUrl === null || originUrl.protocol !== 'http:' || originUrl.origin !== origin || !isLocalHost(originUrl.host))
+    return false;
   // The port of Host, and not the one that is listened on, so that a forwarded port is its own origin too.
-  const asked = /:(\d+)$/.exec(host)?.[1] ?? '80';
-  return [asked, ...allowed.ports.map(String)].includes(from.port === '' ? '80' : from.port);
+  const hostPort = /:(\d+)$/.exec(host)?.[1] ?? '80';
+  return [hostPort, ...allowed.ports.map(String)].includes(originUrl.port === '' ? '80' : originUrl.port);
 }

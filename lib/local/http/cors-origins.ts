@@ -7,10 +7,10 @@ const environment = z.looseObject({
   Variables: z.looseObject({ [environmentNames.corsOrigins]: z.string().default('') }),
 });
 
-export function corsOriginsIn(template: Template): readonly string[] {
-  const told = template.of('AWS::Lambda::Function').flatMap(({ properties }) => {
+export function corsOriginsOf(template: Template): readonly string[] {
+  const origins = template.of('AWS::Lambda::Function').flatMap(({ properties }) => {
     const { data } = environment.safeParse(properties['Environment']);
     return data?.Variables[environmentNames.corsOrigins]?.split(',') ?? [];
   });
-  return [...new Set(told)].filter((origin) => origin !== '');
+  return [...new Set(origins)].filter((origin) => origin !== '');
 }

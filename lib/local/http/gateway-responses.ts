@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 
 /** The types that can happen here, with the status and the message that stand where the template says nothing. */
-const standard = {
+const defaultResponses = {
   MISSING_AUTHENTICATION_TOKEN: { status: 403, message: 'Missing Authentication Token' },
   REQUEST_TOO_LARGE: { status: 413, message: 'Request Too Long' },
   INTEGRATION_FAILURE: { status: 504, message: 'Internal server error' },
@@ -12,7 +12,7 @@ const standard = {
   DEFAULT_5XX: { status: 502, message: 'Internal server error' },
 } as const;
 
-export type GatewayResponseType = keyof typeof standard;
+export type GatewayResponseType = keyof typeof defaultResponses;
 
 interface RenderedResponse {
   readonly status: number;
@@ -34,7 +34,7 @@ const shape = z.looseObject({
   ResponseTemplates: z.record(z.string(), z.string()).default({}),
 });
 
-const standardTemplate = '{"message":$context.error.messageString}';
+const defaultTemplate = '{"message":$context.error.messageString}';
 const headerPrefix = 'gatewayresponse.header.';
 
 /** `'text'` is the text itself, `context.name` a variable. */
@@ -44,7 +44,7 @@ function headerValue(expression: string, context: ContextVariables): string | un
 }
 
 export function readGatewayResponses(template: Template): GatewayResponses {
-  const given = new Map(
+  const responsesByType = new Map(
     template.of('AWS::ApiGateway::GatewayResponse').map(({ properties }) => {
       const response = shape.parse(properties);
       return [response.ResponseType, response] as const;
@@ -52,9 +52,9 @@ export function readGatewayResponses(template: Template): GatewayResponses {
   );
   return {
     render(type, variables) {
-      const own = given.get(type);
-      const { status, message } = standard[type];
-      const response = own ?? given.get(status < 500 ? 'DEFAULT_4XX' : 'DEFAULT_5XX');
+      const exactResponse = responsesByType.get(type);
+      const { status, message } = defaultResponses[type];
+      const response = exactResponse ?? responsesByType.get(status < 500 ? 'DEFAULT_4XX' : 'DEFAULT_5XX');
       const context: ContextVariables = {
         ...variables,
         'error.message': message,
@@ -66,7 +66,7 @@ export function readGatewayResponses(template: Template): GatewayResponses {
         const value = name.startsWith(headerPrefix) ? headerValue(expression, context) : undefined;
         if (value !== undefined) headers[name.slice(headerPrefix.length)] = value;
       }
-      const text = response?.ResponseTemplates['application/json'] ?? standardTemplate;
+      const text = response?.ResponseTemplates['application/json'] ?? defaultTemplate;
       const body = text.replace(/\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)/g, (_whole, name: string) => context[name] ?? '');
       return { status: response?.StatusCode ?? status, headers, body };
     },

@@ -4,12 +4,12 @@
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type AllowedOrigins, callerFault } from './caller-guard.ts';
+import { type AllowedOrigins, checkCaller } from './caller-guard.ts';
 import { limits } from './limits.ts';
-import { type RefusedRequest, refusalOf, refusedRequests } from './refused-request.ts';
+import { type RefusedRequest, refusalResponse, refusedRequests } from './refused-request.ts';
 
 /** Up to here Node reads a request's head whole, so that what is too long is known; beyond, only that it is too long. In bytes. */
-const parsedHeadBytes = 1024 * 1024;
+const maxParsedHeadBytes = 1024 * 1024;
 /** How long a refused connection is read on, so that its sender gets to read the answer, in milliseconds. */
 const lingerMs = 2_000;
 
@@ -20,51 +20,51 @@ export interface Guard {
 
 export function guardedServer(listener: RequestListener, guard: Guard): Server {
   const guarded: RequestListener = (request, response) => {
-    const refused = refusedAtTheHead(request, guard);
+    const refused = checkRequestHead(request, guard);
     if (refused === undefined) return listener(request, response);
-    answer(response, refused);
+    sendRefusal(response, refused);
     // What is left of the body is read and thrown away, so that the connection stays of use.
     request.resume();
   };
   // Without Host the guard refuses: Node would do so without a body.
-  const server = createServer({ maxHeaderSize: parsedHeadBytes, requireHostHeader: false }, guarded);
+  const server = createServer({ maxHeaderSize: maxParsedHeadBytes, requireHostHeader: false }, guarded);
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
-    answer(response, refusedRequests.expectation),
+    sendRefusal(response, refusedRequests.expectation),
   );
-  const answered = new WeakSet<Duplex>();
+  const answeredSockets = new WeakSet<Duplex>();
   server.on('clientError', (error: Error & { readonly code?: string }, socket: Duplex) => {
     // The parser complains of each further piece.
-    if (answered.has(socket)) return;
-    answered.add(socket);
+    if (answeredSockets.has(socket)) return;
+    answeredSockets.add(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    refuseConnection(socket, refusalOfFault(error.code));
+    refuseConnection(socket, refusalOfParserError(error.code));
   });
   return server;
 }
 
 /** Why the request is refused before anything of it is looked at; undefined: it is not. Also for upgrades. */
-export function refusedAtTheHead({ url = '', headers, rawHeaders, method = '' }: IncomingMessage, guard: Guard) {
-  const fault = callerFault(headers, guard.origins());
-  if (fault !== undefined) return refusedRequests[fault];
-  const line = Buffer.byteLength(method) + Buffer.byteLength(url) + ' HTTP/1.1'.length + 1;
-  if (line > limits.headBytes) return refusedRequests.uri;
-  const values = rawHeaders.reduce((sum, text, at) => (at % 2 === 1 ? sum + Buffer.byteLength(text) : sum), 0);
-  return line + values > limits.headBytes ? refusedRequests.headers : undefined;
+export function checkRequestHead({ url = '', headers, rawHeaders, method = '' }: IncomingMessage, guard: Guard) {
+  const rejection = checkCaller(headers, guard.origins());
+  if (rejection !== undefined) return refusedRequests[rejection];
+  const lineBytes = Buffer.byteLength(method) + Buffer.byteLength(url) + ' HTTP/1.1'.length + 1;
+  if (lineBytes > limits.headBytes) return refusedRequests.uri;
+  const valueBytes = rawHeaders.reduce((sum, text, at) => (at % 2 === 1 ? sum + Buffer.byteLength(text) : sum), 0);
+  return lineBytes + valueBytes > limits.headBytes ? refusedRequests.headers : undefined;
 }
 
-function answer(response: ServerResponse, refused: RefusedRequest): void {
-  const { headers, body } = refusalOf(refused);
+function sendRefusal(response: ServerResponse, refused: RefusedRequest): void {
+  const { headers, body } = refusalResponse(refused);
   response.writeHead(refused.status, headers).end(body);
 }
 
-const refusalOfFault = (code: string | undefined): RefusedRequest => {
+const refusalOfParserError = (code: string | undefined): RefusedRequest => {
   if (code === 'HPE_HEADER_OVERFLOW') return refusedRequests.headers;
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? refusedRequests.slow : refusedRequests.malformed;
 };
 
 /** Writes the refusal to a connection without a response, and reads on for a while: closing it unread would reset it. */
 export function refuseConnection(socket: Duplex, refused: RefusedRequest): void {
-  const { headers, body } = refusalOf(refused);
+  const { headers, body } = refusalResponse(refused);
   const lines = Object.entries({ ...headers, connection: 'close' });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   socket.on('error', () => socket.destroy());

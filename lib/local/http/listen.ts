@@ -20,21 +20,21 @@ const tryPort = (server: Server, port: number): Promise<void> =>
   });
 
 /** Listens on the first free port from `first` on, of at most 100; on any free one where it is 0. */
-export async function listen(server: Server, first: number): Promise<Listening> {
+export async function listen(server: Server, firstPort: number): Promise<Listening> {
   // an SDK client may keep an idle connection for longer than Node's 5 s and must not meet a closed one
   server.keepAliveTimeout = 120_000;
   // uploads and streams may be slow; who sends them is on this machine
   server.requestTimeout = 0;
-  for (let port = first; ; port++) {
+  for (let port = firstPort; ; port++) {
     try {
       await tryPort(server, port);
       break;
     } catch (error) {
-      if (!isTaken(error) || first === 0 || port >= Math.min(first + 100, 65_535)) throw error;
+      if (!isTaken(error) || firstPort === 0 || port >= Math.min(firstPort + 100, 65_535)) throw error;
     }
   }
   const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : first;
+  const port = typeof address === 'object' && address !== null ? address.port : firstPort;
   return {
     port,
     url: `http://127.0.0.1:${port}`,
@@ -48,20 +48,20 @@ export async function listen(server: Server, first: number): Promise<Listening> 
 }
 
 /** The whole body, or a refusal as soon as it is known to be too large; the rest is then read and thrown away. */
-export async function readBody(incoming: IncomingMessage, limitBytes: number): Promise<Buffer | 'too large'> {
+export async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer | 'too large'> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of incoming) {
     if (!Buffer.isBuffer(chunk)) continue;
     bytes += chunk.length;
-    if (bytes <= limitBytes) chunks.push(chunk);
+    if (bytes <= maxBytes) chunks.push(chunk);
     else chunks.length = 0;
   }
-  return bytes > limitBytes ? 'too large' : Buffer.concat(chunks);
+  return bytes > maxBytes ? 'too large' : Buffer.concat(chunks);
 }
 
 /** Whatever stands before the path is not looked at: a proxy's form of a request line names a host once more. The guard has seen `Host`. */
-export function addressOf({ url = '/', headers }: IncomingMessage): URL {
+export function requestUrl({ url = '/', headers }: IncomingMessage): URL {
   const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
   return new URL(`http://${headers.host}${target.startsWith('/') ? '' : '/'}${target}`);
 }

@@ -1,10 +1,10 @@
 /** An HTTP request as the event of a Lambda proxy integration of a REST API (payload version 1.0). */
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { place } from '../place.ts';
+import { awsEnvironment } from '../aws-environment.ts';
 import type { Route, Routes } from './routes.ts';
 
-export interface Received {
+export interface ReceivedRequest {
   readonly request: IncomingMessage;
   readonly url: URL;
   readonly body: Buffer;
@@ -50,7 +50,7 @@ const requestTime = (at: Date): string => {
   return `${day}/${month}/${year}:${time} +0000`;
 };
 
-export function proxyEvent(received: Received, route: Route, routes: Routes): APIGatewayProxyEvent {
+export function proxyEvent(received: ReceivedRequest, route: Route, routes: Routes): APIGatewayProxyEvent {
   const { request, url, body, requestId, receivedAt } = received;
   const sourceIp = (request.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
   const multiValueHeaders = {
@@ -74,7 +74,7 @@ export function proxyEvent(received: Received, route: Route, routes: Routes): AP
     pathParameters: orNull(route.pathParameters),
     stageVariables: null,
     requestContext: {
-      accountId: place.account,
+      accountId: awsEnvironment.account,
       apiId: routes.apiId,
       authorizer: null,
       domainName: url.host,

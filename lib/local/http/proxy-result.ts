@@ -24,7 +24,7 @@ const dropped: ReadonlySet<string> = new Set(['keep-alive', 'transfer-encoding']
 const remapped: ReadonlySet<string> = new Set(['authorization', 'connection', 'content-length', 'date', 'www-authenticate']);
 
 /** The name under which a client sees a header; undefined: it does not. */
-function nameSeen(name: string): string | undefined {
+function clientHeaderName(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (dropped.has(lower)) return undefined;
   return remapped.has(lower) ? `x-amzn-remapped-${lower}` : lower;
@@ -51,8 +51,8 @@ export function parseResult(payload: string): { readonly head: ResponseHead; rea
 export function writeHead(response: ServerResponse, head: ResponseHead, requestId: string): void {
   const headers: Record<string, string | string[]> = { 'x-amzn-requestid': requestId };
   for (const [name, value] of [...Object.entries(head.headers ?? {}), ...Object.entries(head.multiValueHeaders ?? {})]) {
-    const seen = nameSeen(name);
-    if (seen !== undefined) headers[seen] = value;
+    const clientName = clientHeaderName(name);
+    if (clientName !== undefined) headers[clientName] = value;
   }
   if (head.cookies !== undefined && head.cookies !== null) headers['set-cookie'] = head.cookies;
   headers['content-type'] ??= 'application/json';

@@ -13,15 +13,15 @@ export interface RefusedRequest {
 const invalid = (status: number, message: string): RefusedRequest => ({ status, code: 'invalid_request', message });
 const blocked = (message: string): RefusedRequest => ({ status: 403, code: 'request_blocked', message });
 
-const most = `${limits.headBytes.toLocaleString('en-US')} bytes`;
+const maxHead = `${limits.headBytes.toLocaleString('en-US')} bytes`;
 
 export const refusedRequests = {
   host: blocked('The header Host names another host: use the address with localhost or 127.0.0.1.'),
   origin: blocked('A page of another origin may not ask here: name its origin in STEPWELL_ORIGINS and start again.'),
-  uri: invalid(414, `The address is longer than ${most}: shorten the query, or send long values in a body.`),
+  uri: invalid(414, `The address is longer than ${maxHead}: shorten the query, or send long values in a body.`),
   headers: invalid(
     431,
-    `The request line and the values of the headers are longer than ${most} together: send fewer or shorter headers.`,
+    `The request line and the values of the headers are longer than ${maxHead} together: send fewer or shorter headers.`,
   ),
   malformed: invalid(400, 'The request cannot be read: it is not HTTP/1.1.'),
   slow: invalid(408, 'The request did not come within its time: send it again.'),
@@ -29,7 +29,7 @@ export const refusedRequests = {
 } as const satisfies Record<string, RefusedRequest>;
 
 /** Headers and body of the refusal. */
-export function refusalOf({ code, message }: RefusedRequest): {
+export function refusalResponse({ code, message }: RefusedRequest): {
   readonly headers: Record<string, string>;
   readonly body: string;
 } {

@@ -8,8 +8,8 @@ import type { Recorder } from '../recorder/recorder.ts';
 import { type Guard, guardedServer } from './guarded-server.ts';
 import type { GatewayResponses, GatewayResponseType } from './gateway-responses.ts';
 import { limits } from './limits.ts';
-import { addressOf, listen, readBody, type Listening } from './listen.ts';
-import { proxyEvent, type Received } from './proxy-event.ts';
+import { requestUrl, listen, readBody, type Listening } from './listen.ts';
+import { proxyEvent, type ReceivedRequest } from './proxy-event.ts';
 import { parseResult, writeHead } from './proxy-result.ts';
 import type { Route, Routes } from './routes.ts';
 import { streamTo } from './streamed-response.ts';
@@ -24,7 +24,7 @@ export interface RestApiParts {
   readonly warn: (line: string) => void;
 }
 
-type Answered = { readonly status: number; readonly bytes: number };
+type SentResponse = { readonly status: number; readonly bytes: number };
 
 export async function openRestApi(parts: RestApiParts, firstPort: number): Promise<Listening> {
   const server = guardedServer((request, response) => {
@@ -39,32 +39,32 @@ export async function openRestApi(parts: RestApiParts, firstPort: number): Promi
 
 async function serve(parts: RestApiParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const startedAt = performance.now();
-  const url = addressOf(request);
+  const url = requestUrl(request);
   const requestId = randomUUID();
   const body = await readBody(request, limits.payloadBytes);
   const route = parts.routes.find(request.method ?? 'GET', url.pathname);
-  const refuse = refusal(parts, response, requestId, route, request, url);
-  const answered =
+  const refuse = createRefuse(parts, response, requestId, route, request, url);
+  const sent =
     route === undefined
       ? refuse('MISSING_AUTHENTICATION_TOKEN')
       : body === 'too large'
         ? refuse('REQUEST_TOO_LARGE')
         : await integrate(parts, route, { request, url, body, requestId, receivedAt: new Date() }, response, refuse);
   parts.recorder.record({
-    by: 'client',
+    caller: 'client',
     service: 'apigateway',
     operation: `${request.method} ${route?.resource ?? url.pathname}`,
     input: undefined,
     requestBytes: body === 'too large' ? limits.payloadBytes : body.length,
-    status: answered.status,
+    status: sent.status,
     response: Buffer.alloc(0),
     tookMs: performance.now() - startedAt,
   });
 }
 
-type Refuse = (type: GatewayResponseType) => Answered;
+type Refuse = (type: GatewayResponseType) => SentResponse;
 
-const refusal =
+const createRefuse =
   (
     parts: RestApiParts,
     response: ServerResponse,
@@ -90,31 +90,33 @@ const refusal =
 async function integrate(
   parts: RestApiParts,
   route: Route,
-  received: Received,
+  received: ReceivedRequest,
   response: ServerResponse,
   refuse: Refuse,
-): Promise<Answered> {
+): Promise<SentResponse> {
   const target = parts.functionOf(route.method.functionArn);
   if (target === undefined) return refuse('INTEGRATION_FAILURE');
   const event = JSON.stringify(proxyEvent(received, route, parts.routes));
-  const streamed = route.method.streams ? streamTo(response, received.requestId) : undefined;
-  const over = new AbortController();
+  const responseStream = route.method.isStreaming ? streamTo(response, received.requestId) : undefined;
+  const timeoutAbort = new AbortController();
   // the function goes on after the gateway has given up, as it does on AWS
-  const late = wait(route.method.timeoutMs, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
-  const outcome = await Promise.race([target.invoke(event, { onChunk: streamed?.onChunk }), late]);
-  over.abort();
-  if (outcome === 'late') {
-    if (streamed?.isBegun() !== true) return refuse('INTEGRATION_TIMEOUT');
+  const timedOut = wait(route.method.timeoutMs, 'timed_out' as const, { signal: timeoutAbort.signal }).catch(
+    () => 'timed_out' as const,
+  );
+  const outcome = await Promise.race([target.invoke(event, { onChunk: responseStream?.onChunk }), timedOut]);
+  timeoutAbort.abort();
+  if (outcome === 'timed_out') {
+    if (responseStream?.hasStarted() !== true) return refuse('INTEGRATION_TIMEOUT');
     response.end();
     return { status: 200, bytes: 0 };
   }
-  if (streamed?.isBegun() === true) {
+  if (responseStream?.hasStarted() === true) {
     // what has begun cannot become an error any more: a connection that breaks tells the client to resume
     if (outcome.kind === 'streamed') response.end();
     else response.destroy();
     return { status: response.statusCode, bytes: 0 };
   }
-  return respond(outcome, response, received.requestId, refuse, route.method.streams);
+  return respond(outcome, response, received.requestId, refuse, route.method.isStreaming);
 }
 
 function respond(
@@ -122,13 +124,13 @@ function respond(
   response: ServerResponse,
   requestId: string,
   refuse: Refuse,
-  streams: boolean,
-): Answered {
+  isStreaming: boolean,
+): SentResponse {
   if (outcome.kind === 'refused') {
     return refuse(outcome.code === 'RequestTooLargeException' ? 'REQUEST_TOO_LARGE' : 'INTEGRATION_FAILURE');
   }
   // a streaming method whose function did not stream, or sent no whole prelude, is misconfigured on AWS too
-  const result = outcome.kind === 'returned' && !streams ? parseResult(outcome.payload) : undefined;
+  const result = outcome.kind === 'returned' && !isStreaming ? parseResult(outcome.payload) : undefined;
   if (result === undefined) return refuse('DEFAULT_5XX');
   writeHead(response, result.head, requestId);
   response.end(result.body);

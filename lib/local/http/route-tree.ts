@@ -1,14 +1,14 @@
 /** The REST API's resources as a tree of path parts, each with the methods it answers. */
 import * as z from 'zod';
 import type { Resource, Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { limits } from './limits.ts';
 
 export interface Method {
   readonly functionArn: string;
   readonly timeoutMs: number;
   /** whether the answer is passed on piece by piece */
-  readonly streams: boolean;
+  readonly isStreaming: boolean;
 }
 
 export interface RouteNode {
@@ -37,18 +37,18 @@ const invocationUri = /\/functions\/(arn:[^/]+)\/(invocations|response-streaming
 function readMethod({ logicalId, properties }: Resource): z.infer<typeof methodShape> & { method: Method } {
   const parsed = methodShape.safeParse(properties);
   if (!parsed.success)
-    throw new TemplateFault(
+    throw new TemplateError(
       `${logicalId}: a method of another kind than AWS_PROXY without authorizer: ${z.prettifyError(parsed.error)}`,
     );
   const { Integration } = parsed.data;
   const [, functionArn, operation] = invocationUri.exec(Integration.Uri) ?? [];
   if (functionArn === undefined)
-    throw new TemplateFault(`${logicalId}: the integration's URI names no function: ${Integration.Uri}`);
-  const streams = Integration.ResponseTransferMode === 'STREAM';
-  if (streams !== (operation === 'response-streaming-invocations')) {
-    throw new TemplateFault(`${logicalId}: ResponseTransferMode and the integration's URI disagree on streaming`);
+    throw new TemplateError(`${logicalId}: the integration's URI names no function: ${Integration.Uri}`);
+  const isStreaming = Integration.ResponseTransferMode === 'STREAM';
+  if (isStreaming !== (operation === 'response-streaming-invocations')) {
+    throw new TemplateError(`${logicalId}: ResponseTransferMode and the integration's URI disagree on streaming`);
   }
-  return { ...parsed.data, method: { functionArn, streams, timeoutMs: Integration.TimeoutInMillis ?? limits.integrationMs } };
+  return { ...parsed.data, method: { functionArn, isStreaming, timeoutMs: Integration.TimeoutInMillis ?? limits.integrationMs } };
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -58,7 +58,7 @@ export function buildTree(template: Template, api: Resource): RouteNode {
   const nodes = new Map([[root.id, root]]);
   const pending = template.of('AWS::ApiGateway::Resource').filter(({ properties }) => properties['RestApiId'] === api.ref);
   // a parent may stand behind its child in the template
-  for (let left = pending.length; pending.length > 0;) {
+  for (let pendingBefore = pending.length; pending.length > 0;) {
     for (const resource of pending.splice(0)) {
       const parent = nodes.get(textOf(resource.properties['ParentId']));
       if (parent === undefined) {
@@ -70,9 +70,9 @@ export function buildTree(template: Template, api: Resource): RouteNode {
       parent.children.push(node);
       nodes.set(node.id, node);
     }
-    if (pending.length === left)
-      throw new TemplateFault(`API resources without a parent: ${pending.map((one) => one.logicalId).join(', ')}`);
-    left = pending.length;
+    if (pending.length === pendingBefore)
+      throw new TemplateError(`API resources without a parent: ${pending.map((one) => one.logicalId).join(', ')}`);
+    pendingBefore = pending.length;
   }
   for (const resource of template.of('AWS::ApiGateway::Method')) {
     if (resource.properties['RestApiId'] !== api.ref) continue;

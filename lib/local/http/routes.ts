@@ -1,6 +1,6 @@
 /** Which method of the REST API answers a request. */
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { buildTree, type Method, type RouteNode } from './route-tree.ts';
 
 export interface Route {
@@ -22,14 +22,14 @@ export interface Routes {
   find(httpMethod: string, path: string): Route | undefined;
 }
 
-type Found = { readonly node: RouteNode; readonly parameters: Readonly<Record<string, string>> };
+type MatchedNode = { readonly node: RouteNode; readonly parameters: Readonly<Record<string, string>> };
 
 const isGreedy = (part: string): boolean => /^\{.+\+\}$/.test(part);
 const isParameter = (part: string): boolean => /^\{[^+]+\}$/.test(part);
-const nameOf = (part: string): string => part.replace(/[{}+]/g, '');
+const parameterName = (part: string): string => part.replace(/[{}+]/g, '');
 
 /** A literal part before a parameter, a parameter before a greedy one. A resource without any method is not deployed. */
-function descend(node: RouteNode, parts: readonly string[]): Found | undefined {
+function descend(node: RouteNode, parts: readonly string[]): MatchedNode | undefined {
   const [part, ...rest] = parts;
   if (part === undefined) return node.methods.size > 0 ? { node, parameters: {} } : undefined;
   const literal = node.children.find((child) => child.part === part);
@@ -38,12 +38,12 @@ function descend(node: RouteNode, parts: readonly string[]): Found | undefined {
   const parameter = node.children.find((child) => isParameter(child.part));
   const byParameter = parameter === undefined ? undefined : descend(parameter, rest);
   if (parameter !== undefined && byParameter !== undefined) {
-    return { ...byParameter, parameters: { [nameOf(parameter.part)]: part, ...byParameter.parameters } };
+    return { ...byParameter, parameters: { [parameterName(parameter.part)]: part, ...byParameter.parameters } };
   }
   const greedy = node.children.find((child) => isGreedy(child.part));
   return greedy === undefined || greedy.methods.size === 0
     ? undefined
-    : { node: greedy, parameters: { [nameOf(greedy.part)]: parts.join('/') } };
+    : { node: greedy, parameters: { [parameterName(greedy.part)]: parts.join('/') } };
 }
 
 const methodsBelow = (node: RouteNode): readonly Method[] => [...node.methods.values(), ...node.children.flatMap(methodsBelow)];
@@ -60,13 +60,13 @@ const decode = (part: string): string => {
 export function readRoutes(template: Template): Routes | undefined {
   const [api, ...others] = template.of('AWS::ApiGateway::RestApi');
   if (api === undefined) return undefined;
-  if (others.length > 0) throw new TemplateFault('the embedded cloud serves one REST API, and the template has more');
+  if (others.length > 0) throw new TemplateError('the embedded cloud serves one REST API, and the template has more');
   const root = buildTree(template, api);
   const types = api.properties['BinaryMediaTypes'];
   const methods = methodsBelow(root);
-  const functionsThat = (isMeant: (method: Method) => boolean): ReadonlySet<string> =>
-    new Set(methods.filter(isMeant).map(({ functionArn }) => functionArn));
-  const bufferedFunctions = functionsThat(({ streams }) => !streams);
+  const functionsThat = (matches: (method: Method) => boolean): ReadonlySet<string> =>
+    new Set(methods.filter(matches).map(({ functionArn }) => functionArn));
+  const bufferedFunctions = functionsThat(({ isStreaming }) => !isStreaming);
   return {
     apiId: api.ref,
     stage: template.of('AWS::ApiGateway::Stage')[0]?.name ?? 'prod',

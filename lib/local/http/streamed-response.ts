@@ -6,46 +6,46 @@ import type { ChunkReader } from '../lambda/thread.ts';
 import { parseHead, writeHead } from './proxy-result.ts';
 
 /** API Gateway's limit for the prelude, in bytes. */
-const preludeLimitBytes = 16 * 1024;
+const maxPreludeBytes = 16 * 1024;
 
 export interface StreamedResponse {
   readonly onChunk: ChunkReader;
   /** whether status and headers have been sent; before that a failure can still be told in a response of its own */
-  readonly isBegun: () => boolean;
+  readonly hasStarted: () => boolean;
 }
 
 export function streamTo(response: ServerResponse, requestId: string): StreamedResponse {
-  let begun = false;
-  let malformed = false;
-  let early = Buffer.alloc(0);
+  let isStarted = false;
+  let isMalformed = false;
+  let buffered = Buffer.alloc(0);
 
   /** Resolves when the client has taken enough of it, or has gone. */
-  const pass = async (bytes: Uint8Array): Promise<void> => {
+  const writeChunk = async (bytes: Uint8Array): Promise<void> => {
     if (bytes.length === 0 || response.destroyed || response.write(bytes)) return;
     await Promise.race([once(response, 'drain'), once(response, 'close')]);
   };
 
   return {
-    isBegun: () => begun,
+    hasStarted: () => isStarted,
     async onChunk(bytes, contentType) {
-      if (begun) return pass(bytes);
-      if (malformed) return;
-      early = Buffer.concat([early, bytes]);
-      const end = early.indexOf(preludeEnd);
-      if (contentType !== preludeType || (end < 0 && early.length > preludeLimitBytes)) {
-        malformed = true;
+      if (isStarted) return writeChunk(bytes);
+      if (isMalformed) return;
+      buffered = Buffer.concat([buffered, bytes]);
+      const end = buffered.indexOf(preludeEnd);
+      if (contentType !== preludeType || (end < 0 && buffered.length > maxPreludeBytes)) {
+        isMalformed = true;
         return;
       }
       if (end < 0) return;
-      const head = parseHead(early.subarray(0, end).toString('utf8'));
+      const head = parseHead(buffered.subarray(0, end).toString('utf8'));
       if (head === undefined) {
-        malformed = true;
+        isMalformed = true;
         return;
       }
-      begun = true;
+      isStarted = true;
       writeHead(response, head, requestId);
       response.flushHeaders();
-      await pass(early.subarray(end + preludeEnd.length));
+      await writeChunk(buffered.subarray(end + preludeEnd.length));
     },
   };
 }

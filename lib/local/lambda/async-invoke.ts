@@ -4,9 +4,9 @@
  * https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
  */
 import * as z from 'zod';
-import { lastPart } from '../place.ts';
+import { lastPart } from '../aws-environment.ts';
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import type { InvocationCause, LambdaFunction } from './function.ts';
 
 /** What the EventInvokeConfig of a function says, or the defaults of Lambda. */
@@ -37,7 +37,7 @@ export function readAsyncInvokeConfigs(template: Template): ReadonlyMap<string, 
     template.of('AWS::Lambda::EventInvokeConfig').map(({ logicalId, properties }) => {
       const parsed = configShape.safeParse(properties);
       if (!parsed.success)
-        throw new TemplateFault(`${logicalId}: the EventInvokeConfig is not understood: ${z.prettifyError(parsed.error)}`);
+        throw new TemplateError(`${logicalId}: the EventInvokeConfig is not understood: ${z.prettifyError(parsed.error)}`);
       const { FunctionName, MaximumRetryAttempts, MaximumEventAgeInSeconds } = parsed.data;
       return [lastPart(FunctionName), { retries: MaximumRetryAttempts, maxAgeMs: MaximumEventAgeInSeconds * 1_000 }];
     }),
@@ -45,9 +45,9 @@ export function readAsyncInvokeConfigs(template: Template): ReadonlyMap<string, 
 }
 
 /** One minute before the first retry of a failed invocation, two before the second. */
-const afterFailureMs = [60_000, 120_000] as const;
+const failureBackoffMs = [60_000, 120_000] as const;
 /** A throttled event is tried again after 1 s, 2 s, 4 s and so on, at most every five minutes. */
-const afterThrottleMs = (throttles: number): number => Math.min(300_000, 1_000 * 2 ** (throttles - 1));
+const throttleBackoffMs = (throttles: number): number => Math.min(300_000, 1_000 * 2 ** (throttles - 1));
 
 type AsyncTarget = Pick<LambdaFunction, 'name' | 'invoke' | 'asyncInvoke'>;
 
@@ -63,24 +63,25 @@ export function invokeAsync(
   let failures = 0;
   let throttles = 0;
 
-  const drop = (why: string): void => warn(`${target.name}: an asynchronous event was dropped: ${why}`);
-  const again = (waitMs: number): void => {
-    if (Date.now() + waitMs - acceptedAt > maxAgeMs) drop(`it is older than ${maxAgeMs / 1_000} s`);
+  const drop = (reason: string): void => warn(`${target.name}: an asynchronous event was dropped: ${reason}`);
+  const scheduleRetry = (delayMs: number): void => {
+    if (Date.now() + delayMs - acceptedAt > maxAgeMs) drop(`it is older than ${maxAgeMs / 1_000} s`);
     // A process that stops does not wait for it: what is in the queue is lost with the embedded cloud.
-    else setTimeout(attempt, waitMs).unref();
+    else setTimeout(attempt, delayMs).unref();
   };
-  const failed = (): void => {
-    const waitMs = afterFailureMs[failures];
+  const onFailure = (): void => {
+    const delayMs = failureBackoffMs[failures];
     failures += 1;
-    if (failures > retries || waitMs === undefined) drop(`the function failed, and ${retries} retries are configured`);
-    else again(waitMs);
+    if (failures > retries || delayMs === undefined) drop(`the function failed, and ${retries} retries are configured`);
+    else scheduleRetry(delayMs);
   };
   function attempt(): void {
     target.invoke(event, cause).then((outcome) => {
-      if (outcome.kind === 'failed') failed();
-      else if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException') again(afterThrottleMs(++throttles));
+      if (outcome.kind === 'failed') onFailure();
+      else if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException')
+        scheduleRetry(throttleBackoffMs(++throttles));
       else if (outcome.kind === 'refused') drop(outcome.message);
-    }, failed);
+    }, onFailure);
   }
   attempt();
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig } from './async-invoke.ts';
 import { limits } from './limits.ts';
-import { headerOfInvocation, invocationsIn, mostInvocationsInAChain } from './lineage.ts';
+import { invocationTraceHeader, invocationsIn, maxInvocationsPerChain } from './lineage.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
 /** The account's concurrency that functions without a reservation share. */
@@ -55,30 +55,30 @@ export interface LambdaFunction {
   /** Has a thread load the module, so that the first invocation need not wait for it. */
   warm(): void;
   /** Why Lambda would not invoke the function with what came with this trace header; undefined: it would. */
-  loopFault(traceHeader: string | undefined): string | undefined;
+  recursionError(traceHeader: string | undefined): string | undefined;
   /** `event` is JSON text. */
-  invoke(event: string, more?: InvocationCause): Promise<InvokeOutcome | Refused>;
+  invoke(event: string, cause?: InvocationCause): Promise<InvokeOutcome | Refused>;
   /** Waits for running invocations, for at most `graceMs`, and ends all threads. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** A thread takes 60 MB, and a new one 200 ms. */
-const keptIdleMs = 60_000;
+const idleThreadTtlMs = 60_000;
 
 export function createFunction(settings: FunctionSettings): LambdaFunction {
   /** the one used last at the end */
   const idle: { readonly thread: Thread; readonly since: number }[] = [];
-  const waiting: (() => void)[] = [];
+  const waitingForThread: (() => void)[] = [];
   const running = new Set<Promise<unknown>>();
   const threads = new Set<Thread>();
-  let busy = 0;
+  let busyCount = 0;
   let stopped = false;
 
   /** The thread used last is the warmest; dead ones are thrown away on the way. */
-  function take(): Thread {
-    for (let last = idle.pop(); last !== undefined; last = idle.pop()) {
-      if (last.thread.isAlive()) return last.thread;
-      threads.delete(last.thread);
+  function acquireThread(): Thread {
+    for (let newest = idle.pop(); newest !== undefined; newest = idle.pop()) {
+      if (newest.thread.isAlive()) return newest.thread;
+      threads.delete(newest.thread);
     }
     const thread = startThread(settings);
     threads.add(thread);
@@ -86,20 +86,20 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
   }
 
   /** Ends threads that nothing has needed for a while, but for the warmest. */
-  function retire(): void {
-    while (idle.length > 1 && performance.now() - (idle[0]?.since ?? 0) > keptIdleMs) {
+  function stopIdleThreads(): void {
+    while (idle.length > 1 && performance.now() - (idle[0]?.since ?? 0) > idleThreadTtlMs) {
       const thread = idle.shift()?.thread;
       if (thread === undefined) return;
       threads.delete(thread);
       void thread.stop();
     }
   }
-  const retiring = setInterval(retire, keptIdleMs / 2).unref();
+  const idleThreadTimer = setInterval(stopIdleThreads, idleThreadTtlMs / 2).unref();
 
   async function run(event: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
     const requestId = randomUUID();
     const startedAt = performance.now();
-    const thread = take();
+    const thread = acquireThread();
     const outcome = await thread.invoke(event, requestId, traceHeader, onChunk);
     if (thread.isAlive()) idle.push({ thread, since: performance.now() });
     else threads.delete(thread);
@@ -112,13 +112,15 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     return outcome;
   }
 
-  const shared = settings.isReserved ? undefined : settings.account;
+  const sharedAccount = settings.isReserved ? undefined : settings.account;
   const isThrottled = (): boolean =>
-    settings.isReserved ? busy >= settings.concurrency : shared !== undefined && shared.running >= shared.concurrency;
+    settings.isReserved
+      ? busyCount >= settings.concurrency
+      : sharedAccount !== undefined && sharedAccount.running >= sharedAccount.concurrency;
 
-  function loopFault(traceHeader: string | undefined): string | undefined {
+  function recursionError(traceHeader: string | undefined): string | undefined {
     const invocations = invocationsIn(traceHeader, settings.arn);
-    if (settings.recursiveLoop === 'Allow' || invocations < mostInvocationsInAChain) return undefined;
+    if (settings.recursiveLoop === 'Allow' || invocations < maxInvocationsPerChain) return undefined;
     return `${settings.name}: this would be invocation ${invocations + 1} in one chain of requests, and RecursiveLoop of the function is Terminate`;
   }
 
@@ -129,10 +131,10 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     timeoutMs: settings.timeoutMs,
     asyncInvoke: settings.asyncInvoke ?? defaultAsyncInvokeConfig,
     warm() {
-      const thread = take();
+      const thread = acquireThread();
       idle.push({ thread, since: performance.now() });
     },
-    loopFault,
+    recursionError,
     async invoke(event, { onChunk, traceHeaders = [] } = {}) {
       if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
       const bytes = Buffer.byteLength(event);
@@ -140,40 +142,41 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
         const message = `Request must be smaller than ${limits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
         return { kind: 'refused', code: 'RequestTooLargeException', message };
       }
-      const fault = traceHeaders.map(loopFault).find((found) => found !== undefined);
-      if (fault !== undefined) return { kind: 'refused', code: 'RecursiveInvocationException', message: fault };
+      const recursionMessage = traceHeaders.map(recursionError).find((found) => found !== undefined);
+      if (recursionMessage !== undefined)
+        return { kind: 'refused', code: 'RecursiveInvocationException', message: recursionMessage };
       if (isThrottled()) {
         settings.onThrottled?.(bytes);
         return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
       }
       // In AWS it would run now: what waits for a thread of this machine takes part of the account's concurrency.
-      if (shared !== undefined) shared.running += 1;
-      if (busy >= settings.concurrency) {
+      if (sharedAccount !== undefined) sharedAccount.running += 1;
+      if (busyCount >= settings.concurrency) {
         // the slot of whoever ends next is handed over, so `busy` stays as it is
-        await new Promise<void>((resolve) => waiting.push(resolve));
+        await new Promise<void>((resolve) => waitingForThread.push(resolve));
         if (stopped) {
-          if (shared !== undefined) shared.running -= 1;
+          if (sharedAccount !== undefined) sharedAccount.running -= 1;
           return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
         }
-      } else busy++;
-      const gathered = gather();
-      const invocation = run(event, headerOfInvocation(settings.arn, traceHeaders, Date.now()), onChunk ?? gathered.onChunk);
+      } else busyCount++;
+      const collected = collectChunks();
+      const invocation = run(event, invocationTraceHeader(settings.arn, traceHeaders, Date.now()), onChunk ?? collected.onChunk);
       running.add(invocation);
       try {
         const outcome = await invocation;
-        return outcome.kind === 'streamed' && onChunk === undefined ? { kind: 'returned', payload: gathered.text() } : outcome;
+        return outcome.kind === 'streamed' && onChunk === undefined ? { kind: 'returned', payload: collected.text() } : outcome;
       } finally {
         running.delete(invocation);
-        if (shared !== undefined) shared.running -= 1;
-        const next = waiting.shift();
-        if (next === undefined) busy--;
+        if (sharedAccount !== undefined) sharedAccount.running -= 1;
+        const next = waitingForThread.shift();
+        if (next === undefined) busyCount--;
         else next();
       }
     },
     async stop(graceMs) {
       stopped = true;
-      clearInterval(retiring);
-      for (const next of waiting.splice(0)) next();
+      clearInterval(idleThreadTimer);
+      for (const next of waitingForThread.splice(0)) next();
       const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref());
       await Promise.race([Promise.allSettled(running), grace]);
       await Promise.all([...threads].map((thread) => thread.stop()));
@@ -181,10 +184,10 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
   };
 }
 
-function gather(): { readonly onChunk: ChunkReader; readonly text: () => string } {
-  const pieces: Uint8Array[] = [];
+function collectChunks(): { readonly onChunk: ChunkReader; readonly text: () => string } {
+  const chunks: Uint8Array[] = [];
   return {
-    onChunk: async (bytes) => void pieces.push(bytes),
-    text: () => Buffer.concat(pieces).toString('utf8'),
+    onChunk: async (bytes) => void chunks.push(bytes),
+    text: () => Buffer.concat(chunks).toString('utf8'),
   };
 }

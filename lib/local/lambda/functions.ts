@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { environmentNames } from '../../contract/environment.ts';
 import type { Principals } from '../aws/principals.ts';
-import { place } from '../place.ts';
+import { awsEnvironment } from '../aws-environment.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
 import { type Account, createFunction, type LambdaFunction } from './function.ts';
 import { limits } from './limits.ts';
@@ -48,29 +48,29 @@ export interface FunctionParts {
 }
 
 /** More streams than anybody has open on a laptop; each thread takes 60 MB once it is used. */
-const streamThreads = 64;
+const maxStreamThreads = 64;
 
 /**
  * Lambda refuses a reservation that leaves too little to the functions that have none, and the deployment rolls back.
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
  */
-function refuseReservations(template: Template, accountConcurrency: number): void {
-  const least = Math.min(limits.leastUnreserved, accountConcurrency);
+function validateReservations(template: Template, accountConcurrency: number): void {
+  const minUnreserved = Math.min(limits.minUnreservedConcurrency, accountConcurrency);
   let unreserved = accountConcurrency;
   for (const { logicalId, properties } of template.of('AWS::Lambda::Function')) {
     unreserved -= Number(properties['ReservedConcurrentExecutions'] ?? 0);
-    if (unreserved >= least) continue;
-    throw new TemplateFault(
-      `${logicalId}: Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [${least}]. The account has ${accountConcurrency}: STEPWELL_ACCOUNT_CONCURRENCY`,
+    if (unreserved >= minUnreserved) continue;
+    throw new TemplateError(
+      `${logicalId}: Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [${minUnreserved}]. The account has ${accountConcurrency}: STEPWELL_ACCOUNT_CONCURRENCY`,
     );
   }
 }
 
 /** CreateFunction measures the variables as JSON: names, quotes and escapes count. */
-function refuseEnvironment(variables: Readonly<Record<string, string>>, logicalId: string): void {
+function validateEnvironmentSize(variables: Readonly<Record<string, string>>, logicalId: string): void {
   const measured = JSON.stringify(variables);
   if (Buffer.byteLength(measured) <= limits.environmentBytes) return;
-  throw new TemplateFault(
+  throw new TemplateError(
     `${logicalId}: Lambda was unable to configure your environment variables because the environment variables you have provided exceeded the 4KB limit. String measured: ${measured}`,
   );
 }
@@ -78,12 +78,12 @@ function refuseEnvironment(variables: Readonly<Record<string, string>>, logicalI
 /** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
 function moduleOf(folder: string, file: string, logicalId: string): string {
   const path = ['.mjs', '.js', '.cjs'].map((ending) => join(folder, `${file}${ending}`)).find(existsSync);
-  if (path === undefined) throw new TemplateFault(`${logicalId}: no ${file}.mjs, .js or .cjs in its asset`);
+  if (path === undefined) throw new TemplateError(`${logicalId}: no ${file}.mjs, .js or .cjs in its asset`);
   return pathToFileURL(path).href;
 }
 
 /** What a person calls the function: its logical id without the hash. */
-const label = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
+const displayNameOf = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
 /** What of the quota is left to functions without a reservation. */
 function accountOf(template: Template, accountConcurrency: number): Account {
@@ -93,25 +93,25 @@ function accountOf(template: Template, accountConcurrency: number): Account {
   return { concurrency: Math.max(0, accountConcurrency - reserved), running: 0 };
 }
 
-function createOne(
+function createFromResource(
   resource: Resource,
   asyncInvoke: AsyncInvokeConfig,
   parts: FunctionParts & { readonly account: Account },
 ): LambdaFunction {
   const { name, arn = '', logicalId } = resource;
   const parsed = shape.safeParse(resource.properties);
-  if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new TemplateError(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
   const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, RecursiveLoop, Environment, LoggingConfig } =
     parsed.data;
-  refuseEnvironment(Environment.Variables, logicalId);
+  validateEnvironmentSize(Environment.Variables, logicalId);
   const folder = parts.assembly.assetPath(Code.S3Key.replace(/\.zip$/, ''));
   const [file, handler] = Handler.split('.');
   if (folder === undefined || file === undefined || handler === undefined) {
-    throw new TemplateFault(`${logicalId}: no asset for ${Code.S3Key}, or no handler in '${Handler}'`);
+    throw new TemplateError(`${logicalId}: no asset for ${Code.S3Key}, or no handler in '${Handler}'`);
   }
-  const principal = parts.principals.enrol(name, Role, arn);
+  const principal = parts.principals.createPrincipal(name, Role, arn);
   const logGroup = LoggingConfig?.LogGroup ?? `/aws/lambda/${name}`;
-  const called = label(resource);
+  const displayName = displayNameOf(resource);
   return createFunction({
     name,
     arn,
@@ -129,20 +129,20 @@ function createOne(
       AWS_ACCESS_KEY_ID: principal.accessKeyId,
       AWS_SECRET_ACCESS_KEY: principal.secretAccessKey,
       ...Environment.Variables,
-      ...concurrencyHere(Environment.Variables, parts.threads),
+      ...localConcurrency(Environment.Variables, parts.threads),
     },
     timeoutMs: Timeout * 1_000,
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
-    concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? streamThreads : parts.threads),
+    concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? maxStreamThreads : parts.threads),
     isReserved: ReservedConcurrentExecutions !== undefined,
     account: parts.account,
     recursiveLoop: RecursiveLoop,
     asyncInvoke,
-    print: parts.logs.of(called),
-    warn: (line) => parts.warn(line.replace(name, called)),
+    print: parts.logs.of(displayName),
+    warn: (line) => parts.warn(line.replace(name, displayName)),
     onThrottled: (requestBytes) =>
       parts.recorder.record({
-        by: name,
+        caller: name,
         service: 'lambda',
         operation: 'Throttle',
         input: {},
@@ -153,7 +153,7 @@ function createOne(
       }),
     onInvoked: ({ tookMs, requestBytes, failed }) =>
       parts.recorder.record({
-        by: name,
+        caller: name,
         service: 'lambda',
         operation: 'Invocation',
         input: { memoryMb: MemorySize },
@@ -166,13 +166,14 @@ function createOne(
 }
 
 /** A project's share of the workers is counted from how many there are, and here these are threads. */
-const concurrencyHere = (
-  { [nodeConcurrency]: told }: Readonly<Record<string, string>>,
+const localConcurrency = (
+  { [nodeConcurrency]: configured }: Readonly<Record<string, string>>,
   threads: number,
-): Record<string, string> => (told === undefined ? {} : { [nodeConcurrency]: String(Math.min(Number(told), threads)) });
+): Record<string, string> =>
+  configured === undefined ? {} : { [nodeConcurrency]: String(Math.min(Number(configured), threads)) };
 const { nodeConcurrency } = environmentNames;
 
-interface RuntimeFacts {
+interface RuntimeSettings {
   readonly name: string;
   readonly memoryMb: number;
   readonly logGroup: string;
@@ -182,10 +183,10 @@ interface RuntimeFacts {
 }
 
 /** What Lambda's runtime sets, and nothing of this machine's own environment: no proxy, no profile, no home. */
-const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: RuntimeFacts): Record<string, string> => ({
+const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: RuntimeSettings): Record<string, string> => ({
   AWS_ENDPOINT_URL: parts.endpoint,
-  AWS_REGION: place.region,
-  AWS_DEFAULT_REGION: place.region,
+  AWS_REGION: awsEnvironment.region,
+  AWS_DEFAULT_REGION: awsEnvironment.region,
   AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
   AWS_LAMBDA_FUNCTION_NAME: name,
   AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
@@ -206,7 +207,7 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
 /** Functions by name. */
 export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
   const accountConcurrency = parts.accountConcurrency ?? limits.accountConcurrency;
-  refuseReservations(parts.template, accountConcurrency);
+  validateReservations(parts.template, accountConcurrency);
   const account = accountOf(parts.template, accountConcurrency);
   const asyncInvokes = readAsyncInvokeConfigs(parts.template);
   return new Map(
@@ -214,7 +215,7 @@ export function createFunctions(parts: FunctionParts): ReadonlyMap<string, Lambd
       .of('AWS::Lambda::Function')
       .map((resource) => [
         resource.name,
-        createOne(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, { ...parts, account }),
+        createFromResource(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, { ...parts, account }),
       ]),
   );
 }

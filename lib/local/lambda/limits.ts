@@ -9,5 +9,5 @@ export const limits = {
   /** concurrent executions of an account; a new one may have 10 */
   accountConcurrency: 1_000,
   /** of an account's concurrency, what reservations must leave to all functions without one; an account with less can reserve none */
-  leastUnreserved: 100,
+  minUnreservedConcurrency: 100,
 } as const;

@@ -7,7 +7,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /** AWS says "approximately 16": the next invocation of the function in the same chain is stopped. */
-export const mostInvocationsInAChain = 16;
+export const maxInvocationsPerChain = 16;
 
 /** Invocations in this chain so far, by function: the first eight hex digits of the digest of its ARN. */
 type Lineage = ReadonlyMap<string, number>;
@@ -33,17 +33,18 @@ export const invocationsIn = (header: string | undefined, functionArn: string): 
  * The header of an invocation. The messages of a batch may come from several chains: then the invocation continues each of them, and
  * of each function the highest count is kept.
  */
-export function headerOfInvocation(functionArn: string, causes: readonly (string | undefined)[], now: number): string {
+export function invocationTraceHeader(functionArn: string, traceHeaders: readonly (string | undefined)[], now: number): string {
   const counts = new Map<string, number>();
-  for (const cause of causes) for (const [id, count] of lineageOf(cause)) counts.set(id, Math.max(count, counts.get(id) ?? 0));
-  const own = idOf(functionArn);
-  counts.set(own, (counts.get(own) ?? 0) + 1);
-  const root = causes.map((cause) => fieldsOf(cause).get('Root')).find((found) => found !== undefined);
+  for (const traceHeader of traceHeaders)
+    for (const [id, count] of lineageOf(traceHeader)) counts.set(id, Math.max(count, counts.get(id) ?? 0));
+  const ownId = idOf(functionArn);
+  counts.set(ownId, (counts.get(ownId) ?? 0) + 1);
+  const root = traceHeaders.map((traceHeader) => fieldsOf(traceHeader).get('Root')).find((found) => found !== undefined);
   const lineage = [...counts].map(([id, count]) => `${id}:${count}`).join('|');
-  return `Root=${root ?? newRoot(now)};Parent=${randomBytes(8).toString('hex')};Sampled=0;Lineage=${lineage}`;
+  return `Root=${root ?? newRootId(now)};Parent=${randomBytes(8).toString('hex')};Sampled=0;Lineage=${lineage}`;
 }
 
-const newRoot = (now: number): string =>
+const newRootId = (now: number): string =>
   `1-${Math.floor(now / 1_000)
     .toString(16)
     .padStart(8, '0')}-${randomBytes(12).toString('hex')}`;

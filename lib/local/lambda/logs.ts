@@ -2,7 +2,7 @@
 import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 
-const turnOverBytes = 10 * 1024 * 1024;
+const rotateAtBytes = 10 * 1024 * 1024;
 
 export interface Logs {
   /** The writer of a function's log. */
@@ -16,7 +16,7 @@ export function openLogs(directory: string): Logs {
   return {
     of(functionName) {
       const path = join(directory, `${functionName}.log`);
-      if (existsSync(path) && statSync(path).size > turnOverBytes) renameSync(path, `${path}.1`);
+      if (existsSync(path) && statSync(path).size > rotateAtBytes) renameSync(path, `${path}.1`);
       const file = createWriteStream(path, { flags: 'a' });
       // a full disk must not end the cloud: what is lost is a log line
       file.on('error', () => {});

@@ -19,20 +19,20 @@ export interface FunctionError {
 }
 
 /** One for every chunk, once it has been passed on: a slow reader slows the function down. */
-interface Passed {
-  readonly kind: 'passed';
+interface ChunkAck {
+  readonly kind: 'chunk_ack';
 }
 
-export type ToThread = Invocation | Passed;
+export type ToThread = Invocation | ChunkAck;
 
 export type FromThread =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'unusable'; readonly error: FunctionError }
+  | { readonly kind: 'load_failed'; readonly error: FunctionError }
   | { readonly kind: 'returned'; readonly payload: string }
   | { readonly kind: 'failed'; readonly error: FunctionError }
   /** a piece of a streamed response; `contentType` with the first */
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array; readonly contentType?: string }
-  | { readonly kind: 'ended'; readonly contentType?: string };
+  | { readonly kind: 'stream_ended'; readonly contentType?: string };
 
 export interface ThreadData {
   /** the URL of the bundled module */

@@ -3,9 +3,9 @@ import { Writable } from 'node:stream';
 import type { FromThread } from './protocol.ts';
 
 /** A handler that writes to a stream is marked so; the runtime passes it the stream as second argument. */
-const mark = Symbol.for('aws.lambda.runtime.handler.streaming');
+const streamingSymbol = Symbol.for('aws.lambda.runtime.handler.streaming');
 
-export const isStreamified = (handler: object): boolean => Reflect.get(handler, mark) === 'response';
+export const isStreamified = (handler: object): boolean => Reflect.get(handler, streamingSymbol) === 'response';
 
 /** The media type that tells API Gateway of a prelude: JSON with status and headers, then eight zero bytes, then the body. */
 export const preludeType = 'application/vnd.awslambda.http-integration-response';
@@ -23,7 +23,7 @@ export class ResponseStream extends Writable {
 
 export const streaming = {
   streamifyResponse<Handler extends object>(handler: Handler): Handler {
-    Reflect.set(handler, mark, 'response');
+    Reflect.set(handler, streamingSymbol, 'response');
     return handler;
   },
   HttpResponseStream: {
@@ -39,34 +39,34 @@ export const streaming = {
   },
 };
 
-/** A stream whose chunks go to the cloud one at a time; `whenPassed` is told when the last one has been passed on. */
+/** A stream whose chunks go to the cloud one at a time; `acknowledgeChunk` is told when the last one has been passed on. */
 export function createResponseStream(send: (message: FromThread) => void) {
-  let goOn: (() => void) | undefined;
-  let begun = false;
-  const typed = (stream: ResponseStream) => (stream.contentType === undefined ? {} : { contentType: stream.contentType });
+  let resumeWrite: (() => void) | undefined;
+  let hasStarted = false;
+  const contentTypeOf = (stream: ResponseStream) => (stream.contentType === undefined ? {} : { contentType: stream.contentType });
   const withPrelude = (stream: ResponseStream, bytes: Buffer): Buffer => {
-    if (begun) return bytes;
-    begun = true;
-    const pieces: Buffer[] = [];
-    stream.onBeforeFirstWrite?.((piece) => pieces.push(piece));
-    return Buffer.concat([...pieces, bytes]);
+    if (hasStarted) return bytes;
+    hasStarted = true;
+    const buffers: Buffer[] = [];
+    stream.onBeforeFirstWrite?.((buffer) => buffers.push(buffer));
+    return Buffer.concat([...buffers, bytes]);
   };
-  const emit = (bytes: Buffer, done: () => void): void => {
-    goOn = done;
-    send({ kind: 'chunk', bytes: new Uint8Array(bytes), ...typed(stream) });
+  const emit = (bytes: Buffer, onWritten: () => void): void => {
+    resumeWrite = onWritten;
+    send({ kind: 'chunk', bytes: new Uint8Array(bytes), ...contentTypeOf(stream) });
   };
   const stream: ResponseStream = new ResponseStream({
     decodeStrings: true,
-    write: (chunk: Buffer, _encoding, done) => emit(withPrelude(stream, chunk), done),
-    final: (done) => {
+    write: (chunk: Buffer, _encoding, onWritten) => emit(withPrelude(stream, chunk), onWritten),
+    final: (onWritten) => {
       const rest = withPrelude(stream, Buffer.alloc(0));
-      if (rest.length === 0) done();
-      else emit(rest, done);
+      if (rest.length === 0) onWritten();
+      else emit(rest, onWritten);
     },
   });
   const finished = new Promise<void>((resolve, reject) => {
     stream.once('finish', () => {
-      send({ kind: 'ended', ...typed(stream) });
+      send({ kind: 'stream_ended', ...contentTypeOf(stream) });
       resolve();
     });
     stream.once('error', reject);
@@ -76,9 +76,9 @@ export function createResponseStream(send: (message: FromThread) => void) {
   return {
     stream,
     finished,
-    whenPassed: (): void => {
-      const next = goOn;
-      goOn = undefined;
+    acknowledgeChunk: (): void => {
+      const next = resumeWrite;
+      resumeWrite = undefined;
       next?.();
     },
   };

@@ -5,7 +5,7 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
-import { thrownWords } from './thrown.ts';
+import { describeThrown } from './describe-thrown.ts';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
 import { createResponseStream, isStreamified, streaming, type ResponseStream } from './response-stream.ts';
 
@@ -22,12 +22,12 @@ Object.assign(globalThis, { awslambda: streaming });
 const isHandler = (value: unknown): value is Handler & StreamHandler => typeof value === 'function';
 
 function describe(error: unknown): FunctionError {
-  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: thrownWords(error) };
+  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: describeThrown(error) };
   return { errorType: error.name, errorMessage: error.message, trace: (error.stack ?? '').split('\n') };
 }
 
 function contextOf({ requestId, deadlineAt }: Invocation): Context {
-  const ended = (): never => {
+  const unsupportedCallback = (): never => {
     throw new Error('A handler answers by what it returns');
   };
   return {
@@ -40,21 +40,21 @@ function contextOf({ requestId, deadlineAt }: Invocation): Context {
     logGroupName: data.logGroup,
     logStreamName: 'local',
     getRemainingTimeInMillis: () => Math.max(0, deadlineAt - Date.now()),
-    done: ended,
-    fail: ended,
-    succeed: ended,
+    done: unsupportedCallback,
+    fail: unsupportedCallback,
+    succeed: unsupportedCallback,
   };
 }
 
 /** Called for each chunk that the cloud has passed on. */
-let onPassed: () => void = () => {};
+let onChunkAck: () => void = () => {};
 
 async function run(handler: Handler & StreamHandler, invocation: Invocation): Promise<void> {
   try {
     const event: unknown = JSON.parse(invocation.event);
     if (isStreamified(handler)) {
-      const { stream, whenPassed, finished } = createResponseStream(send);
-      onPassed = whenPassed;
+      const { stream, acknowledgeChunk, finished } = createResponseStream(send);
+      onChunkAck = acknowledgeChunk;
       await handler(event, stream, contextOf(invocation));
       if (!stream.writableEnded) stream.end();
       await finished;
@@ -75,13 +75,13 @@ async function load(): Promise<void> {
   const handler = module[data.handler];
   if (!isHandler(handler)) {
     send({
-      kind: 'unusable',
+      kind: 'load_failed',
       error: { errorType: 'Runtime.HandlerNotFound', errorMessage: `${data.handler} is undefined or not exported` },
     });
     return;
   }
   port?.on('message', (message: ToThread) => {
-    if (message.kind === 'passed') onPassed();
+    if (message.kind === 'chunk_ack') onChunkAck();
     else {
       // A thread runs one invocation at a time, and its environment is its own.
       process.env['_X_AMZN_TRACE_ID'] = message.traceHeader;
@@ -94,5 +94,5 @@ async function load(): Promise<void> {
 
 load().catch((error: unknown) => {
   console.error(error);
-  send({ kind: 'unusable', error: describe(error) });
+  send({ kind: 'load_failed', error: describe(error) });
 });

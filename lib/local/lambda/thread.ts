@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { thrownWords } from './thrown.ts';
+import { describeThrown } from './describe-thrown.ts';
 import { limits } from './limits.ts';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
 
@@ -35,7 +35,7 @@ export interface Thread {
 }
 
 /** A function's module gets ten seconds to load, as on Lambda, before and beside its own time. */
-const loadTimeMs = 10_000;
+const loadTimeoutMs = 10_000;
 
 const runtime = new URL('./runtime.ts', import.meta.url);
 
@@ -59,33 +59,33 @@ export function startThread(settings: ThreadSettings): Thread {
   });
 
   let alive = true;
-  let listener: (message: FromThread | { readonly kind: 'gone'; readonly error: FunctionError }) => void = () => {};
+  let listener: (message: FromThread | { readonly kind: 'exited'; readonly error: FunctionError }) => void = () => {};
   const ready = new Promise<FunctionError | undefined>((resolve) => {
-    const late = setTimeout(
+    const timer = setTimeout(
       () => resolve({ errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' }),
-      loadTimeMs,
+      loadTimeoutMs,
     );
     const settle = (error?: FunctionError): void => {
-      clearTimeout(late);
+      clearTimeout(timer);
       resolve(error);
     };
-    const gone = (error: FunctionError): void => {
+    const onExit = (error: FunctionError): void => {
       alive = false;
       settle(error);
-      listener({ kind: 'gone', error });
+      listener({ kind: 'exited', error });
     };
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'ready') settle();
-      else if (message.kind === 'unusable') settle(message.error);
+      else if (message.kind === 'load_failed') settle(message.error);
       else listener(message);
     });
     worker.on('error', (error: unknown) => {
-      const words = thrownWords(error);
-      print(`${error instanceof Error && typeof error.stack === 'string' ? error.stack : words}\n`);
-      gone({ errorType: 'Runtime.ExitError', errorMessage: words });
+      const errorText = describeThrown(error);
+      print(`${error instanceof Error && typeof error.stack === 'string' ? error.stack : errorText}\n`);
+      onExit({ errorType: 'Runtime.ExitError', errorMessage: errorText });
     });
     worker.on('exit', (code) =>
-      gone({
+      onExit({
         errorType: 'Runtime.ExitError',
         errorMessage: `Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
       }),
@@ -100,31 +100,31 @@ export function startThread(settings: ThreadSettings): Thread {
   return {
     isAlive: () => alive,
     async invoke(event, requestId, traceHeader, onChunk) {
-      const unusable = await ready;
-      if (unusable !== undefined) {
+      const loadError = await ready;
+      if (loadError !== undefined) {
         await kill();
-        return { kind: 'failed', error: withRequest(requestId, unusable) };
+        return { kind: 'failed', error: withRequestId(requestId, loadError) };
       }
       return new Promise<InvokeOutcome>((resolve) => {
-        const late = setTimeout(() => {
+        const timer = setTimeout(() => {
           const errorMessage = `RequestId: ${requestId} Error: Task timed out after ${(timeoutMs / 1_000).toFixed(2)} seconds`;
           print(`${errorMessage}\n`);
           settle({ kind: 'failed', error: { errorType: 'Sandbox.Timedout', errorMessage } });
           void kill();
         }, timeoutMs);
         const settle = (outcome: InvokeOutcome): void => {
-          clearTimeout(late);
+          clearTimeout(timer);
           listener = () => {};
           resolve(outcome);
         };
-        const passed: ToThread = { kind: 'passed' };
+        const ack: ToThread = { kind: 'chunk_ack' };
         listener = (message) => {
           if (message.kind === 'chunk')
-            void onChunk(message.bytes, message.contentType).finally(() => alive && worker.postMessage(passed));
-          else if (message.kind === 'ended') settle({ kind: 'streamed', contentType: message.contentType });
-          else if (message.kind === 'returned') settle(withinLimit(message.payload));
+            void onChunk(message.bytes, message.contentType).finally(() => alive && worker.postMessage(ack));
+          else if (message.kind === 'stream_ended') settle({ kind: 'streamed', contentType: message.contentType });
+          else if (message.kind === 'returned') settle(checkPayloadSize(message.payload));
           else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
-          else if (message.kind === 'gone') settle({ kind: 'failed', error: withRequest(requestId, message.error) });
+          else if (message.kind === 'exited') settle({ kind: 'failed', error: withRequestId(requestId, message.error) });
         };
         const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs, traceHeader };
         worker.postMessage(invocation);
@@ -140,12 +140,12 @@ function temporaryFolder({ ephemeral, data }: ThreadSettings): string | undefine
   return mkdtempSync(join(ephemeral, `${data.functionName}-`));
 }
 
-const withRequest = (requestId: string, error: FunctionError): FunctionError =>
+const withRequestId = (requestId: string, error: FunctionError): FunctionError =>
   error.errorType === 'Runtime.ExitError'
     ? { ...error, errorMessage: `RequestId: ${requestId} Error: ${error.errorMessage}` }
     : error;
 
-function withinLimit(payload: string): InvokeOutcome {
+function checkPayloadSize(payload: string): InvokeOutcome {
   const bytes = Buffer.byteLength(payload);
   if (bytes <= limits.payloadBytes) return { kind: 'returned', payload };
   const errorMessage = `Response payload size (${bytes} bytes) exceeded maximum allowed payload size (${limits.payloadBytes} bytes).`;

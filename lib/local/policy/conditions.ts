@@ -1,5 +1,5 @@
 /** The condition operators of IAM that templates of this product may use. Another one stops the start. */
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { wildcard } from './wildcard.ts';
 
 /** What is known about a request beside action and resource, by condition key in lower case. */
@@ -30,17 +30,17 @@ const operators: Readonly<Record<string, { readonly compare: Compare; readonly n
   NumericLessThanEquals: { compare: (expected) => (actual) => Number(actual) <= Number(expected), negated: false },
 };
 
-const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [value]).map(String);
+const toStrings = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [value]).map(String);
 
 function compileOne(operator: string, key: string, value: unknown, origin: string): ConditionTest {
-  const wanted = texts(value);
+  const expectedValues = toStrings(value);
   const name = key.toLowerCase();
-  if (operator === 'Null') return (context) => (context[name] === undefined) === (wanted[0] === 'true');
+  if (operator === 'Null') return (context) => (context[name] === undefined) === (expectedValues[0] === 'true');
   const [, quantifier, base, ifExists] = /^(ForAllValues:|ForAnyValue:)?(\w+?)(IfExists)?$/.exec(operator) ?? [];
   const known = base === undefined ? undefined : operators[base];
   if (known === undefined)
-    throw new TemplateFault(`${origin}: the condition operator ${operator} is not known to the embedded cloud`);
-  const compares = wanted.map(known.compare);
+    throw new TemplateError(`${origin}: the condition operator ${operator} is not known to the embedded cloud`);
+  const compares = expectedValues.map(known.compare);
   const matches = (actual: string): boolean => compares.some((compare) => compare(actual)) !== known.negated;
   return (context) => {
     const actual = context[name];

@@ -3,31 +3,35 @@ import type { RequestContext } from './conditions.ts';
 import type { Statement } from './statements.ts';
 
 /** One thing a request needs permission for; a batch or a transaction needs several. */
-export interface Need {
+export interface RequiredPermission {
   /** `dynamodb:PutItem` */
   readonly action: string;
   readonly resource: string;
   readonly context?: RequestContext;
 }
 
-export type Verdict = 'allowed' | 'denied explicitly' | 'not allowed';
+export type AccessDecision = 'allowed' | 'explicit_deny' | 'implicit_deny';
 
 /** A Deny wins over every Allow, and what nobody allows is denied. */
-export function evaluate(statements: readonly Statement[], need: Need): Verdict {
-  let verdict: Verdict = 'not allowed';
+export function evaluate(statements: readonly Statement[], permission: RequiredPermission): AccessDecision {
+  let decision: AccessDecision = 'implicit_deny';
   for (const statement of statements) {
-    if (!statement.matchesAction(need.action) || !statement.matchesResource(need.resource)) continue;
-    if (!statement.conditions(need.context ?? {})) continue;
-    if (statement.effect === 'Deny') return 'denied explicitly';
-    verdict = 'allowed';
+    if (!statement.matchesAction(permission.action) || !statement.matchesResource(permission.resource)) continue;
+    if (!statement.conditions(permission.context ?? {})) continue;
+    if (statement.effect === 'Deny') return 'explicit_deny';
+    decision = 'allowed';
   }
-  return verdict;
+  return decision;
 }
 
 /** The sentence that AWS answers with. */
-export const denial = (who: string, need: Need, verdict: Exclude<Verdict, 'allowed'>): string =>
-  `User: ${who} is not authorized to perform: ${need.action} on resource: ${need.resource} ${
-    verdict === 'denied explicitly'
+export const denialMessage = (
+  principalArn: string,
+  permission: RequiredPermission,
+  decision: Exclude<AccessDecision, 'allowed'>,
+): string =>
+  `User: ${principalArn} is not authorized to perform: ${permission.action} on resource: ${permission.resource} ${
+    decision === 'explicit_deny'
       ? 'with an explicit deny in an identity-based policy'
-      : `because no identity-based policy allows the ${need.action} action`
+      : `because no identity-based policy allows the ${permission.action} action`
   }`;

@@ -1,7 +1,7 @@
 /** Every role of the template with all of its statements: inline, attached and managed. */
 import * as z from 'zod';
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { parsePolicy, type Statement } from './statements.ts';
 
 /** Statements by the role's ARN, and those of managed policies by their own. */
@@ -11,7 +11,7 @@ const inlineShape = z.array(z.looseObject({ PolicyName: z.unknown(), PolicyDocum
 const namesShape = z.array(z.string()).default([]);
 
 /** AWS's own policies that functions and APIs come with. They are about logs and traces, which have no service here. */
-const withoutMeaningHere =
+const ignoredManagedPolicies =
   /:aws:policy\/(service-role\/(AWSLambdaBasicExecutionRole|AmazonAPIGatewayPushToCloudWatchLogs)|AWSXRayDaemonWriteAccess|AWSXrayWriteOnlyAccess)$/;
 
 const trustShape = z.looseObject({
@@ -33,9 +33,9 @@ export function readRoles(template: Template): Roles {
   const roles = new Map<string, Statement[]>();
   const arnOfName = new Map<string, string>();
   const managed = new Map<string, readonly Statement[]>();
-  const give = (roleName: string, statements: readonly Statement[], origin: string): void => {
+  const attachStatements = (roleName: string, statements: readonly Statement[], origin: string): void => {
     const role = roles.get(arnOfName.get(roleName) ?? '');
-    if (role === undefined) throw new TemplateFault(`${origin} is attached to the role ${roleName}, which no stack has`);
+    if (role === undefined) throw new TemplateError(`${origin} is attached to the role ${roleName}, which no stack has`);
     role.push(...statements);
   };
 
@@ -47,20 +47,20 @@ export function readRoles(template: Template): Roles {
   }
   for (const { properties, logicalId } of template.of('AWS::IAM::Policy')) {
     const statements = parsePolicy(properties['PolicyDocument'], logicalId);
-    for (const role of namesShape.parse(properties['Roles'])) give(role, statements, logicalId);
+    for (const role of namesShape.parse(properties['Roles'])) attachStatements(role, statements, logicalId);
   }
   for (const { ref, properties, logicalId } of template.of('AWS::IAM::ManagedPolicy')) {
     const statements = parsePolicy(properties['PolicyDocument'], logicalId);
     managed.set(ref, statements);
     roles.set(ref, [...statements]);
-    for (const role of namesShape.parse(properties['Roles'])) give(role, statements, logicalId);
+    for (const role of namesShape.parse(properties['Roles'])) attachStatements(role, statements, logicalId);
   }
   for (const { name, properties, logicalId } of template.of('AWS::IAM::Role')) {
     for (const policyArn of namesShape.parse(properties['ManagedPolicyArns'])) {
       const statements = managed.get(policyArn);
-      if (statements !== undefined) give(name, statements, logicalId);
-      else if (!withoutMeaningHere.test(policyArn)) {
-        throw new TemplateFault(`${logicalId}: the managed policy ${policyArn} is not known to the embedded cloud`);
+      if (statements !== undefined) attachStatements(name, statements, logicalId);
+      else if (!ignoredManagedPolicies.test(policyArn)) {
+        throw new TemplateError(`${logicalId}: the managed policy ${policyArn} is not known to the embedded cloud`);
       }
     }
   }

@@ -1,6 +1,6 @@
 /** IAM policy documents as CloudFormation writes them, parsed once into patterns that are quick to ask. */
 import * as z from 'zod';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { compileConditions, type ConditionTest } from './conditions.ts';
 import { wildcard } from './wildcard.ts';
 
@@ -35,7 +35,7 @@ const anyOf = (patterns: readonly string[], flags = ''): ((text: string) => bool
 
 const oneOf = (positive: readonly string[] | undefined, negative: readonly string[] | undefined, flags: string, what: string) => {
   if (positive !== undefined) return anyOf(positive, flags);
-  if (negative === undefined) throw new TemplateFault(`a policy statement names no ${what}`);
+  if (negative === undefined) throw new TemplateError(`a policy statement names no ${what}`);
   const excluded = anyOf(negative, flags);
   return (text: string): boolean => !excluded(text);
 };
@@ -44,7 +44,7 @@ const oneOf = (positive: readonly string[] | undefined, negative: readonly strin
 export function parsePolicy(document: unknown, origin: string): readonly Statement[] {
   const parsed = documentShape.safeParse(document);
   if (!parsed.success)
-    throw new TemplateFault(`${origin}: the policy document is not understood: ${z.prettifyError(parsed.error)}`);
+    throw new TemplateError(`${origin}: the policy document is not understood: ${z.prettifyError(parsed.error)}`);
   return parsed.data.Statement.map((statement) => ({
     effect: statement.Effect,
     matchesAction: oneOf(statement.Action, statement.NotAction, 'i', 'action'),

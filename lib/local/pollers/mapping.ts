@@ -1,9 +1,9 @@
 /** The event source mappings of the template, checked as Lambda checks them when they are created. */
 import * as z from 'zod';
-import { lastPart } from '../place.ts';
+import { lastPart } from '../aws-environment.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 
 export interface Mapping {
   readonly queueArn: string;
@@ -40,15 +40,15 @@ export function readMappings(
   return template.of('AWS::Lambda::EventSourceMapping').flatMap(({ logicalId, properties }) => {
     const parsed = shape.safeParse(properties);
     if (!parsed.success)
-      throw new TemplateFault(`${logicalId}: the event source mapping is not understood: ${z.prettifyError(parsed.error)}`);
+      throw new TemplateError(`${logicalId}: the event source mapping is not understood: ${z.prettifyError(parsed.error)}`);
     const { EventSourceArn, FunctionName, BatchSize, FunctionResponseTypes, ScalingConfig, Enabled } = parsed.data;
     const queue = template.of('AWS::SQS::Queue').find(({ arn }) => arn === EventSourceArn);
     const target = functionOf(lastPart(FunctionName));
     if (queue === undefined || target === undefined)
-      throw new TemplateFault(`${logicalId}: ${EventSourceArn} or ${FunctionName} is in no stack`);
+      throw new TemplateError(`${logicalId}: ${EventSourceArn} or ${FunctionName} is in no stack`);
     const visibilityMs = Number(queue.properties['VisibilityTimeout'] ?? 30) * 1_000;
     if (visibilityMs < target.timeoutMs) {
-      throw new TemplateFault(
+      throw new TemplateError(
         `${logicalId}: Queue visibility timeout: ${visibilityMs / 1_000} seconds is less than Function timeout: ${target.timeoutMs / 1_000} seconds`,
       );
     }

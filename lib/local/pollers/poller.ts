@@ -1,14 +1,14 @@
 /** Hands a queue's messages to a function: deletes what it did, and leaves what it did not to become visible again. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { lastPart, place } from '../place.ts';
+import { lastPart, awsEnvironment } from '../aws-environment.ts';
 import { failedMessages } from './batch-result.ts';
 import type { Mapping } from './mapping.ts';
-import type { Message, QueueCalls } from './queue-calls.ts';
+import type { Message, QueueClient } from './queue-client.ts';
 
 /** The longest that SQS waits for a message. */
 const longPollSeconds = 20;
 /** SQS gives no more at once, whatever the batch size. */
-const mostPerReceive = 10;
+const maxMessagesPerReceive = 10;
 
 export interface Poller {
   /** Takes no more messages, and waits for the batches in the function's hands. */
@@ -30,59 +30,63 @@ const record = (message: Message, queueArn: string) => ({
   md5OfBody: message.MD5OfBody,
   eventSource: 'aws:sqs',
   eventSourceARN: queueArn,
-  awsRegion: place.region,
+  awsRegion: awsEnvironment.region,
 });
 
 const traceHeaderOf = ({ Attributes }: Message): string | undefined => Attributes['AWSTraceHeader'];
 
-export interface PollerSurroundings {
+export interface PollerOptions {
   /** ends the emulator's long polls, so that stopping need not wait for them */
-  readonly wakePolls: () => void;
+  readonly endLongPolls: () => void;
   readonly warn: (line: string) => void;
   /** How long a message of a throttled invocation stays invisible, in milliseconds. Default: the queue's own time, as in AWS. */
-  readonly throttledMs?: number | undefined;
+  readonly throttledVisibilityMs?: number | undefined;
 }
 
-export function startPoller(mapping: Mapping, queue: QueueCalls, { wakePolls, warn, throttledMs }: PollerSurroundings): Poller {
+export function startPoller(
+  mapping: Mapping,
+  queue: QueueClient,
+  { endLongPolls, warn, throttledVisibilityMs }: PollerOptions,
+): Poller {
   const { queueUrl, queueArn, maxReceiveCount, target, batchSize, concurrency, reportsFailures } = mapping;
   const batches = new Set<Promise<void>>();
   let stopped = false;
   let ended = false;
-  const complain = (error: unknown): void =>
+  const warnError = (error: unknown): void =>
     warn(`${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`);
 
   /**
    * Lambda refuses a message whose chain it ends each time that the queue gives it, until the queue makes it a dead letter. Here
    * it does not wait for the visibility timeout in between, and what has no dead-letter queue is dropped, not refused for days.
    */
-  async function endLoop(message: Message, fault: string): Promise<void> {
-    if (maxReceiveCount !== undefined) await queue.giveBack(queueUrl, message);
+  async function endRecursion(message: Message, recursionMessage: string): Promise<void> {
+    if (maxReceiveCount !== undefined) await queue.makeVisible(queueUrl, message);
     else await queue.delete(queueUrl, [message]);
     const receives = Number(message.Attributes['ApproximateReceiveCount'] ?? 1);
     if (receives < (maxReceiveCount ?? 0)) return;
-    const end =
+    const outcomeText =
       maxReceiveCount === undefined ? 'is dropped: the queue has no dead-letter queue' : 'goes to the dead-letter queue';
-    warn(`${lastPart(queueUrl)}: message ${message.MessageId} ${end}. ${fault}`);
+    warn(`${lastPart(queueUrl)}: message ${message.MessageId} ${outcomeText}. ${recursionMessage}`);
   }
 
   /** Nothing ran, and each message has one receive more. It is not deleted: it becomes visible when the queue's time is over. */
-  async function comeBack(messages: readonly Message[]): Promise<void> {
-    if (throttledMs === undefined) return;
-    await wait(throttledMs);
-    for (const message of messages) await queue.giveBack(queueUrl, message);
+  async function releaseThrottled(messages: readonly Message[]): Promise<void> {
+    if (throttledVisibilityMs === undefined) return;
+    await wait(throttledVisibilityMs);
+    for (const message of messages) await queue.makeVisible(queueUrl, message);
   }
 
   async function handle(received: readonly Message[]): Promise<void> {
     const messages: Message[] = [];
     for (const message of received) {
-      const fault = target.loopFault(traceHeaderOf(message));
-      if (fault === undefined) messages.push(message);
-      else await endLoop(message, fault);
+      const recursionMessage = target.recursionError(traceHeaderOf(message));
+      if (recursionMessage === undefined) messages.push(message);
+      else await endRecursion(message, recursionMessage);
     }
     if (messages.length === 0) return;
     const event = JSON.stringify({ Records: messages.map((message) => record(message, queueArn)) });
     const outcome = await target.invoke(event, { traceHeaders: messages.map(traceHeaderOf) });
-    if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException') return comeBack(messages);
+    if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException') return releaseThrottled(messages);
     const failed = failedMessages(
       outcome,
       messages.map(({ MessageId }) => MessageId),
@@ -101,14 +105,14 @@ export function startPoller(mapping: Mapping, queue: QueueCalls, { wakePolls, wa
         continue;
       }
       try {
-        const messages = await queue.receive(queueUrl, Math.min(batchSize, mostPerReceive), longPollSeconds);
+        const messages = await queue.receive(queueUrl, Math.min(batchSize, maxMessagesPerReceive), longPollSeconds);
         if (messages.length === 0) continue;
         const batch = handle(messages)
-          .catch(complain)
+          .catch(warnError)
           .finally(() => batches.delete(batch));
         batches.add(batch);
       } catch (error) {
-        complain(error);
+        warnError(error);
         await wait(1_000);
       }
     }
@@ -120,7 +124,7 @@ export function startPoller(mapping: Mapping, queue: QueueCalls, { wakePolls, wa
       stopped = true;
       // again and again: a receive that is just on its way in begins to wait after the first call
       while (!ended) {
-        wakePolls();
+        endLongPolls();
         await Promise.race([polling, wait(20)]);
         if (batches.size > 0) await Promise.race([...batches, wait(20)]);
       }

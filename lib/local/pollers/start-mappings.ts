@@ -4,10 +4,10 @@ import type { Principals } from '../aws/principals.ts';
 import type { Fauxqs } from '../emulators/fauxqs.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 import { mappingActions, readMappings } from './mapping.ts';
 import { startPoller, type Poller } from './poller.ts';
-import { queueCalls } from './queue-calls.ts';
+import { createQueueClient } from './queue-client.ts';
 
 export interface MappingParts {
   readonly template: Template;
@@ -16,7 +16,7 @@ export interface MappingParts {
   readonly fauxqs: Fauxqs;
   readonly recorder: Recorder;
   readonly warn: (line: string) => void;
-  readonly throttledMs: number | undefined;
+  readonly throttledVisibilityMs: number | undefined;
 }
 
 export function startMappings({
@@ -26,18 +26,20 @@ export function startMappings({
   fauxqs,
   recorder,
   warn,
-  throttledMs,
+  throttledVisibilityMs,
 }: MappingParts): readonly Poller[] {
   const mappings = readMappings(template, find);
   for (const { target, queueArn } of mappings) {
     const role = template.of('AWS::Lambda::Function').find(({ name }) => name === target.name)?.properties['Role'];
     const actor = { arn: target.arn, roleArn: typeof role === 'string' ? role : '' };
-    const refusal = principals.refusal(
+    const denialText = principals.findDenial(
       actor,
       mappingActions.map((action) => ({ action, resource: queueArn })),
     );
-    if (refusal !== undefined) throw new TemplateFault(`The function's role may not poll its queue: ${refusal}`);
+    if (denialText !== undefined) throw new TemplateError(`The function's role may not poll its queue: ${denialText}`);
   }
-  const queues = queueCalls(fauxqs.queues, recorder, 'pollers');
-  return mappings.map((mapping) => startPoller(mapping, queues, { wakePolls: () => fauxqs.wakePolls(), warn, throttledMs }));
+  const queues = createQueueClient(fauxqs.queues, recorder, 'pollers');
+  return mappings.map((mapping) =>
+    startPoller(mapping, queues, { endLongPolls: () => fauxqs.endLongPolls(), warn, throttledVisibilityMs }),
+  );
 }

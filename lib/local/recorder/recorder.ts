@@ -2,7 +2,7 @@
 
 export interface RecordedCall {
   /** the function that asked; 'pollers' for what event sources ask on a function's behalf; 'schedules' for the scheduler */
-  readonly by: string;
+  readonly caller: string;
   /** `dynamodb`, `sqs`, `s3`, `scheduler`, `events`, `lambda`, `apigateway` */
   readonly service: string;
   readonly operation: string;

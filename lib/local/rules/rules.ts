@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import type { BusEvent } from '../aws/eventbridge.ts';
-import { lastPart, place } from '../place.ts';
-import type { QueueCalls } from '../pollers/queue-calls.ts';
+import { lastPart, awsEnvironment } from '../aws-environment.ts';
+import type { QueueClient } from '../pollers/queue-client.ts';
 import type { Template } from '../template/template.ts';
-import { TemplateFault } from '../template/template-fault.ts';
+import { TemplateError } from '../template/template-error.ts';
 
 const values = z.array(z.string()).min(1);
 const ruleShape = z.looseObject({
@@ -40,23 +40,24 @@ interface Rule {
 }
 
 export function readRules(template: Template, queueUrlOf: (arn: string) => string | undefined): readonly Rule[] {
-  const open = new Set(
+  const permittedQueues = new Set(
     template.of('AWS::SQS::QueuePolicy').flatMap(({ properties }) => {
       const { Queues, PolicyDocument } = policyShape.parse(properties);
-      const letsIn = PolicyDocument.Statement.some(
+      const allowsEventBridge = PolicyDocument.Statement.some(
         (one) => statement.safeParse(one).data?.Action.includes('sqs:SendMessage') === true,
       );
-      return letsIn ? Queues : [];
+      return allowsEventBridge ? Queues : [];
     }),
   );
   return template.of('AWS::Events::Rule').flatMap(({ logicalId, properties }) => {
     const parsed = ruleShape.safeParse(properties);
-    if (!parsed.success) throw new TemplateFault(`${logicalId}: the rule is not understood: ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success) throw new TemplateError(`${logicalId}: the rule is not understood: ${z.prettifyError(parsed.error)}`);
     const { EventBusName, State, EventPattern, Targets } = parsed.data;
     const urls = Targets.map(({ Arn }) => {
       const url = queueUrlOf(Arn);
-      if (url === undefined) throw new TemplateFault(`${logicalId}: the target ${Arn} is no queue of a stack`);
-      if (!open.has(url)) throw new TemplateFault(`${logicalId}: no policy of the queue ${Arn} lets EventBridge send to it`);
+      if (url === undefined) throw new TemplateError(`${logicalId}: the target ${Arn} is no queue of a stack`);
+      if (!permittedQueues.has(url))
+        throw new TemplateError(`${logicalId}: no policy of the queue ${Arn} lets EventBridge send to it`);
       return url;
     });
     return State === 'ENABLED' ? [{ bus: lastPart(EventBusName), pattern: EventPattern, urls }] : [];
@@ -65,27 +66,27 @@ export function readRules(template: Template, queueUrlOf: (arn: string) => strin
 
 const detailShape = z.looseObject({});
 
-function isMatched({ bus, pattern }: Rule, event: BusEvent): boolean {
+function matchesEvent({ bus, pattern }: Rule, event: BusEvent): boolean {
   const detail = detailShape.safeParse(event.detail).data ?? {};
   return (
     bus === event.bus &&
     (pattern.source?.includes(event.source) ?? true) &&
     (pattern['detail-type']?.includes(event.detailType) ?? true) &&
-    Object.entries(pattern.detail).every(([key, wanted]) => wanted.some((value) => value === detail[key]))
+    Object.entries(pattern.detail).every(([key, expectedValues]) => expectedValues.some((value) => value === detail[key]))
   );
 }
 
 /** Sends the event to the queues of the rules that it matches, in the envelope that EventBridge puts around it. */
-export async function deliverEvent(rules: readonly Rule[], queues: Pick<QueueCalls, 'send'>, event: BusEvent): Promise<void> {
-  const urls = rules.filter((rule) => isMatched(rule, event)).flatMap((rule) => rule.urls);
+export async function deliverEvent(rules: readonly Rule[], queues: Pick<QueueClient, 'send'>, event: BusEvent): Promise<void> {
+  const urls = rules.filter((rule) => matchesEvent(rule, event)).flatMap((rule) => rule.urls);
   const envelope = JSON.stringify({
     version: '0',
     id: randomUUID(),
     'detail-type': event.detailType,
     source: event.source,
-    account: place.account,
+    account: awsEnvironment.account,
     time: event.at.toISOString(),
-    region: place.region,
+    region: awsEnvironment.region,
     resources: [],
     detail: event.detail,
   });

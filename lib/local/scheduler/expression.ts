@@ -10,7 +10,7 @@ export interface Timing {
 }
 
 /** The members of a definition that say when. */
-interface Written {
+interface ScheduleFields {
   readonly ScheduleExpression: string;
   readonly ScheduleExpressionTimezone: string;
   readonly StartDate?: number | undefined;
@@ -28,30 +28,31 @@ function at(text: string, timezone: string): Timing | undefined {
 }
 
 function rate(count: number, unit: string): Timing | undefined {
-  const everyMs = count * (unitMs[unit.replace(/s$/, '')] ?? 0);
-  if (everyMs <= 0) return undefined;
+  const intervalMs = count * (unitMs[unit.replace(/s$/, '')] ?? 0);
+  if (intervalMs <= 0) return undefined;
   return {
     isOneTime: false,
     first: (created) => created,
     // what was missed while nobody ran is not made up for
-    next: (due, now) => due + everyMs * Math.max(1, Math.ceil((now - due) / everyMs)),
+    next: (due, now) => due + intervalMs * Math.max(1, Math.ceil((now - due) / intervalMs)),
   };
 }
 
 /** `5/15` of AWS is `5-59/15` of croner. */
-const spelled = (field: string | undefined, most: number): string => (field ?? '').replaceAll(/(^|,)(\w+)\//g, `$1$2-${most}/`);
+const toCronerField = (field: string | undefined, max: number): string =>
+  (field ?? '').replaceAll(/(^|,)(\w+)\//g, `$1$2-${max}/`);
 
 /** AWS has minutes, hours, day of month, month, day of week (1 is Sunday) and year. */
 function cron(text: string, timezone: string): Timing | undefined {
   const [minutes, hours, day, month, weekday, year, ...more] = text.trim().split(/\s+/);
   if (year === undefined || more.length > 0) return undefined;
   const fields = [
-    spelled(minutes, 59),
-    spelled(hours, 23),
-    spelled(day, 31),
-    spelled(month, 12),
-    spelled(weekday, 7),
-    spelled(year, 2199),
+    toCronerField(minutes, 59),
+    toCronerField(hours, 23),
+    toCronerField(day, 31),
+    toCronerField(month, 12),
+    toCronerField(weekday, 7),
+    toCronerField(year, 2199),
   ];
   const pattern = new Cron(`0 ${fields.join(' ')}`, {
     timezone,
@@ -65,7 +66,7 @@ function cron(text: string, timezone: string): Timing | undefined {
 }
 
 /** A timing within its dates, in epoch seconds: nothing before the one, nothing after the other. */
-function between(timing: Timing, startDate: number | undefined, endDate: number | undefined): Timing {
+function withinDates(timing: Timing, startDate: number | undefined, endDate: number | undefined): Timing {
   const start = startDate === undefined ? -Infinity : startDate * 1_000;
   const end = endDate === undefined ? Infinity : endDate * 1_000;
   const untilEnd = (at: number | undefined) => (at === undefined || at > end ? undefined : at);
@@ -91,7 +92,7 @@ export function parseExpression(expression: string, timezone = 'UTC'): Timing | 
 }
 
 /** What a definition says; undefined where that is not understood. */
-export function timingOf(definition: Written): Timing | undefined {
+export function timingOf(definition: ScheduleFields): Timing | undefined {
   const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
-  return timing && between(timing, definition.StartDate, definition.EndDate);
+  return timing && withinDates(timing, definition.StartDate, definition.EndDate);
 }

@@ -1,5 +1,5 @@
 /** Fires schedules when they are due, tries again what failed, and removes what is done. Delivery is at least once. */
-import { arns } from '../place.ts';
+import { arns } from '../aws-environment.ts';
 import { timingOf } from './expression.ts';
 import type { Definition, Schedule, ScheduleStore } from './schedule-store.ts';
 
@@ -29,7 +29,7 @@ export interface Runner {
 const defaultRetries = 185;
 const defaultMaxAgeSeconds = 86_400;
 /** A timer of Node holds no longer; it is simply set again. */
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 /** A failed delivery is tried again after 1, 2, 4 … seconds, a minute at most. */
 const backoffMs = (failures: number): number => Math.min(60_000, 1_000 * 2 ** Math.min(failures - 1, 6));
@@ -68,7 +68,7 @@ export function createRunner({ store, deliver, warn, now = Date.now }: RunnerPar
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  function settle(fired: Schedule, next: Schedule | undefined): void {
+  function storeResult(fired: Schedule, next: Schedule | undefined): void {
     const current = store.get(fired);
     // deleted or changed while it was being delivered: the change stands
     if (current === undefined || JSON.stringify(current.definition) !== JSON.stringify(fired.definition)) return;
@@ -80,14 +80,16 @@ export function createRunner({ store, deliver, warn, now = Date.now }: RunnerPar
     const { Target } = schedule.definition;
     try {
       await deliver({ schedule, target: Target, input: inputOf(schedule, crypto.randomUUID()) });
-      settle(schedule, advance(schedule, now()));
+      storeResult(schedule, advance(schedule, now()));
     } catch (error) {
       const failures = schedule.failures + 1;
       const { MaximumRetryAttempts = defaultRetries, MaximumEventAgeInSeconds = defaultMaxAgeSeconds } = Target.RetryPolicy ?? {};
       const tryAt = now() + backoffMs(failures);
-      const givesUp = failures > MaximumRetryAttempts || tryAt - (schedule.dueAt ?? 0) > MaximumEventAgeInSeconds * 1_000;
-      warn(`schedule ${schedule.name}: ${error instanceof Error ? error.message : String(error)}${givesUp ? '; given up' : ''}`);
-      settle(schedule, givesUp ? advance(schedule, now()) : { ...schedule, failures, tryAt });
+      const isGivenUp = failures > MaximumRetryAttempts || tryAt - (schedule.dueAt ?? 0) > MaximumEventAgeInSeconds * 1_000;
+      warn(
+        `schedule ${schedule.name}: ${error instanceof Error ? error.message : String(error)}${isGivenUp ? '; given up' : ''}`,
+      );
+      storeResult(schedule, isGivenUp ? advance(schedule, now()) : { ...schedule, failures, tryAt });
     }
   }
 
@@ -108,7 +110,7 @@ export function createRunner({ store, deliver, warn, now = Date.now }: RunnerPar
     const at = store.nextTryAt();
     if (stopped || at === undefined) return;
     // not at once when overdue: what is being delivered right now is still in the store as due
-    const waitMs = Math.min(longestTimerMs, Math.max(at - now(), firing.size > 0 ? 100 : 0));
+    const waitMs = Math.min(maxTimerMs, Math.max(at - now(), firing.size > 0 ? 100 : 0));
     timer = setTimeout(() => {
       void fireDue().then(rearm);
       rearm();

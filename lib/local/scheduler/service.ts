@@ -8,8 +8,8 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../aws/wire.ts';
-import { arns } from '../place.ts';
-import type { Need } from '../policy/evaluate.ts';
+import { arns } from '../aws-environment.ts';
+import type { RequiredPermission } from '../policy/evaluate.ts';
 import { timingOf } from './expression.ts';
 import { definitionShape, type Definition, type Schedule, type ScheduleName, type ScheduleStore } from './schedule-store.ts';
 
@@ -36,12 +36,12 @@ export function newSchedule(name: ScheduleName, definition: Definition, now: num
 
 const respond = (status: number, value: unknown): WireResponse => jsonResponse(status, value, 'application/json');
 
-const fault = (status: number, code: string, message: string): WireResponse => {
+const errorResponse = (status: number, code: string, message: string): WireResponse => {
   const response = respond(status, { Message: message });
   return { ...response, headers: { ...response.headers, 'x-amzn-errortype': code } };
 };
 
-const described = ({ group, name, definition, createdAt }: Schedule) => ({
+const describeSchedule = ({ group, name, definition, createdAt }: Schedule) => ({
   ...definition,
   Arn: arns.schedule(group, name),
   GroupName: group,
@@ -53,17 +53,18 @@ const described = ({ group, name, definition, createdAt }: Schedule) => ({
 export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onChange: () => void): Service {
   function write(request: WireRequest, operation: string, name: ScheduleName): WireResponse {
     const definition = definitionShape.safeParse(jsonBody(request));
-    if (!definition.success) return fault(400, 'ValidationException', definition.error.message);
-    if (!/^[0-9a-zA-Z-_.]{1,64}$/.test(name.name)) return fault(400, 'ValidationException', `Invalid Name: ${name.name}`);
-    if (!groups.has(name.group)) return fault(404, 'ResourceNotFoundException', `Schedule group ${name.group} does not exist.`);
+    if (!definition.success) return errorResponse(400, 'ValidationException', definition.error.message);
+    if (!/^[0-9a-zA-Z-_.]{1,64}$/.test(name.name)) return errorResponse(400, 'ValidationException', `Invalid Name: ${name.name}`);
+    if (!groups.has(name.group))
+      return errorResponse(404, 'ResourceNotFoundException', `Schedule group ${name.group} does not exist.`);
     const existing = store.get(name);
     if (operation === 'CreateSchedule' && existing !== undefined) {
-      return fault(409, 'ConflictException', `Schedule ${name.name} already exists.`);
+      return errorResponse(409, 'ConflictException', `Schedule ${name.name} already exists.`);
     }
-    if (operation === 'UpdateSchedule' && existing === undefined) return missing(name);
+    if (operation === 'UpdateSchedule' && existing === undefined) return notFound(name);
     const schedule = newSchedule(name, definition.data, Date.now());
     if (schedule === undefined)
-      return fault(400, 'ValidationException', `Invalid Schedule Expression ${definition.data.ScheduleExpression}.`);
+      return errorResponse(400, 'ValidationException', `Invalid Schedule Expression ${definition.data.ScheduleExpression}.`);
     store.put(schedule);
     onChange();
     return respond(200, { ScheduleArn: arns.schedule(name.group, name.name) });
@@ -71,25 +72,25 @@ export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onC
 
   return {
     name: 'scheduler',
-    read(request): Operation | ReturnType<typeof unknownOperation> {
+    parse(request): Operation | ReturnType<typeof unknownOperation> {
       const [, collection, encodedName] = request.path.split('/');
       const isList = encodedName === undefined || encodedName === '';
       const name = isList ? (request.method === 'GET' ? 'ListSchedules' : undefined) : operations[request.method];
       if (collection !== 'schedules' || name === undefined) return unknownOperation(`${request.method} ${request.path}`);
       const body = request.method === 'POST' || request.method === 'PUT' ? jsonBody(request) : undefined;
       const resource = isList ? arns.schedule('*', '*') : arns.schedule(groupOf(request, body), decodeURIComponent(encodedName));
-      const needs: Need[] = [{ action: `scheduler:${name}`, resource }];
+      const requiredPermissions: RequiredPermission[] = [{ action: `scheduler:${name}`, resource }];
       const definition = definitionShape.safeParse(body);
       if (definition.success) {
         const context = { 'iam:passedtoservice': ['scheduler.amazonaws.com'] };
-        needs.push({ action: 'iam:PassRole', resource: definition.data.Target.RoleArn, context });
+        requiredPermissions.push({ action: 'iam:PassRole', resource: definition.data.Target.RoleArn, context });
       }
-      return { name, input: body, needs };
+      return { name, input: body, requiredPermissions };
     },
-    async answer(request, operation) {
+    async handle(request, operation) {
       if (operation.name === 'ListSchedules') {
         const found = store.list(request.query.get('ScheduleGroup') ?? undefined, request.query.get('NamePrefix') ?? '');
-        return respond(200, { Schedules: found.map(described) });
+        return respond(200, { Schedules: found.map(describeSchedule) });
       }
       const name: ScheduleName = {
         group: groupOf(request, operation.input),
@@ -97,15 +98,15 @@ export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onC
       };
       if (operation.name === 'CreateSchedule' || operation.name === 'UpdateSchedule') return write(request, operation.name, name);
       const schedule = store.get(name);
-      if (schedule === undefined) return missing(name);
-      if (operation.name === 'GetSchedule') return respond(200, described(schedule));
+      if (schedule === undefined) return notFound(name);
+      if (operation.name === 'GetSchedule') return respond(200, describeSchedule(schedule));
       store.delete(name);
       onChange();
       return respond(200, {});
     },
-    refuse: ({ status, code, message }) => fault(code === 'AccessDeniedException' ? 403 : status, code, message),
+    toErrorResponse: ({ status, code, message }) => errorResponse(code === 'AccessDeniedException' ? 403 : status, code, message),
   };
 }
 
-const missing = ({ name }: ScheduleName): WireResponse =>
-  fault(404, 'ResourceNotFoundException', `Schedule ${name} does not exist.`);
+const notFound = ({ name }: ScheduleName): WireResponse =>
+  errorResponse(404, 'ResourceNotFoundException', `Schedule ${name} does not exist.`);

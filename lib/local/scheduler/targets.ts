@@ -1,9 +1,9 @@
 /** Delivers what schedules fire, with the permissions of the role that each schedule names. */
 import type { FindFunction } from '../aws/lambda.ts';
-import { serviceActing, type Principals } from '../aws/principals.ts';
+import { servicePrincipal, type Principals } from '../aws/principals.ts';
 import { invokeAsync } from '../lambda/async-invoke.ts';
-import { arns, lastPart } from '../place.ts';
-import type { QueueCalls } from '../pollers/queue-calls.ts';
+import { arns, lastPart } from '../aws-environment.ts';
+import type { QueueClient } from '../pollers/queue-client.ts';
 import type { Delivery } from './runner.ts';
 
 export interface Targets {
@@ -11,7 +11,7 @@ export interface Targets {
   readonly find: FindFunction;
   /** the URL of a queue by its ARN */
   readonly queueUrlOf: (arn: string) => string | undefined;
-  readonly queues: QueueCalls;
+  readonly queues: QueueClient;
   readonly warn: (line: string) => void;
 }
 
@@ -20,19 +20,19 @@ export async function deliverTo(
   { principals, find, queueUrlOf, queues, warn }: Targets,
   { target, input }: Delivery,
 ): Promise<void> {
-  const actor = serviceActing('scheduler', target.RoleArn);
-  const may = (action: string): void => {
-    const refusal = principals.refusal(actor, [{ action, resource: target.Arn }]);
-    if (refusal !== undefined) throw new Error(refusal);
+  const actor = servicePrincipal('scheduler', target.RoleArn);
+  const requirePermission = (action: string): void => {
+    const denialText = principals.findDenial(actor, [{ action, resource: target.Arn }]);
+    if (denialText !== undefined) throw new Error(denialText);
   };
   const queueUrl = queueUrlOf(target.Arn);
   if (queueUrl !== undefined) {
-    may('sqs:SendMessage');
+    requirePermission('sqs:SendMessage');
     await queues.send(queueUrl, input, target.SqsParameters?.MessageGroupId);
     return;
   }
-  const called = target.Arn.startsWith(arns.lambda('')) ? find(lastPart(target.Arn)) : undefined;
-  if (called === undefined) throw new Error(`the target ${target.Arn} is in no stack`);
-  may('lambda:InvokeFunction');
-  invokeAsync(called, input, warn);
+  const targetFunction = target.Arn.startsWith(arns.lambda('')) ? find(lastPart(target.Arn)) : undefined;
+  if (targetFunction === undefined) throw new Error(`the target ${target.Arn} is in no stack`);
+  requirePermission('lambda:InvokeFunction');
+  invokeAsync(targetFunction, input, warn);
 }

@@ -28,8 +28,8 @@ interface Entry {
   readonly socket: WebSocket;
   readonly openedAt: Date;
   activeAt: Date;
-  readonly idle: NodeJS.Timeout;
-  readonly longest: NodeJS.Timeout;
+  readonly idleTimer: NodeJS.Timeout;
+  readonly lifetimeTimer: NodeJS.Timeout;
 }
 
 /** What the gateway closes a socket with whose time is over. */
@@ -43,7 +43,7 @@ export function createConnections(
     const entry = entries.get(id);
     if (entry === undefined) return;
     entry.activeAt = new Date();
-    entry.idle.refresh();
+    entry.idleTimer.refresh();
   };
   const close = (id: string, code: number): boolean => {
     const entry = entries.get(id);
@@ -56,12 +56,12 @@ export function createConnections(
   return {
     add(id, socket) {
       const openedAt = new Date();
-      const idle = setTimeout(() => close(id, goingAway), limits.idleMs).unref();
-      const longest = setTimeout(() => close(id, goingAway), limits.connectionMs).unref();
-      entries.set(id, { socket, openedAt, activeAt: openedAt, idle, longest });
+      const idleTimer = setTimeout(() => close(id, goingAway), limits.idleMs).unref();
+      const lifetimeTimer = setTimeout(() => close(id, goingAway), limits.connectionMs).unref();
+      entries.set(id, { socket, openedAt, activeAt: openedAt, idleTimer, lifetimeTimer });
       socket.on('close', () => {
-        clearTimeout(idle);
-        clearTimeout(longest);
+        clearTimeout(idleTimer);
+        clearTimeout(lifetimeTimer);
         entries.delete(id);
       });
     },

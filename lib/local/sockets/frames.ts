@@ -5,27 +5,27 @@ export class FrameLengths {
   /** of a header that has come in part */
   #header: Buffer = Buffer.alloc(0);
   /** bytes of the frame's content that are still to come */
-  #left = 0;
+  #remainingBytes = 0;
 
   /** The lengths of the frames that begin in this piece, in bytes. */
-  read(piece: Buffer): readonly number[] {
+  read(chunk: Buffer): readonly number[] {
     const lengths: number[] = [];
-    let rest = piece;
+    let rest = chunk;
     while (rest.length > 0) {
-      const content = Math.min(this.#left, rest.length);
-      this.#left -= content;
+      const content = Math.min(this.#remainingBytes, rest.length);
+      this.#remainingBytes -= content;
       rest = rest.subarray(content);
       if (rest.length === 0) break;
-      const begun = Buffer.concat([this.#header, rest]);
-      const header = headerIn(begun);
+      const buffered = Buffer.concat([this.#header, rest]);
+      const header = headerIn(buffered);
       if (header === undefined) {
-        this.#header = begun;
+        this.#header = buffered;
         break;
       }
       lengths.push(header.contentBytes);
-      this.#left = header.contentBytes;
+      this.#remainingBytes = header.contentBytes;
       this.#header = Buffer.alloc(0);
-      rest = begun.subarray(header.bytes);
+      rest = buffered.subarray(header.bytes);
     }
     return lengths;
   }
@@ -41,10 +41,10 @@ const maskBytes = 4;
 function headerIn(bytes: Buffer): { readonly bytes: number; readonly contentBytes: number } | undefined {
   const second = bytes[1];
   if (second === undefined) return undefined;
-  const short = second & ~isMasked;
-  const lengthBytes = short === in64Bits ? 8 : short === in16Bits ? 2 : 0;
-  const whole = 2 + lengthBytes + ((second & isMasked) === 0 ? 0 : maskBytes);
-  if (bytes.length < whole) return undefined;
-  if (lengthBytes === 0) return { bytes: whole, contentBytes: short };
-  return { bytes: whole, contentBytes: lengthBytes === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2)) };
+  const lengthField = second & ~isMasked;
+  const lengthBytes = lengthField === in64Bits ? 8 : lengthField === in16Bits ? 2 : 0;
+  const headerBytes = 2 + lengthBytes + ((second & isMasked) === 0 ? 0 : maskBytes);
+  if (bytes.length < headerBytes) return undefined;
+  if (lengthBytes === 0) return { bytes: headerBytes, contentBytes: lengthField };
+  return { bytes: headerBytes, contentBytes: lengthBytes === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2)) };
 }

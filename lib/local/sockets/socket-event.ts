@@ -1,9 +1,10 @@
 /** What the function is told of a socket: https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html */
+import { defined } from '../../engine/defined.ts';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { SocketRoutes } from './socket-routes.ts';
 
-export interface Opened {
+export interface OpenedConnection {
   readonly connectionId: string;
   readonly connectedAt: number;
   readonly request: IncomingMessage;
@@ -12,7 +13,12 @@ export interface Opened {
 
 type Event = object;
 
-const contextOf = (routes: SocketRoutes, { connectionId, connectedAt, request, url }: Opened, type: string, routeKey: string) => {
+const contextOf = (
+  routes: SocketRoutes,
+  { connectionId, connectedAt, request, url }: OpenedConnection,
+  type: string,
+  routeKey: string,
+) => {
   const requestId = randomUUID();
   return {
     routeKey,
@@ -33,7 +39,7 @@ const contextOf = (routes: SocketRoutes, { connectionId, connectedAt, request, u
   };
 };
 
-export function connectEvent(routes: SocketRoutes, opened: Opened): Event {
+export function connectEvent(routes: SocketRoutes, opened: OpenedConnection): Event {
   const { request, url } = opened;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
@@ -42,21 +48,21 @@ export function connectEvent(routes: SocketRoutes, opened: Opened): Event {
       headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   const query = Object.fromEntries(url.searchParams);
-  return {
+  return defined({
     headers: { ...headers, 'X-Forwarded-Proto': 'http', 'X-Forwarded-Port': String(request.socket.localPort ?? '') },
-    ...(Object.keys(query).length === 0 ? {} : { queryStringParameters: query }),
+    queryStringParameters: Object.keys(query).length === 0 ? undefined : query,
     requestContext: contextOf(routes, opened, 'CONNECT', '$connect'),
     isBase64Encoded: false,
-  };
+  });
 }
 
-export const messageEvent = (routes: SocketRoutes, opened: Opened, routeKey: string, body: string): Event => ({
+export const messageEvent = (routes: SocketRoutes, opened: OpenedConnection, routeKey: string, body: string): Event => ({
   requestContext: { ...contextOf(routes, opened, 'MESSAGE', routeKey), messageId: randomUUID() },
   body,
   isBase64Encoded: false,
 });
 
-export const disconnectEvent = (routes: SocketRoutes, opened: Opened, code: number): Event => ({
+export const disconnectEvent = (routes: SocketRoutes, opened: OpenedConnection, code: number): Event => ({
   requestContext: { ...contextOf(routes, opened, 'DISCONNECT', '$disconnect'), disconnectStatusCode: code, disconnectReason: '' },
   isBase64Encoded: false,
 });

@@ -8,12 +8,12 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { FindFunction } from '../aws/lambda.ts';
 import { type AllowedOrigins, noOrigins } from '../http/caller-guard.ts';
-import { guardedServer, refusedAtTheHead, refuseConnection } from '../http/guarded-server.ts';
-import { type Listening, addressOf, listen } from '../http/listen.ts';
+import { guardedServer, checkRequestHead, refuseConnection } from '../http/guarded-server.ts';
+import { type Listening, requestUrl, listen } from '../http/listen.ts';
 import { type Connections, createConnections, newConnectionId } from './connections.ts';
 import { FrameLengths } from './frames.ts';
 import { socketLimits } from './limits.ts';
-import { type Opened, connectEvent, disconnectEvent, messageEvent } from './socket-event.ts';
+import { type OpenedConnection, connectEvent, disconnectEvent, messageEvent } from './socket-event.ts';
 import type { SocketRoutes } from './socket-routes.ts';
 
 interface SocketParts {
@@ -29,30 +29,30 @@ export interface SocketServer extends Listening {
   mount(parts: SocketParts): void;
 }
 
-const answerShape = z.looseObject({ statusCode: z.coerce.number().int().default(200), body: z.string().nullish() });
-const selectingShape = z.looseObject({ action: z.string() });
+const responseShape = z.looseObject({ statusCode: z.coerce.number().int().default(200), body: z.string().nullish() });
+const actionShape = z.looseObject({ action: z.string() });
 
-/** @param services what answers requests that open no socket */
-export async function openSocketServer(services: RequestListener, firstPort: number): Promise<SocketServer> {
+/** @param fallback what answers requests that open no socket */
+export async function openSocketServer(fallback: RequestListener, firstPort: number): Promise<SocketServer> {
   let mounted: SocketParts | undefined;
   const connections = createConnections();
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketLimits.messageBytes });
-  const server = guardedServer(services, { origins: () => noOrigins });
+  const server = guardedServer(fallback, { origins: () => noOrigins });
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on('error', () => stream.destroy());
-    if (mounted === undefined) return refuse(stream, 503);
+    if (mounted === undefined) return refuseHandshake(stream, 503);
     const parts = mounted;
-    const refused = refusedAtTheHead(request, { origins: () => parts.origins });
-    if (refused !== undefined) return refuseConnection(stream, refused);
-    opening(parts, request)
+    const rejection = checkRequestHead(request, { origins: () => parts.origins });
+    if (rejection !== undefined) return refuseConnection(stream, rejection);
+    runConnectRoute(parts, request)
       .then((opened) => {
-        if (typeof opened === 'number') return refuse(stream, opened);
-        const isTooLong = longFrameIn(stream);
+        if (typeof opened === 'number') return refuseHandshake(stream, opened);
+        const isTooLong = watchFrameLengths(stream);
         sockets.handleUpgrade(request, stream, head, (socket) => serve(parts, connections, opened, { socket, isTooLong }));
       })
       .catch((error: unknown) => {
         parts.warn(`the sockets failed: ${error instanceof Error ? error.message : String(error)}`);
-        refuse(stream, 500);
+        refuseHandshake(stream, 500);
       });
   });
   const listening = await listen(server, firstPort);
@@ -72,31 +72,31 @@ export async function openSocketServer(services: RequestListener, firstPort: num
 const messageTooBig = 1_009;
 
 /** A handshake that is refused gets a status and no body. */
-const refuse = (stream: Duplex, status: number): void =>
+const refuseHandshake = (stream: Duplex, status: number): void =>
   void stream.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 
 /** The socket to be opened, or the status that refuses it. */
-async function opening({ routes, find }: SocketParts, request: IncomingMessage): Promise<Opened | number> {
-  const url = addressOf(request);
+async function runConnectRoute({ routes, find }: SocketParts, request: IncomingMessage): Promise<OpenedConnection | number> {
+  const url = requestUrl(request);
   if (url.pathname.replace(/\/$/, '') !== `/${routes.stage}`) return 403;
   const opened = { connectionId: newConnectionId(), connectedAt: Date.now(), request, url };
   const route = routes.find('$connect');
   const target = route === undefined ? undefined : find(route.functionArn);
   const outcome = await target?.invoke(JSON.stringify(connectEvent(routes, opened)));
   if (outcome?.kind !== 'returned') return 502;
-  const { statusCode } = answerShape.parse(JSON.parse(outcome.payload));
+  const { statusCode } = responseShape.parse(JSON.parse(outcome.payload));
   return statusCode >= 200 && statusCode < 300 ? opened : statusCode;
 }
 
 /** Says whether a frame was too long that has come so far. Asked for before the stream is handed over: it sees each piece first. */
-function longFrameIn(stream: Duplex): () => boolean {
+function watchFrameLengths(stream: Duplex): () => boolean {
   const lengths = new FrameLengths();
   let isTooLong = false;
-  stream.on('data', (piece: Buffer) => (isTooLong ||= lengths.read(piece).some((bytes) => bytes > socketLimits.frameBytes)));
+  stream.on('data', (chunk: Buffer) => (isTooLong ||= lengths.read(chunk).some((bytes) => bytes > socketLimits.frameBytes)));
   return () => isTooLong;
 }
 
-interface Served {
+interface ServedSocket {
   readonly socket: WebSocket;
   readonly isTooLong: () => boolean;
 }
@@ -104,40 +104,41 @@ interface Served {
 function serve(
   { routes, find, warn }: SocketParts,
   connections: Connections,
-  opened: Opened,
-  { socket, isTooLong }: Served,
+  opened: OpenedConnection,
+  { socket, isTooLong }: ServedSocket,
 ): void {
   const { connectionId } = opened;
   connections.add(connectionId, socket);
   const invoke = async (routeKey: string, event: object): Promise<void> => {
     const route = routes.find(routeKey);
     const outcome = await find(route?.functionArn ?? '')?.invoke(JSON.stringify(event));
-    if (route?.answers !== true) return;
-    const answer = outcome?.kind === 'returned' ? answerShape.safeParse(JSON.parse(outcome.payload)).data : undefined;
-    const failed = JSON.stringify({ message: 'Internal server error', connectionId });
-    const text = answer === undefined ? failed : answer.body;
+    if (route?.sendsResponse !== true) return;
+    const response = outcome?.kind === 'returned' ? responseShape.safeParse(JSON.parse(outcome.payload)).data : undefined;
+    const errorBody = JSON.stringify({ message: 'Internal server error', connectionId });
+    const text = response === undefined ? errorBody : response.body;
     if (text !== undefined && text !== null && text !== '') await connections.send(connectionId, text);
   };
-  const complain = (error: unknown): void => warn(`a socket failed: ${error instanceof Error ? error.message : String(error)}`);
+  const warnFailure = (error: unknown): void =>
+    warn(`a socket failed: ${error instanceof Error ? error.message : String(error)}`);
   socket.on('message', (data: RawData) => {
     if (isTooLong()) return void connections.close(connectionId, messageTooBig);
     connections.touch(connectionId);
     const text = textOf(data);
-    const routeKey = selected(text);
-    invoke(routeKey, messageEvent(routes, opened, routeKey, text)).catch(complain);
+    const routeKey = routeKeyOf(text);
+    invoke(routeKey, messageEvent(routes, opened, routeKey, text)).catch(warnFailure);
   });
   // Also a message that is too long, which closes the socket with 1009.
   socket.on('error', () => undefined);
-  socket.on('close', (code) => void invoke('$disconnect', disconnectEvent(routes, opened, code)).catch(complain));
+  socket.on('close', (code) => void invoke('$disconnect', disconnectEvent(routes, opened, code)).catch(warnFailure));
 }
 
 const textOf = (data: RawData): string =>
   (Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data).toString('utf8');
 
 /** `$request.body.action`, where the message has one. */
-function selected(text: string): string {
+function routeKeyOf(text: string): string {
   try {
-    return selectingShape.safeParse(JSON.parse(text)).data?.action ?? '$default';
+    return actionShape.safeParse(JSON.parse(text)).data?.action ?? '$default';
   } catch {
     return '$default';
   }

@@ -1,9 +1,9 @@
 /** The intrinsic functions of CloudFormation, over values that are known before anything is created. */
-import { place } from '../place.ts';
-import { TemplateFault } from './template-fault.ts';
+import { awsEnvironment } from '../aws-environment.ts';
+import { TemplateError } from './template-error.ts';
 
 /** What an intrinsic may ask of the template around it. */
-export interface Surroundings {
+export interface TemplateScope {
   readonly stackName: string;
   /** the value of a parameter or the `Ref` of a resource; undefined where there is neither */
   ref(logicalId: string): unknown;
@@ -17,7 +17,7 @@ export interface Surroundings {
 const noValue = Symbol('AWS::NoValue');
 
 type Resolve = (value: unknown) => unknown;
-type Intrinsic = (argument: unknown, resolve: Resolve, around: Surroundings) => unknown;
+type Intrinsic = (argument: unknown, resolve: Resolve, scope: TemplateScope) => unknown;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -25,61 +25,61 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const text = (value: unknown, what: string): string => {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw new TemplateFault(`${what} must be text, and is ${JSON.stringify(value)}`);
+  throw new TemplateError(`${what} must be text, and is ${JSON.stringify(value)}`);
 };
 
 const list = (value: unknown, what: string, length?: number): readonly unknown[] => {
   if (Array.isArray(value) && (length === undefined || value.length === length)) return value;
-  throw new TemplateFault(
+  throw new TemplateError(
     `${what} must be a list${length === undefined ? '' : ` of ${length}`}, and is ${JSON.stringify(value)}`,
   );
 };
 
 const pseudoParameters = (stackName: string): Readonly<Record<string, unknown>> => ({
-  'AWS::AccountId': place.account,
-  'AWS::Region': place.region,
-  'AWS::Partition': place.partition,
-  'AWS::URLSuffix': place.urlSuffix,
+  'AWS::AccountId': awsEnvironment.account,
+  'AWS::Region': awsEnvironment.region,
+  'AWS::Partition': awsEnvironment.partition,
+  'AWS::URLSuffix': awsEnvironment.urlSuffix,
   'AWS::StackName': stackName,
-  'AWS::StackId': `arn:${place.partition}:cloudformation:${place.region}:${place.account}:stack/${stackName}/local`,
+  'AWS::StackId': `arn:${awsEnvironment.partition}:cloudformation:${awsEnvironment.region}:${awsEnvironment.account}:stack/${stackName}/local`,
   'AWS::NotificationARNs': [],
   'AWS::NoValue': noValue,
 });
 
-const reference = (name: string, around: Surroundings): unknown => {
-  const pseudo = pseudoParameters(around.stackName);
+const reference = (name: string, scope: TemplateScope): unknown => {
+  const pseudo = pseudoParameters(scope.stackName);
   if (Object.hasOwn(pseudo, name)) return pseudo[name];
-  const value = around.ref(name);
+  const value = scope.ref(name);
   if (value === undefined)
-    throw new TemplateFault(`${around.stackName}: Ref to '${name}', which is neither parameter nor resource`);
+    throw new TemplateError(`${scope.stackName}: Ref to '${name}', which is neither parameter nor resource`);
   return value;
 };
 
-const getAtt: Intrinsic = (argument, resolve, around) => {
+const getAtt: Intrinsic = (argument, resolve, scope) => {
   const parts =
     typeof argument === 'string'
       ? argument.split('.')
       : list(argument, 'Fn::GetAtt').map((part) => text(resolve(part), 'Fn::GetAtt'));
   const [id, ...name] = parts;
   if (id === undefined || name.length === 0)
-    throw new TemplateFault(`Fn::GetAtt needs a resource and an attribute: ${JSON.stringify(argument)}`);
-  return around.attribute(id, name.join('.'));
+    throw new TemplateError(`Fn::GetAtt needs a resource and an attribute: ${JSON.stringify(argument)}`);
+  return scope.attribute(id, name.join('.'));
 };
 
-const substitute: Intrinsic = (argument, resolve, around) => {
+const substitute: Intrinsic = (argument, resolve, scope) => {
   const [pattern, extra] = typeof argument === 'string' ? [argument, {}] : list(argument, 'Fn::Sub', 2);
-  const own = isRecord(extra) ? extra : {};
+  const variables = isRecord(extra) ? extra : {};
   return text(pattern, 'Fn::Sub').replace(/\$\{(!?)([^}]+)\}/g, (whole, escaped: string, name: string) => {
     if (escaped === '!') return `\${${name}}`;
-    if (Object.hasOwn(own, name)) return text(resolve(own[name]), whole);
-    return text(name.includes('.') ? getAtt(name, resolve, around) : reference(name, around), whole);
+    if (Object.hasOwn(variables, name)) return text(resolve(variables[name]), whole);
+    return text(name.includes('.') ? getAtt(name, resolve, scope) : reference(name, scope), whole);
   });
 };
 
-const holds = (value: unknown): boolean => value === true || value === 'true';
+const isTrue = (value: unknown): boolean => value === true || value === 'true';
 
 const intrinsics: Readonly<Record<string, Intrinsic>> = {
-  Ref: (argument, _resolve, around) => reference(text(argument, 'Ref'), around),
+  Ref: (argument, _resolve, scope) => reference(text(argument, 'Ref'), scope),
   'Fn::GetAtt': getAtt,
   'Fn::Sub': substitute,
   'Fn::Join': (argument, resolve) => {
@@ -91,47 +91,47 @@ const intrinsics: Readonly<Record<string, Intrinsic>> = {
   'Fn::Select': (argument, resolve) => {
     const [index, from] = list(argument, 'Fn::Select', 2);
     const value = list(resolve(from), 'Fn::Select')[Number(resolve(index))];
-    if (value === undefined) throw new TemplateFault(`Fn::Select finds nothing at ${String(index)}`);
+    if (value === undefined) throw new TemplateError(`Fn::Select finds nothing at ${String(index)}`);
     return value;
   },
   'Fn::Split': (argument, resolve) => {
     const [separator, whole] = list(argument, 'Fn::Split', 2);
     return text(resolve(whole), 'Fn::Split').split(text(separator, 'Fn::Split'));
   },
-  'Fn::ImportValue': (argument, resolve, around) => around.exported(text(resolve(argument), 'Fn::ImportValue')),
-  'Fn::FindInMap': (argument, resolve, around) => {
+  'Fn::ImportValue': (argument, resolve, scope) => scope.exported(text(resolve(argument), 'Fn::ImportValue')),
+  'Fn::FindInMap': (argument, resolve, scope) => {
     const [map, first, second] = list(resolve(argument), 'Fn::FindInMap', 3).map((part) => text(part, 'Fn::FindInMap'));
-    return around.mapping(map ?? '', first ?? '', second ?? '');
+    return scope.mapping(map ?? '', first ?? '', second ?? '');
   },
   'Fn::Base64': (argument, resolve) => Buffer.from(text(resolve(argument), 'Fn::Base64')).toString('base64'),
-  'Fn::If': (argument, resolve, around) => {
+  'Fn::If': (argument, resolve, scope) => {
     const [name, yes, no] = list(argument, 'Fn::If', 3);
-    return resolve(holds(around.condition(text(name, 'Fn::If'))) ? yes : no);
+    return resolve(isTrue(scope.condition(text(name, 'Fn::If'))) ? yes : no);
   },
   'Fn::Equals': (argument, resolve) => {
     const [left, right] = list(argument, 'Fn::Equals', 2).map(resolve);
     return JSON.stringify(left) === JSON.stringify(right);
   },
-  'Fn::And': (argument, resolve) => list(argument, 'Fn::And').map(resolve).every(holds),
-  'Fn::Or': (argument, resolve) => list(argument, 'Fn::Or').map(resolve).some(holds),
-  'Fn::Not': (argument, resolve) => !list(argument, 'Fn::Not', 1).map(resolve).every(holds),
-  Condition: (argument, _resolve, around) => around.condition(text(argument, 'Condition')),
+  'Fn::And': (argument, resolve) => list(argument, 'Fn::And').map(resolve).every(isTrue),
+  'Fn::Or': (argument, resolve) => list(argument, 'Fn::Or').map(resolve).some(isTrue),
+  'Fn::Not': (argument, resolve) => !list(argument, 'Fn::Not', 1).map(resolve).every(isTrue),
+  Condition: (argument, _resolve, scope) => scope.condition(text(argument, 'Condition')),
 };
 
 /** The value with every intrinsic in it answered. An intrinsic that is not known here stops the start. */
-export function resolveValue(value: unknown, around: Surroundings): unknown {
+export function resolveValue(value: unknown, scope: TemplateScope): unknown {
   const resolve: Resolve = (inner) => {
     if (Array.isArray(inner)) return inner.map(resolve).filter((item) => item !== noValue);
     if (!isRecord(inner)) return inner;
-    const [only, ...more] = Object.entries(inner);
-    if (only !== undefined && more.length === 0) {
-      const [name, argument] = only;
+    const [single, ...more] = Object.entries(inner);
+    if (single !== undefined && more.length === 0) {
+      const [name, argument] = single;
       const intrinsic = Object.hasOwn(intrinsics, name) ? intrinsics[name] : undefined;
       // a policy statement may hold a lone key named Condition: only the textual form is the intrinsic
       if (intrinsic !== undefined && (name !== 'Condition' || typeof argument === 'string'))
-        return intrinsic(argument, resolve, around);
+        return intrinsic(argument, resolve, scope);
       if (name.startsWith('Fn::'))
-        throw new TemplateFault(`${around.stackName}: the intrinsic ${name} is not known to the embedded cloud`);
+        throw new TemplateError(`${scope.stackName}: the intrinsic ${name} is not known to the embedded cloud`);
     }
     return Object.fromEntries(
       Object.entries(inner)

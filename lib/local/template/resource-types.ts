@@ -2,7 +2,7 @@
  * What `Ref` and `Fn::GetAtt` of each resource type mean here, and which property holds its name.
  * A type that is not listed stops the start: either it needs behaviour, or a line in `withoutLocalBehaviour`.
  */
-import { arn, arns, queueUrl } from '../place.ts';
+import { arn, arns, queueUrl } from '../aws-environment.ts';
 
 export interface Naming {
   /** unique over all stacks; the name that CloudFormation would make up */
@@ -35,7 +35,7 @@ const named = (nameProperty: string, arnOf: (name: string) => string): ResourceT
 const byId: ResourceType = { ref: ({ generated }) => generated, attributes: {} };
 
 const table = named('TableName', arns.table);
-const textOr = (value: unknown, standard: string): string => (typeof value === 'string' ? value : standard);
+const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
 const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::DynamoDB::Table': table,
@@ -103,7 +103,7 @@ const customResource: ResourceType = { ref: ({ generated }) => generated, attrib
 export const isCustom = (type: string): boolean => type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource';
 
 /** What is known of a type; undefined: nothing. */
-export const typeNamed = (type: string): ResourceType | undefined =>
+export const findType = (type: string): ResourceType | undefined =>
   isCustom(type) ? customResource : (knownTypes[type] ?? withoutLocalBehaviour[type]);
 
 export const hasNoBehaviour = (type: string): boolean => !isCustom(type) && knownTypes[type] === undefined;

@@ -1,8 +1,8 @@
 /** All stacks as one set of resources with every intrinsic answered: what is to be created and run on this machine. */
 import type { Assembly, RawResource, Stack } from './assembly.ts';
-import { resolveValue, type Surroundings } from './intrinsics.ts';
-import { hasNoBehaviour, typeNamed, type Naming, type ResourceType } from './resource-types.ts';
-import { TemplateFault } from './template-fault.ts';
+import { resolveValue, type TemplateScope } from './intrinsics.ts';
+import { hasNoBehaviour, findType, type Naming, type ResourceType } from './resource-types.ts';
+import { TemplateError } from './template-error.ts';
 
 export interface Resource {
   readonly stack: string;
@@ -31,13 +31,13 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An ARN names one resource: AWS refuses to create a second one, in another stack too. */
-function refuseSharedNames(resources: readonly Resource[]): void {
+function rejectDuplicateArns(resources: readonly Resource[]): void {
   const byArn = new Map<string, Resource>();
   for (const resource of resources) {
     const { arn, stack, logicalId, name } = resource;
-    const other = arn === undefined ? undefined : byArn.get(arn);
-    if (other !== undefined)
-      throw new TemplateFault(`both ${other.stack}/${other.logicalId} and ${stack}/${logicalId} have the name '${name}'`);
+    const duplicate = arn === undefined ? undefined : byArn.get(arn);
+    if (duplicate !== undefined)
+      throw new TemplateError(`both ${duplicate.stack}/${duplicate.logicalId} and ${stack}/${logicalId} have the name '${name}'`);
     if (arn !== undefined) byArn.set(arn, resource);
   }
 }
@@ -47,15 +47,15 @@ function refuseSharedNames(resources: readonly Resource[]): void {
 export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string, sockets = endpoint): Template {
   const unknownTypes = new Set<string>();
   const ignored = new Map<string, number>();
-  const scopes = new Map<string, Surroundings>();
+  const scopes = new Map<string, TemplateScope>();
 
-  const typeOf = (resource: RawResource): ResourceType | undefined => typeNamed(resource.Type);
+  const typeOf = (resource: RawResource): ResourceType | undefined => findType(resource.Type);
 
   const namingOf = (stack: Stack, logicalId: string, resource: RawResource, type: ResourceType): Naming => {
     const property = (name: string): unknown => resolveValue(resource.Properties[name], scopeOf(stack));
     const generated = `${stack.name}-${logicalId}`;
-    const given = type.nameProperty === undefined ? undefined : property(type.nameProperty);
-    const name = typeof given === 'string' ? given : (type.shapeName?.(generated, property) ?? generated);
+    const configured = type.nameProperty === undefined ? undefined : property(type.nameProperty);
+    const name = typeof configured === 'string' ? configured : (type.shapeName?.(generated, property) ?? generated);
     return { generated, name, endpoint, sockets, property };
   };
 
@@ -64,7 +64,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
     if (resource === undefined) return undefined;
     const type = typeOf(resource);
     if (type === undefined)
-      throw new TemplateFault(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not know`);
+      throw new TemplateError(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not know`);
     return { naming: namingOf(stack, logicalId, resource, type), type };
   };
 
@@ -76,14 +76,14 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
         }
       }
     }
-    throw new TemplateFault(`no stack exports '${name}'`);
+    throw new TemplateError(`no stack exports '${name}'`);
   };
 
-  function scopeOf(stack: Stack): Surroundings {
+  function scopeOf(stack: Stack): TemplateScope {
     const known = scopes.get(stack.name);
     if (known !== undefined) return known;
     const { Parameters, Conditions, Mappings } = stack.template;
-    const scope: Surroundings = {
+    const scope: TemplateScope = {
       stackName: stack.name,
       ref: (id) => {
         const parameter = Parameters[id];
@@ -95,18 +95,18 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
         const found = find(stack, id);
         const attribute = found?.type.attributes[name];
         if (found === undefined || attribute === undefined) {
-          throw new TemplateFault(`${stack.name}: the attribute ${name} of ${id} is not known to the embedded cloud`);
+          throw new TemplateError(`${stack.name}: the attribute ${name} of ${id} is not known to the embedded cloud`);
         }
         return attribute(found.naming);
       },
       condition: (name) => {
-        if (!Object.hasOwn(Conditions, name)) throw new TemplateFault(`${stack.name}: no condition is named '${name}'`);
+        if (!Object.hasOwn(Conditions, name)) throw new TemplateError(`${stack.name}: no condition is named '${name}'`);
         return resolveValue(Conditions[name], scope);
       },
       exported,
       mapping: (map, first, second) => {
         const value = Mappings[map]?.[first]?.[second];
-        if (value === undefined) throw new TemplateFault(`${stack.name}: no mapping at ${map}.${first}.${second}`);
+        if (value === undefined) throw new TemplateError(`${stack.name}: no mapping at ${map}.${first}.${second}`);
         return value;
       },
     };
@@ -144,8 +144,8 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
     for (const [name, output] of Object.entries(stack.template.Outputs)) outputs.set(name, resolveValue(output.Value, scope));
   }
   if (unknownTypes.size > 0) {
-    throw new TemplateFault(`the embedded cloud does not know these resource types: ${[...unknownTypes].join(', ')}`);
+    throw new TemplateError(`the embedded cloud does not know these resource types: ${[...unknownTypes].join(', ')}`);
   }
-  refuseSharedNames(all);
+  rejectDuplicateArns(all);
   return { all, of: (...types) => all.filter((resource) => types.includes(resource.type)), outputs, ignored };
 }

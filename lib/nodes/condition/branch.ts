@@ -1,7 +1,7 @@
 /** A branch of a condition, read in its present form and in the older ones, and what it comes to. */
 import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import type { ContextView } from '../../engine/graph/context.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { jsonValue } from '../template-text.ts';
@@ -14,18 +14,18 @@ const comparison = z.object({ leftValue: jsonValue.default(null), operator, righ
 /** A script that is one expression over `ctx` and `inputs`; its truthiness counts. Forms put it into `leftValue`. */
 const scripted = z
   .object({ operator: z.literal('expression'), expression: expressionText.optional(), leftValue: expressionText.optional() })
-  .transform(({ expression, leftValue }, wrong) => {
+  .transform(({ expression, leftValue }, issues) => {
     const text = expression ?? leftValue;
     if (text !== undefined) return { expression: text };
-    wrong.addIssue({ code: 'custom', path: ['expression'], message: 'an expression is missing' });
+    issues.addIssue({ code: 'custom', path: ['expression'], message: 'an expression is missing' });
     return z.NEVER;
   });
 /** One of the two by the operator, so that what is wrong is said of the form that was meant. */
 const condition = z.union([scripted, comparison], {
-  error: ({ input }) => conditionFault(input),
+  error: ({ input }) => conditionError(input),
 });
 
-const conditionFault = (input: unknown): string =>
+const conditionError = (input: unknown): string =>
   typeof input === 'object' && input !== null && 'operator' in input && input.operator === 'expression'
     ? 'an expression condition needs its expression, a text that is not empty'
     : `a condition needs an operator, one of ${comparisonNames.join(', ')}, expression`;
@@ -52,20 +52,20 @@ export const branch = z
     conditionType: operator.optional(),
     rightOperand: jsonValue.optional(),
   })
-  .transform((read, wrong): Branch => {
+  .transform((read, issues): Branch => {
     const forms = [read.conditions, read.condition ?? read.expression, read.conditionType].filter((form) => form !== undefined);
-    if (forms.length > 1) wrong.addIssue({ code: 'custom', message: 'a branch is written in one form: give its conditions' });
+    if (forms.length > 1) issues.addIssue({ code: 'custom', message: 'a branch is written in one form: give its conditions' });
     if (forms.length === 0 || read.conditions?.length === 0)
-      wrong.addIssue({ code: 'custom', path: ['conditions'], message: 'a branch without conditions can never be taken' });
+      issues.addIssue({ code: 'custom', path: ['conditions'], message: 'a branch without conditions can never be taken' });
     return {
       id: read.id,
       label: read.label ?? read.id,
       conditionLogic: read.conditionLogic,
-      conditions: read.conditions ?? older(read),
+      conditions: read.conditions ?? legacyConditions(read),
     };
   });
 
-const older = (read: {
+const legacyConditions = (read: {
   readonly condition?: string | undefined;
   readonly expression?: string | undefined;
   readonly leftOperand?: JsonValue | undefined;
@@ -80,12 +80,12 @@ const older = (read: {
 
 /** @param isTrue answers for a scripted condition; an error in one is a no */
 export function isTaken(taken: Branch, context: ContextView, isTrue: (expression: string) => boolean): boolean {
-  const compare = ({ leftValue, operator: by, rightValue }: Comparing): boolean => {
-    const left = placed('leftValue', () => resolveTemplate(leftValue, context));
-    const right = placed('rightValue', () => resolveTemplate(rightValue, context));
-    return comparisons[by](left, right, context.work);
+  const compare = ({ leftValue, operator: operatorName, rightValue }: Comparing): boolean => {
+    const left = withinConfigPath('leftValue', () => resolveTemplate(leftValue, context));
+    const right = withinConfigPath('rightValue', () => resolveTemplate(rightValue, context));
+    return comparisons[operatorName](left, right, context.work);
   };
   const holds = (one: Condition, at: number): boolean =>
-    'expression' in one ? isTrue(one.expression) : placed('conditions', () => placed(at, () => compare(one)));
+    'expression' in one ? isTrue(one.expression) : withinConfigPath('conditions', () => withinConfigPath(at, () => compare(one)));
   return taken.conditionLogic === 'AND' ? taken.conditions.every(holds) : taken.conditions.some(holds);
 }

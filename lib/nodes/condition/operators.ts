@@ -9,9 +9,9 @@
  * - Begins and ends compare texts; other values read as they do inside a template.
  * - A text contains a text, an array an element, an object a key.
  */
-import { holdsText, isSameJson } from '../../engine/compare.ts';
-import { textIn } from '../../engine/graph/template.ts';
-import type { NodeWork } from '../../engine/graph/work.ts';
+import { containsText, isSameJson } from '../../engine/compare.ts';
+import { countedText } from '../../engine/graph/template.ts';
+import type { NodeWork } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, isJsonArray, isJsonObject } from '../../engine/json.ts';
 import { matchesRegex } from './regex.ts';
 
@@ -39,8 +39,8 @@ export const comparisons: Readonly<Record<Comparison, Compare>> = {
   not_equals: (left, right, work) => !areEqual(left, right, work),
   contains,
   not_contains: (left, right, work) => !contains(left, right, work),
-  starts_with: (left, right, work) => atAnEnd(left, right, work, (text, part) => text.startsWith(part)),
-  ends_with: (left, right, work) => atAnEnd(left, right, work, (text, part) => text.endsWith(part)),
+  starts_with: (left, right, work) => matchesAffix(left, right, work, (text, part) => text.startsWith(part)),
+  ends_with: (left, right, work) => matchesAffix(left, right, work, (text, part) => text.endsWith(part)),
   greater_than: (left, right, work) => asNumber(left, work) > asNumber(right, work),
   less_than: (left, right, work) => asNumber(left, work) < asNumber(right, work),
   greater_or_equal: (left, right, work) => asNumber(left, work) >= asNumber(right, work),
@@ -51,12 +51,17 @@ export const comparisons: Readonly<Record<Comparison, Compare>> = {
 };
 
 /** As it reads inside a template. A text is itself, and takes nothing. */
-const spelled = (value: JsonValue, work: NodeWork): string => (typeof value === 'string' ? value : textIn(value, work));
+const asText = (value: JsonValue, work: NodeWork): string => (typeof value === 'string' ? value : countedText(value, work));
 
-function atAnEnd(left: JsonValue, right: JsonValue, work: NodeWork, isThere: (text: string, part: string) => boolean): boolean {
-  const [text, part] = [spelled(left, work), spelled(right, work)];
-  work.looking(part.length);
-  return isThere(text, part);
+function matchesAffix(
+  left: JsonValue,
+  right: JsonValue,
+  work: NodeWork,
+  matches: (text: string, part: string) => boolean,
+): boolean {
+  const [text, part] = [asText(left, work), asText(right, work)];
+  work.addComparisons(part.length);
+  return matches(text, part);
 }
 
 /** JSON's numbers, with space around them as forms leave it. */
@@ -66,7 +71,7 @@ const decimal = /^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/;
 function asNumber(value: JsonValue, work: NodeWork): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return Number.NaN;
-  work.looking(value.length);
+  work.addComparisons(value.length);
   return decimal.test(value) ? Number(value) : Number.NaN;
 }
 
@@ -82,12 +87,12 @@ function areEqual(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
 function contains(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
   if (typeof left === 'string') {
     if (right === null) return false;
-    const part = spelled(right, work);
-    work.looking(left.length);
-    return holdsText(left, part);
+    const part = asText(right, work);
+    work.addComparisons(left.length);
+    return containsText(left, part);
   }
   if (isJsonArray(left)) return left.some((item) => areEqual(item, right, work));
-  return isJsonObject(left) && Object.hasOwn(left, spelled(right, work));
+  return isJsonObject(left) && Object.hasOwn(left, asText(right, work));
 }
 
 const isEmpty = (value: JsonValue): boolean => value === null || value === '' || (isJsonArray(value) && value.length === 0);

@@ -9,11 +9,11 @@ import { definitionLimits } from '../../engine/graph/findings.ts';
 import type { InspectionWork } from '../../engine/graph/inspection.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { isTemplate } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { inline } from '../../engine/json.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
-import { expressionFault } from '../javascript/syntax.ts';
+import { expressionSyntaxError } from '../javascript/syntax.ts';
 import { graphDefaults } from '../settings.ts';
 import { type Branch, branch, isTaken } from './branch.ts';
 import { compileRegex } from './regex.ts';
@@ -31,16 +31,16 @@ export const condition: NodeShape<typeof schema> = {
   schema,
   handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],
   check: (config, work) => [...idFindings(config), ...config.branches.flatMap((each, at) => branchFindings(each, at, work))],
-  decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chosen(config, input, () => false)),
+  decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chooseBranch(config, input, () => false)),
 };
 
 /** Every scripted condition, in the order they stand. */
 export const expressionsOf = ({ branches }: Config): readonly string[] =>
   branches.flatMap(({ conditions }) => conditions.flatMap((one) => ('expression' in one ? [one.expression] : [])));
 
-export function chosen(config: Config, input: NodeInput, isTrue: (expression: string) => boolean): Outcome {
+export function chooseBranch(config: Config, input: NodeInput, isTrue: (expression: string) => boolean): Outcome {
   const taken = config.branches.find((each, at) =>
-    placed('branches', () => placed(at, () => isTaken(each, input.context, isTrue))),
+    withinConfigPath('branches', () => withinConfigPath(at, () => isTaken(each, input.context, isTrue))),
   );
   const { id, label } = taken ?? { id: config.defaultBranch, label: config.defaultBranch };
   return { kind: 'finished', output: inline({ matched: id, label }), handle: id };
@@ -60,17 +60,18 @@ const branchFindings = ({ conditions }: Branch, at: number, work: InspectionWork
   conditions.flatMap((one, index): readonly ConfigFinding[] => {
     const path = ['branches', at, 'conditions', index];
     if ('expression' in one) {
-      const fault = expressionFault(one.expression);
-      return fault === undefined ? [] : [{ code: 'code_invalid', path: [...path, 'expression'], message: fault }];
+      const error = expressionSyntaxError(one.expression);
+      return error === undefined ? [] : [{ code: 'code_invalid', path: [...path, 'expression'], message: error }];
     }
     if (one.operator !== 'matches_regex' || isTemplate(one.rightValue)) return [];
-    const room = typeof one.rightValue === 'string' ? work.pattern(one.rightValue) : 'taken';
-    if (room === 'refused') return [{ code: 'definition_too_large', path: [...path, 'rightValue'], message: tooManyPatterns }];
-    if (room === 'skipped') return [];
-    const compiled = typeof one.rightValue === 'string' ? compileRegex(one.rightValue) : noPattern;
+    const admission = typeof one.rightValue === 'string' ? work.pattern(one.rightValue) : 'taken';
+    if (admission === 'refused')
+      return [{ code: 'definition_too_large', path: [...path, 'rightValue'], message: tooManyPatterns }];
+    if (admission === 'skipped') return [];
+    const compiled = typeof one.rightValue === 'string' ? compileRegex(one.rightValue) : invalidPattern;
     return 'regex' in compiled ? [] : [{ code: compiled.code, path: [...path, 'rightValue'], message: compiled.message }];
   });
 
 const tooManyPatterns = `a workflow has at most ${definitionLimits.patterns} regular expressions, with ${definitionLimits.patternCharacters} characters together`;
 
-const noPattern = { code: 'config_invalid', message: 'a pattern is a text' } as const;
+const invalidPattern = { code: 'config_invalid', message: 'a pattern is a text' } as const;

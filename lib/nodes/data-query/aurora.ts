@@ -5,25 +5,25 @@
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { AuroraQuery } from '../../engine/query/definition.ts';
-import { readStatement } from '../../engine/query/statement.ts';
+import { parseStatement } from '../../engine/query/statement.ts';
 import type { Scope } from '../../engine/ids.ts';
-import type { AskedStatement, DatabasePlace, Databases, Table } from '../../ports/databases.ts';
+import type { SqlStatement, DatabaseTarget, Databases, Table } from '../../ports/databases.ts';
 import { type RunResult, failed } from '../runner.ts';
 import { failureOf, timedOut, tooLarge } from './aurora-failure.ts';
 import { jsonOf } from './aurora-values.ts';
 
 /** What a worker has of the databases that the configuration names. */
-export interface DatabaseWorld {
+export interface DatabasePorts {
   /** undefined: the setting has none of that name for that project and environment */
-  placeOf(scope: Scope, name: string): Promise<DatabasePlace | undefined>;
+  targetOf(scope: Scope, name: string): Promise<DatabaseTarget | undefined>;
   /** loaded when the first is asked */
   service(): Promise<Databases>;
 }
 
-interface Asked {
+interface AuroraCall {
   readonly query: AuroraQuery & { readonly version: number };
   readonly values: JsonObject;
-  readonly place: DatabasePlace;
+  readonly target: DatabaseTarget;
   readonly databases: Databases;
   readonly limitMs: number;
   /** the limit, or whatever else ends the attempt */
@@ -31,40 +31,41 @@ interface Asked {
 }
 
 /** For telling the database that nobody waits any more. It ends the statement by its own limit too. */
-const rollbackWithinMs = 1_500;
+const rollbackTimeoutMs = 1_500;
 
-export async function askAurora({ query, values, place, databases, limitMs, signal }: Asked): Promise<RunResult> {
-  const statement = readStatement(query.statement);
-  if ('fault' in statement) return failed({ cause: 'invalid', code: 'query_invalid', message: statement.fault });
-  const asked: AskedStatement = {
+export async function queryAurora({ query, values, target, databases, limitMs, signal }: AuroraCall): Promise<RunResult> {
+  const statement = parseStatement(query.statement);
+  if ('error' in statement) return failed({ cause: 'invalid', code: 'query_invalid', message: statement.error });
+  const sqlStatement: SqlStatement = {
     sql: query.statement,
     arguments: statement.names.map((name) => ({ name, value: values[name] ?? null })),
   };
-  const trouble = { query, values, limitMs };
-  let open: string | undefined;
+  const context = { query, values, limitMs };
+  let openTransaction: string | undefined;
   try {
-    const begun = await databases.begin(place, signal);
-    if ('fault' in begun) return failed(failureOf(begun.fault, trouble));
-    open = begun.transaction;
-    const set = await databases.execute(place, open, settingsOf(query.readOnly, limitMs), signal);
-    if ('fault' in set) return failed(failureOf(set.fault, trouble));
-    const answer = await databases.execute(place, open, asked, signal);
-    if ('fault' in answer) return failed(failureOf(answer.fault, trouble));
-    const rows = rowsOf(answer.table, query);
+    const begun = await databases.begin(target, signal);
+    if ('error' in begun) return failed(failureOf(begun.error, context));
+    openTransaction = begun.transaction;
+    const settingsResult = await databases.execute(target, openTransaction, settingsOf(query.readOnly, limitMs), signal);
+    if ('error' in settingsResult) return failed(failureOf(settingsResult.error, context));
+    const result = await databases.execute(target, openTransaction, sqlStatement, signal);
+    if ('error' in result) return failed(failureOf(result.error, context));
+    const rows = rowsOf(result.table, query);
     if (typeof rows === 'string') return failed(tooLarge(rows));
     if (!query.readOnly) {
-      const committed = await databases.commit(place, open, signal);
-      if ('fault' in committed) return failed(failureOf(committed.fault, trouble));
-      open = undefined;
+      const committed = await databases.commit(target, openTransaction, signal);
+      if ('error' in committed) return failed(failureOf(committed.error, context));
+      openTransaction = undefined;
     }
     const output = { rows, rowCount: rows.length, query: query.name, version: query.version };
     return { outcome: { kind: 'finished', output: inline(output), handle: mainHandle }, printed: [] };
   } catch (error) {
-    if (signal.aborted) return failed(timedOut(trouble));
+    if (signal.aborted) return failed(timedOut(context));
     throw error;
   } finally {
     // Where it cannot be told, the service ends a transaction that nobody uses after three minutes.
-    if (open !== undefined) await databases.rollback(place, open, AbortSignal.timeout(rollbackWithinMs)).catch(() => undefined);
+    if (openTransaction !== undefined)
+      await databases.rollback(target, openTransaction, AbortSignal.timeout(rollbackTimeoutMs)).catch(() => undefined);
   }
 }
 
@@ -72,7 +73,7 @@ export async function askAurora({ query, values, place, databases, limitMs, sign
  * For this transaction alone. Set by a query, it has its snapshot from then on: after one Postgres lets nobody turn `read
  * only` off. Nothing in the text comes from a query or an argument.
  */
-const settingsOf = (readOnly: boolean, limitMs: number): AskedStatement => ({
+const settingsOf = (readOnly: boolean, limitMs: number): SqlStatement => ({
   sql: [
     `select set_config('statement_timeout', :limit, true), set_config('TimeZone', 'UTC', true)`,
     `set_config('DateStyle', 'ISO', true), set_config('transaction_read_only', :readOnly, true)`,

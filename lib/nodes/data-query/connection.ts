@@ -25,14 +25,14 @@ export interface Connection {
 }
 
 /** Or which fields are wrong; never what stands in them. */
-export function readConnection(text: string): Connection | { readonly fault: string } {
+export function readConnection(text: string): Connection | { readonly error: string } {
   const parsed = schema.safeParse(jsonIn(text));
   if (!parsed.success) {
     const fields = new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole'));
-    return { fault: `not the JSON of a connection: see ${[...fields].join(', ')}` };
+    return { error: `not the JSON of a connection: see ${[...fields].join(', ')}` };
   }
   const { host, port, password, ca, tls, dbname, database = dbname, username, user = username } = parsed.data;
-  if (database === undefined || user === undefined) return { fault: 'not the JSON of a connection: see dbname, username' };
+  if (database === undefined || user === undefined) return { error: 'not the JSON of a connection: see dbname, username' };
   const ssl = { rejectUnauthorized: true, servername: host, ...(ca === undefined ? {} : { ca }) } as const;
   return { host, port, database, user, password, ssl: tls === 'off' ? false : ssl };
 }

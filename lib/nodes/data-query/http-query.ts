@@ -1,14 +1,14 @@
 /** A query over HTTP is a request of an `http` node: the same guard, bounds and failures, and the arguments as its context. */
 import type { ContextView } from '../../engine/graph/context.ts';
-import { textIn } from '../../engine/graph/template.ts';
-import { NodeWork } from '../../engine/graph/work.ts';
+import { countedText } from '../../engine/graph/template.ts';
+import { NodeWork } from '../../engine/graph/work-limits.ts';
 import { type JsonObject, inline, isJsonObject } from '../../engine/json.ts';
 import type { HttpQuery } from '../../engine/query/definition.ts';
-import { filledPath } from '../../engine/query/path.ts';
+import { fillPath } from '../../engine/query/path.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { type NodeTools, type RunResult, type Runner, failed } from '../runner.ts';
 
-export async function askHttp(
+export async function queryHttp(
   http: Runner,
   query: HttpQuery & { readonly version: number },
   values: JsonObject,
@@ -17,7 +17,7 @@ export async function askHttp(
 ): Promise<RunResult> {
   const { method, path, query: search, headers, body } = query.request;
   const context = contextOf(values);
-  const filled = filledPath(path, (name) => textIn(values[name], context.work));
+  const filled = fillPath(path, (name) => countedText(values[name], context.work));
   if (filled === undefined) {
     const message = `an argument of ${path} is empty, or a step to another place`;
     return failed({ cause: 'invalid', code: 'arguments_invalid', message });
@@ -25,10 +25,13 @@ export async function askHttp(
   const url = query.connection.replace(/\/+$/, '') + filled;
   const config = { method, url, headers, query: search, body, maxResponseBytes: query.maxBytes };
   const result = await http.run(config, { ...input, context }, tools);
-  return { ...result, outcome: asQuery(result.outcome, query) };
+  return { ...result, outcome: toQueryOutcome(result.outcome, query) };
 }
 
-const asQuery = (outcome: RunResult['outcome'], { name, version }: Pick<HttpQuery, 'name'> & { readonly version: number }) => {
+const toQueryOutcome = (
+  outcome: RunResult['outcome'],
+  { name, version }: Pick<HttpQuery, 'name'> & { readonly version: number },
+) => {
   if (outcome.kind === 'failed' && outcome.failure.code === 'response_too_large')
     return { ...outcome, failure: { ...outcome.failure, code: 'result_too_large' } };
   if (outcome.kind !== 'finished' || !('value' in outcome.output)) return outcome;

@@ -1,19 +1,20 @@
 /** Whose trouble it is when a database does not answer as asked. */
+import { defined } from '../../engine/defined.ts';
 import pg from 'pg';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { PostgresQuery } from '../../engine/query/definition.ts';
 
 /** What this side did to the connection. */
-export type Trouble = 'none' | 'aborted' | 'too_large';
+export type Interruption = 'none' | 'aborted' | 'too_large';
 
 /** Classes of SQLSTATE (Postgres, appendix A) that say nothing of the statement: connection, resources, operator, login. */
-const theirs = /^(08|53|57P|58|28|3D)/;
+const transientStates = /^(08|53|57P|58|28|3D)/;
 const queryCancelled = '57014';
 
 export function failureOf(
   error: unknown,
-  trouble: Trouble,
+  interruption: Interruption,
   { query, limitMs }: { readonly query: Pick<PostgresQuery, 'name'>; readonly limitMs: number },
 ): Failure {
   const timedOut = {
@@ -22,19 +23,19 @@ export function failureOf(
     message: `${query.name} took longer than ${limitMs} ms`,
     details: { timeoutMs: limitMs },
   } as const satisfies Failure;
-  if (trouble === 'aborted') return timedOut;
-  const words = error instanceof Error ? error.message.slice(0, 1_000) : String(error);
+  if (interruption === 'aborted') return timedOut;
+  const messageText = error instanceof Error ? error.message.slice(0, 1_000) : String(error);
   if (!(error instanceof pg.DatabaseError))
-    return { cause: 'provider_error', code: 'database_unreachable', message: `the database could not be asked: ${words}` };
+    return { cause: 'provider_error', code: 'database_unreachable', message: `the database could not be asked: ${messageText}` };
   const { code = '', position } = error;
-  const details: JsonObject = { sqlState: code, ...(position === undefined ? {} : { position }) };
+  const details: JsonObject = defined({ sqlState: code, position });
   if (code === queryCancelled) return { ...timedOut, details: { ...timedOut.details, ...details } };
-  return theirs.test(code)
+  return transientStates.test(code)
     ? {
         cause: 'provider_error',
         code: 'database_unreachable',
-        message: `the database does not take the query: ${words}`,
+        message: `the database does not take the query: ${messageText}`,
         details,
       }
-    : { cause: 'error', code: 'query_failed', message: words, details };
+    : { cause: 'error', code: 'query_failed', message: messageText, details };
 }

@@ -50,11 +50,11 @@ const elementOf: ReadonlyMap<number, number> = new Map([
 export const valueTypes = {
   getTypeParser: (oid: number) => (text: string) => {
     const element = elementOf.get(oid);
-    return element === undefined ? (readers.get(oid) ?? asItIs)(text) : readArray(text, readers.get(element) ?? asItIs);
+    return element === undefined ? (readers.get(oid) ?? unchanged)(text) : readArray(text, readers.get(element) ?? unchanged);
   },
 };
-const asItIs: Read = (text) => text;
+const unchanged: Read = (text) => text;
 
 /** An object goes as JSON and an array as an array of Postgres; whatever is in one of these is JSON. */
-export const bound = (value: JsonValue): unknown =>
+export const toParameter = (value: JsonValue): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? JSON.stringify(value) : value;

@@ -9,23 +9,23 @@ import Cursor from 'pg-cursor';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { type JsonObject, type JsonValue, inline } from '../../engine/json.ts';
 import type { PostgresQuery } from '../../engine/query/definition.ts';
-import { readStatement } from '../../engine/query/statement.ts';
+import { parseStatement } from '../../engine/query/statement.ts';
 import { type RunResult, failed } from '../runner.ts';
 import type { Connection } from './connection.ts';
-import { type Trouble, failureOf } from './postgres-failure.ts';
-import { bound, valueTypes } from './postgres-values.ts';
+import { type Interruption, failureOf } from './postgres-failure.ts';
+import { toParameter, valueTypes } from './postgres-values.ts';
 
 /** Rows asked for at a time. */
-const portalRows = 64;
+const rowsPerFetch = 64;
 /** How often what has come in is held against what may: a single row can be larger than all that is allowed. */
-const lookEveryMs = 20;
+const checkIntervalMs = 20;
 /** A text can be twice as long on the wire as in JSON, and there is an envelope around it. */
 const wireFactor = 2;
 const wireExtraBytes = 1_048_576;
 /** For telling the server that nobody waits any more. It ends the statement by its own limit too. */
-const cancelWithinMs = 1_500;
+const cancelTimeoutMs = 1_500;
 
-interface Asked {
+interface PostgresCall {
   readonly query: PostgresQuery & { readonly version: number };
   readonly values: JsonObject;
   readonly connection: Connection;
@@ -34,25 +34,25 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-export async function askPostgres(asked: Asked): Promise<RunResult> {
-  const { query, values, signal, limitMs } = asked;
-  const statement = readStatement(query.statement);
-  if ('fault' in statement) return failed({ cause: 'invalid', code: 'query_invalid', message: statement.fault });
+export async function queryPostgres(call: PostgresCall): Promise<RunResult> {
+  const { query, values, signal, limitMs } = call;
+  const statement = parseStatement(query.statement);
+  if ('error' in statement) return failed({ cause: 'invalid', code: 'query_invalid', message: statement.error });
   const socket = new Socket();
-  const client = clientOf(asked.connection, limitMs, () => socket);
+  const client = clientOf(call.connection, limitMs, () => socket);
   // What happens to the connection between two answers is told by the next of them.
   client.on('error', () => undefined);
-  const trouble: { kind: Trouble } = { kind: 'none' };
+  const interruption: { kind: Interruption } = { kind: 'none' };
   let backend: number | undefined;
-  const stop = (kind: Trouble): void => {
-    trouble.kind = kind;
+  const stop = (kind: Interruption): void => {
+    interruption.kind = kind;
     socket.destroy();
   };
   const onAbort = (): void => stop('aborted');
   signal.addEventListener('abort', onAbort, { once: true });
-  const watch = setInterval(() => {
+  const sizeCheck = setInterval(() => {
     if (socket.bytesRead > query.maxBytes * wireFactor + wireExtraBytes) stop('too_large');
-  }, lookEveryMs);
+  }, checkIntervalMs);
   try {
     signal.throwIfAborted();
     await client.connect();
@@ -60,7 +60,7 @@ export async function askPostgres(asked: Asked): Promise<RunResult> {
     const cursor = client.query(
       new Cursor(
         statement.text,
-        statement.names.map((name) => bound(values[name] ?? null)),
+        statement.names.map((name) => toParameter(values[name] ?? null)),
         {
           rowMode: 'array',
           types: valueTypes,
@@ -77,11 +77,11 @@ export async function askPostgres(asked: Asked): Promise<RunResult> {
     const output = { rows, rowCount: rows.length, query: query.name, version: query.version };
     return { outcome: { kind: 'finished', output: inline(output), handle: mainHandle }, printed: [] };
   } catch (error) {
-    if (trouble.kind !== 'none' && backend !== undefined) await cancel(asked.connection, backend);
-    if (trouble.kind === 'too_large') return tooLarge(`more than ${query.maxBytes} bytes`);
-    return failed(failureOf(error, trouble.kind, { query, limitMs }));
+    if (interruption.kind !== 'none' && backend !== undefined) await cancel(call.connection, backend);
+    if (interruption.kind === 'too_large') return tooLarge(`more than ${query.maxBytes} bytes`);
+    return failed(failureOf(error, interruption.kind, { query, limitMs }));
   } finally {
-    clearInterval(watch);
+    clearInterval(sizeCheck);
     signal.removeEventListener('abort', onAbort);
     await client.end().catch(() => undefined);
     socket.destroy();
@@ -112,8 +112,8 @@ async function begin(client: pg.Client, readOnly: boolean, limitMs: number): Pro
   const answers: unknown = await client.query({ text: lines.join('; '), rowMode: 'array' });
   const last: unknown = Array.isArray(answers) ? answers.at(-1) : undefined;
   const rows: unknown = typeof last === 'object' && last !== null && 'rows' in last ? last.rows : undefined;
-  const found: unknown = Array.isArray(rows) && Array.isArray(rows[0]) ? rows[0][0] : undefined;
-  return typeof found === 'number' ? found : undefined;
+  const processId: unknown = Array.isArray(rows) && Array.isArray(rows[0]) ? rows[0][0] : undefined;
+  return typeof processId === 'number' ? processId : undefined;
 }
 
 /** All rows, or which bound there are more than. */
@@ -125,9 +125,9 @@ async function rowsOf(
   let bytes = 0;
   for (;;) {
     // One more than may be, so that one too many is seen.
-    const { part, names } = await partOf(cursor, Math.min(portalRows, maxRows + 1 - rows.length));
-    if (part.length === 0) return rows;
-    for (const row of part) {
+    const { page, names } = await fetchRows(cursor, Math.min(rowsPerFetch, maxRows + 1 - rows.length));
+    if (page.length === 0) return rows;
+    for (const row of page) {
       const object = Object.fromEntries(names.map((name, at) => [name, row[at] ?? null]));
       bytes += Buffer.byteLength(JSON.stringify(object));
       rows.push(object);
@@ -137,21 +137,21 @@ async function rowsOf(
   }
 }
 
-const partOf = (cursor: Cursor<readonly JsonValue[]>, most: number) =>
-  new Promise<{ readonly part: readonly (readonly JsonValue[])[]; readonly names: readonly string[] }>((resolve, reject) => {
+const fetchRows = (cursor: Cursor<readonly JsonValue[]>, maxCount: number) =>
+  new Promise<{ readonly page: readonly (readonly JsonValue[])[]; readonly names: readonly string[] }>((resolve, reject) => {
     // A cursor that is at its end already says nothing of fields.
-    cursor.read(most, (error, part, result: pg.QueryResult | undefined) => {
+    cursor.read(maxCount, (error, page, result: pg.QueryResult | undefined) => {
       if (error) reject(error);
-      else resolve({ part, names: result?.fields.map(({ name }) => name) ?? [] });
+      else resolve({ page, names: result?.fields.map(({ name }) => name) ?? [] });
     });
   });
 
 /** By a connection of its own, which works through TLS and needs no right but that of the same user. */
 async function cancel(connection: Connection, backend: number): Promise<void> {
   const socket = new Socket();
-  const client = clientOf(connection, cancelWithinMs, () => socket);
+  const client = clientOf(connection, cancelTimeoutMs, () => socket);
   client.on('error', () => undefined);
-  const patience = setTimeout(() => socket.destroy(), cancelWithinMs);
+  const timer = setTimeout(() => socket.destroy(), cancelTimeoutMs);
   try {
     await client.connect();
     await client.query('SELECT pg_cancel_backend($1)', [backend]);
@@ -159,7 +159,7 @@ async function cancel(connection: Connection, backend: number): Promise<void> {
   } catch {
     // The statement's own limit ends it.
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
     socket.destroy();
   }
 }

@@ -40,12 +40,12 @@ export const argumentsOf = ({ inputValues, args }: DataQueryConfig) => inputValu
 
 type Key = keyof DataQueryConfig;
 
-const oneOf = (config: DataQueryConfig, key: Key, older: Key): readonly ConfigFinding[] =>
-  config[key] === undefined && config[older] === undefined
+const oneOf = (config: DataQueryConfig, key: Key, legacyKey: Key): readonly ConfigFinding[] =>
+  config[key] === undefined && config[legacyKey] === undefined
     ? [{ code: 'config_invalid', path: [key], message: 'must name a query' }]
-    : atMostOne(config, key, older);
+    : atMostOne(config, key, legacyKey);
 
-const atMostOne = (config: DataQueryConfig, key: Key, older: Key): readonly ConfigFinding[] =>
-  config[key] === undefined || config[older] === undefined
+const atMostOne = (config: DataQueryConfig, key: Key, legacyKey: Key): readonly ConfigFinding[] =>
+  config[key] === undefined || config[legacyKey] === undefined
     ? []
-    : [{ code: 'config_invalid', path: [older], message: `says the same as ${key}: give one of them` }];
+    : [{ code: 'config_invalid', path: [legacyKey], message: `says the same as ${key}: give one of them` }];

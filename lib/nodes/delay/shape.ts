@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { type Instant, after, days, durationMs } from '../../engine/time.ts';
 import type { ConfigFinding } from '../finding.ts';
@@ -14,7 +14,7 @@ import { lookUpText } from '../template-text.ts';
 import { readMilliseconds, readMoment } from './moment.ts';
 
 /** As long as a run may live. */
-const longestMs = days(365);
+const maxDelayMs = days(365);
 
 const schema = z.object({
   delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed'),
@@ -43,14 +43,16 @@ export const delay: NodeShape<typeof schema> = {
     if (config.untilTime === undefined) return [missing('untilTime')];
     const isLookedUp = typeof config.untilTime === 'string' && config.untilTime.includes('{{');
     if (isLookedUp || readMoment(config.untilTime) !== undefined) return [];
-    return [{ code: 'config_invalid', path: ['untilTime'], message: noMoment(config.untilTime) }];
+    return [{ code: 'config_invalid', path: ['untilTime'], message: invalidMomentMessage(config.untilTime) }];
   },
   decider: (config) => (input, now) => {
     const wait = waitOf(config, now, (template) =>
-      placed(config.delayType === 'until' ? 'untilTime' : 'delayVariable', () => resolveTemplate(template, input.context)),
+      withinConfigPath(config.delayType === 'until' ? 'untilTime' : 'delayVariable', () =>
+        resolveTemplate(template, input.context),
+      ),
     );
     if (typeof wait === 'string') return invalid('delay_invalid', wait);
-    if (wait > longestMs) return invalid('delay_too_long', `a delay is at most 365 days, and this one ${wait} ms`);
+    if (wait > maxDelayMs) return invalid('delay_too_long', `a delay is at most 365 days, and this one ${wait} ms`);
     const output = inline({ delayedMs: wait, delayType: config.delayType });
     if (wait === 0) return { kind: 'finished', output, handle: mainHandle };
     return { kind: 'sleeping', wakeAt: after(now, durationMs(wait)), output };
@@ -58,23 +60,23 @@ export const delay: NodeShape<typeof schema> = {
 };
 
 /** How long in milliseconds, 0 for what is past, or why it cannot be told. */
-function waitOf(config: Config, now: Instant, look: (template: JsonValue) => JsonValue): number | string {
+function waitOf(config: Config, now: Instant, lookUp: (template: JsonValue) => JsonValue): number | string {
   switch (config.delayType) {
     case 'fixed':
       return config.delayMinutes * 60_000 + config.delaySeconds * 1_000 + config.delayMs;
     case 'dynamic': {
-      const value = look(config.delayVariable ?? null);
+      const value = lookUp(config.delayVariable ?? null);
       return readMilliseconds(value) ?? `a length of time is a number of milliseconds from 0 up, and not ${shownValue(value)}`;
     }
     case 'until': {
-      const value = look(config.untilTime ?? null);
+      const value = lookUp(config.untilTime ?? null);
       const moment = readMoment(value);
-      return moment === undefined ? noMoment(value) : Math.max(0, moment - now);
+      return moment === undefined ? invalidMomentMessage(value) : Math.max(0, moment - now);
     }
   }
 }
 
-const noMoment = (value: JsonValue): string =>
+const invalidMomentMessage = (value: JsonValue): string =>
   `a time is written with its zone, as 2027-01-31T09:00:00Z, or in milliseconds since 1970, and not as ${shownValue(value)}`;
 
 const invalid = (code: string, message: string): Outcome => ({ kind: 'failed', failure: { cause: 'invalid', code, message } });

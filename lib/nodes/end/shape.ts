@@ -1,7 +1,7 @@
 /** Ends its branch: its output is the run's, or a part of it, and its status says whether the run ends well. */
 import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { inline } from '../../engine/json.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
@@ -36,8 +36,8 @@ export const end: NodeShape<typeof schema> = {
         Object.fromEntries(
           outputParameters.map(({ name, sourceVariable }, at) => [
             name,
-            placed('outputParameters', () =>
-              placed(at, () => placed('sourceVariable', () => resolveTemplate(sourceVariable, context))),
+            withinConfigPath('outputParameters', () =>
+              withinConfigPath(at, () => withinConfigPath('sourceVariable', () => resolveTemplate(sourceVariable, context))),
             ),
           ]),
         ),

@@ -14,13 +14,13 @@ export interface Address {
 }
 
 /** What decides where requests may go; production uses `publicInternet`, tests bring their own. */
-export interface Reach {
+export interface NetworkAccess {
   isAllowed(address: string): boolean;
   /** every address of the name; rejects where there is none */
   resolve(name: string): Promise<readonly Address[]>;
 }
 
-export const publicInternet: Reach = {
+export const publicInternet: NetworkAccess = {
   isAllowed: isPublicAddress,
   resolve: async (name) =>
     (await lookup(name, { all: true, order: 'verbatim' })).map(({ address, family }) => ({
@@ -32,18 +32,18 @@ export const publicInternet: Reach = {
 export type Destination = { readonly addresses: readonly Address[] } | { readonly refused: 'unknown' | 'forbidden' };
 
 /** @param hostname as a parsed URL has it: names in lower case, IPv4 in four decimals, IPv6 in brackets */
-export async function destinationOf(hostname: string, reach: Reach): Promise<Destination> {
+export async function destinationOf(hostname: string, networkAccess: NetworkAccess): Promise<Destination> {
   const host = hostname.replace(/^\[|\]$/g, '');
-  const addresses = await addressesOf(host, reach);
+  const addresses = await addressesOf(host, networkAccess);
   if (addresses.length === 0) return { refused: 'unknown' };
-  return addresses.every(({ address }) => reach.isAllowed(address)) ? { addresses } : { refused: 'forbidden' };
+  return addresses.every(({ address }) => networkAccess.isAllowed(address)) ? { addresses } : { refused: 'forbidden' };
 }
 
-const addressesOf = async (host: string, reach: Reach): Promise<readonly Address[]> => {
+const addressesOf = async (host: string, networkAccess: NetworkAccess): Promise<readonly Address[]> => {
   const version = isIP(host);
   if (version !== 0) return [{ address: host, family: version === 6 ? 6 : 4 }];
   try {
-    return await reach.resolve(host);
+    return await networkAccess.resolve(host);
   } catch {
     return [];
   }

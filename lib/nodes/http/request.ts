@@ -1,8 +1,8 @@
 /** The request that a config asks for, with everything looked up; and what remains of it behind a redirect. */
 import type { ContextView } from '../../engine/graph/context.ts';
-import { type SecretTexts, resolveTemplate, secretsOf, textIn } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
-import { headerFault } from '../../engine/header-rule.ts';
+import { type SecretValues, resolveTemplate, secretsOf, countedText } from '../../engine/graph/template.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
+import { invalidHeaderReason } from '../../engine/header-name.ts';
 import { isJsonArray } from '../../engine/json.ts';
 import type { NodeTools } from '../runner.ts';
 import { type HttpConfig, hasNoBody } from './shape.ts';
@@ -13,9 +13,9 @@ export interface Outgoing {
   readonly headers: Headers;
   readonly body: string | undefined;
   /** which headers are for the first origin alone: those in which a secret stands, and those that always are credentials */
-  readonly confided: readonly string[];
+  readonly originBoundHeaders: readonly string[];
   /** a secret stands in the body */
-  readonly confidesBody: boolean;
+  readonly isBodyOriginBound: boolean;
 }
 
 /** Or why there is none, in words. */
@@ -23,25 +23,26 @@ export function requestOf(
   config: HttpConfig,
   context: ContextView,
   { token, trace }: Pick<NodeTools, 'token' | 'trace'>,
-  secrets: SecretTexts,
+  secrets: SecretValues,
 ): Outgoing | string {
   const { work } = context;
-  const address = placed('url', () => textIn(resolveTemplate(config.url, context), work));
+  const address = withinConfigPath('url', () => countedText(resolveTemplate(config.url, context), work));
   const url = URL.parse(address);
   if (url === null) return `${JSON.stringify(address.slice(0, 200))} is not a whole address`;
   if (url.username !== '' || url.password !== '') return 'an address holds no user and no password: use a header';
   for (const [name, value] of Object.entries(config.query)) {
-    placed('query', () =>
-      placed(name, () => {
+    withinConfigPath('query', () =>
+      withinConfigPath(name, () => {
         const resolved = resolveTemplate(value, context, secrets);
         for (const item of isJsonArray(resolved) ? resolved : [resolved])
-          if (item !== null) url.searchParams.append(name, textIn(item, work));
+          if (item !== null) url.searchParams.append(name, countedText(item, work));
       }),
     );
   }
   const headers = new Headers({ 'user-agent': 'Stepwell' });
-  const resolved = placed('body', () => resolveTemplate(config.body, context, secrets));
-  const body = resolved === null || hasNoBody(config.method) ? undefined : placed('body', () => textIn(resolved, work));
+  const resolved = withinConfigPath('body', () => resolveTemplate(config.body, context, secrets));
+  const body =
+    resolved === null || hasNoBody(config.method) ? undefined : withinConfigPath('body', () => countedText(resolved, work));
   if (body !== undefined)
     headers.set('content-type', typeof resolved === 'string' ? 'text/plain;charset=UTF-8' : 'application/json');
   if (config.sendIdempotencyKey && (config.method === 'POST' || config.method === 'PATCH')) headers.set('idempotency-key', token);
@@ -50,9 +51,11 @@ export function requestOf(
   if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
     // Also a query that was stored before this was judged.
-    const fault = headerFault(name);
-    if (fault !== undefined) return `the header ${JSON.stringify(name.slice(0, 200))} ${fault}`;
-    const value = placed('headers', () => placed(name, () => textIn(resolveTemplate(template, context, secrets), work)));
+    const error = invalidHeaderReason(name);
+    if (error !== undefined) return `the header ${JSON.stringify(name.slice(0, 200))} ${error}`;
+    const value = withinConfigPath('headers', () =>
+      withinConfigPath(name, () => countedText(resolveTemplate(template, context, secrets), work)),
+    );
     try {
       headers.set(name, value);
     } catch {
@@ -62,8 +65,8 @@ export function requestOf(
     }
   }
   const secretHeaders = Object.keys(config.headers).filter((name) => secretsOf(config.headers[name] ?? null).length > 0);
-  const confided = [...credentials, ...secretHeaders];
-  return { method: config.method, url, headers, body, confided, confidesBody: secretsOf(config.body).length > 0 };
+  const originBoundHeaders = [...credentials, ...secretHeaders];
+  return { method: config.method, url, headers, body, originBoundHeaders, isBodyOriginBound: secretsOf(config.body).length > 0 };
 }
 
 const credentials = ['authorization', 'cookie'];
@@ -76,13 +79,13 @@ export function redirected(request: Outgoing, status: number, location: string):
   const url = URL.parse(location, request.url.href);
   if (url === null) return undefined;
   const headers = new Headers(request.headers);
-  const isElsewhere = url.origin !== request.url.origin;
-  if (isElsewhere) for (const name of request.confided) headers.delete(name);
+  const isCrossOrigin = url.origin !== request.url.origin;
+  if (isCrossOrigin) for (const name of request.originBoundHeaders) headers.delete(name);
   const becomesGet =
     (status === 303 && !hasNoBody(request.method)) || ((status === 301 || status === 302) && request.method === 'POST');
-  if (!becomesGet) return isElsewhere && request.confidesBody ? 'forbidden' : { ...request, url, headers };
+  if (!becomesGet) return isCrossOrigin && request.isBodyOriginBound ? 'forbidden' : { ...request, url, headers };
   for (const name of ['content-type', 'content-encoding', 'content-language', 'idempotency-key']) headers.delete(name);
-  return { ...request, method: 'GET', url, headers, body: undefined, confidesBody: false };
+  return { ...request, method: 'GET', url, headers, body: undefined, isBodyOriginBound: false };
 }
 
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);

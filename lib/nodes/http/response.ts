@@ -1,7 +1,7 @@
 /** What came back, made a value that can be stored. */
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: JsonObject;
   /** parsed where it says it is JSON and is; text where it is text; else base64, and `bodyEncoding` says so */
@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 /** Reads at most so many bytes, counted as they come out of any compression; undefined where there are more. */
-export async function readAnswer(response: AnyResponse, maxBytes: number): Promise<Answer | undefined> {
+export async function readResponse(response: FetchResponse, maxBytes: number): Promise<HttpResponse | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
@@ -23,19 +23,19 @@ export async function readAnswer(response: AnyResponse, maxBytes: number): Promi
 }
 
 /** The part of a response that is read, whichever fetch it came from. */
-export interface AnyResponse {
+export interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null; getSetCookie(): string[]; entries(): Iterable<[string, string]> };
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-const headersOf = ({ headers }: AnyResponse): JsonObject => {
+const headersOf = ({ headers }: FetchResponse): JsonObject => {
   const cookies = headers.getSetCookie();
   const single = [...headers.entries()].filter(([name]) => name !== 'set-cookie');
   return Object.fromEntries<JsonValue>(cookies.length === 0 ? single : [...single, ['set-cookie', cookies]]);
 };
 
-function bodyOf(bytes: Buffer, type: string): Pick<Answer, 'body' | 'bodyEncoding'> {
+function bodyOf(bytes: Buffer, type: string): Pick<HttpResponse, 'body' | 'bodyEncoding'> {
   const text = textOf(bytes, type);
   if (text === undefined) return { body: bytes.toString('base64'), bodyEncoding: 'base64' };
   if (!/[/+]json\s*(;|$)/i.test(type)) return { body: text };

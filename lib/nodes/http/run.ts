@@ -1,48 +1,49 @@
 /** Sends the request, follows redirects by hand so that each hop is judged, and makes the answer the node's output. */
+import { defined } from '../../engine/defined.ts';
 import { fetch } from 'undici';
 import { mainHandle } from '../../engine/graph/outcome.ts';
-import { faultOfPayload } from '../../engine/graph/payload-limits.ts';
+import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
-import { type Reach, destinationOf, pinnedAgent } from './destination.ts';
+import { type NetworkAccess, destinationOf, pinnedAgent } from './destination.ts';
 import { retryAfter, statusFailure } from './failure.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
-import { type Answer, readAnswer } from './response.ts';
+import { type HttpResponse, readResponse } from './response.ts';
 import type { SecretMask } from '../secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 
-export const runHttp = (reach: Reach): Runner =>
+export const runHttp = (networkAccess: NetworkAccess): Runner =>
   runner(http, async (config, input, tools) => {
-    const known = await tools.secrets.namedIn([config.headers, config.query, config.body]);
-    if ('failure' in known) return failed(known.failure);
-    const request = requestOf(config, input.context, tools, known.texts);
+    const secretTexts = await tools.secrets.readNamedIn([config.headers, config.query, config.body]);
+    if ('failure' in secretTexts) return failed(secretTexts.failure);
+    const request = requestOf(config, input.context, tools, secretTexts.texts);
     if (typeof request === 'string') return failed({ cause: 'invalid', code: 'request_invalid', message: request });
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);
     try {
-      return await follow(config, request, reach, { signal, mask: tools.secrets.mask });
-    } catch (trouble) {
+      return await sendFollowingRedirects(config, request, networkAccess, { signal, mask: tools.secrets.mask });
+    } catch (error) {
       tools.signal.throwIfAborted();
-      return failed(limit.aborted ? tookTooLong(tools) : unreachable(request.url, trouble));
+      return failed(limit.aborted ? timeoutFailure(tools) : unreachable(request.url, error));
     }
   });
 
-async function follow(
+async function sendFollowingRedirects(
   config: HttpConfig,
   first: Outgoing,
-  reach: Reach,
+  networkAccess: NetworkAccess,
   { signal, mask }: { readonly signal: AbortSignal; readonly mask: SecretMask },
 ): Promise<RunResult> {
   let request = first;
   for (let hops = 0; ; hops += 1) {
     if (!isHttp(request.url)) return refused('protocol_forbidden', `${request.url.protocol} is not http or https`);
-    const destination = await unlessAborted(destinationOf(request.url.hostname, reach), signal);
+    const destination = await unlessAborted(destinationOf(request.url.hostname, networkAccess), signal);
     if ('refused' in destination)
       return destination.refused === 'forbidden'
         ? refused('address_forbidden', `${request.url.hostname} is not an address of the public internet`)
-        : failed(unknownName(request.url));
+        : failed(nameNotResolved(request.url));
     const agent = pinnedAgent(destination.addresses);
     try {
       const { method, url, headers, body = null } = request;
@@ -59,7 +60,7 @@ async function follow(
         config.maxRedirects > 0 && location !== null && isRedirect(response.status)
           ? redirected(request, response.status, location)
           : undefined;
-      if (next === undefined) return answered(config, mask, await readAnswer(response, config.maxResponseBytes));
+      if (next === undefined) return toResult(config, mask, await readResponse(response, config.maxResponseBytes));
       if (next === 'forbidden')
         return refused('redirect_forbidden', `the answer of ${request.url.host} would send a secret on to another origin`);
       if (hops >= config.maxRedirects)
@@ -71,16 +72,16 @@ async function follow(
   }
 }
 
-function answered(config: HttpConfig, mask: SecretMask, received: Answer | undefined): RunResult {
+function toResult(config: HttpConfig, mask: SecretMask, received: HttpResponse | undefined): RunResult {
   if (received === undefined) {
     const message = `the answer is larger than ${config.maxResponseBytes} bytes`;
     return failed({ cause: 'invalid', code: 'response_too_large', message });
   }
   const hasFailed = config.failOnStatus !== false && received.status >= config.failOnStatus;
   // Before anything walks it by recursion. Of an answer that is a failure by itself the status counts.
-  const fault = faultOfPayload(inline({ body: received.body }));
-  if (fault !== undefined && !hasFailed) return failed(fault);
-  const body = fault === undefined ? received.body : null;
+  const payloadFailure = checkPayload(inline({ body: received.body }));
+  if (payloadFailure !== undefined && !hasFailed) return failed(payloadFailure);
+  const body = payloadFailure === undefined ? received.body : null;
   // Before anything is cut short: a piece of a secret would not be found any more.
   const answer = { ...received, headers: mask.object(received.headers), body: mask.value(body) };
   if (hasFailed) {
@@ -88,19 +89,19 @@ function answered(config: HttpConfig, mask: SecretMask, received: Answer | undef
     return failed(statusFailure(answer), retryAfterMs === undefined ? {} : { retryAfterMs });
   }
   const { status, headers, bodyEncoding } = answer;
-  const output: JsonObject = { status, headers, body: answer.body, ...(bodyEncoding === undefined ? {} : { bodyEncoding }) };
+  const output: JsonObject = defined({ status, headers, body: answer.body, bodyEncoding });
   return { outcome: { kind: 'finished', output: inline(output), handle: mainHandle }, printed: [] };
 }
 
 const refused = (code: string, message: string): RunResult => failed({ cause: 'forbidden', code, message });
 
-const unknownName = ({ hostname }: URL): Failure => ({
+const nameNotResolved = ({ hostname }: URL): Failure => ({
   cause: 'provider_error',
   code: 'name_not_resolved',
   message: `the name ${hostname} has no address at the moment`,
 });
 
-const tookTooLong = ({ timeoutMs }: NodeTools): Failure => ({
+const timeoutFailure = ({ timeoutMs }: NodeTools): Failure => ({
   cause: 'timeout',
   code: 'http_timeout',
   message: `no whole answer within ${timeoutMs} ms`,
@@ -108,8 +109,8 @@ const tookTooLong = ({ timeoutMs }: NodeTools): Failure => ({
 });
 
 /** The reason lies below: fetch itself only says that it failed. */
-const unreachable = ({ host }: URL, trouble: unknown): Failure => {
-  const reason = trouble instanceof Error && trouble.cause instanceof Error ? trouble.cause : trouble;
-  const words = reason instanceof Error ? reason.message : String(reason);
-  return { cause: 'provider_error', code: 'unreachable', message: `${host} could not be asked: ${words.slice(0, 500)}` };
+const unreachable = ({ host }: URL, error: unknown): Failure => {
+  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const messageText = reason instanceof Error ? reason.message : String(reason);
+  return { cause: 'provider_error', code: 'unreachable', message: `${host} could not be asked: ${messageText.slice(0, 500)}` };
 };

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
-import { headerFault } from '../../engine/header-rule.ts';
+import { invalidHeaderReason } from '../../engine/header-name.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
@@ -46,16 +46,16 @@ export const http: NodeShape<typeof schema> = {
 const urlFindings = ({ url }: HttpConfig): readonly ConfigFinding[] => {
   if (url.includes('{{')) return [];
   const parsed = URL.parse(url);
-  const isFit = parsed !== null && isHttp(parsed) && parsed.username === '' && parsed.password === '';
+  const isValid = parsed !== null && isHttp(parsed) && parsed.username === '' && parsed.password === '';
   const message = 'must be a whole http or https address, without a user or password in it';
-  return isFit ? [] : [{ code: 'config_invalid', path: ['url'], message }];
+  return isValid ? [] : [{ code: 'config_invalid', path: ['url'], message }];
 };
 
 export const isHttp = ({ protocol }: URL): boolean => protocol === 'http:' || protocol === 'https:';
 
 const headerFindings = ({ headers }: HttpConfig): readonly ConfigFinding[] =>
   Object.keys(headers).flatMap((name): readonly ConfigFinding[] => {
-    const message = headerFault(name);
+    const message = invalidHeaderReason(name);
     return message === undefined ? [] : [{ code: 'config_invalid', path: ['headers', name], message }];
   });
 

@@ -7,15 +7,15 @@ import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { scriptFault } from './syntax.ts';
+import { scriptSyntaxError } from './syntax.ts';
 
 /** In characters. Twice what a definition's largest inline item holds; code beyond it belongs into a code workflow. */
-const longestCode = 262_144;
+const maxCodeLength = 262_144;
 
 const schema = z.object({
   code: z
     .string()
-    .max(longestCode)
+    .max(maxCodeLength)
     .refine((code) => code.trim() !== '', 'a script node needs code'),
 });
 
@@ -27,7 +27,7 @@ export const javascript: NodeShape<typeof schema> = {
   literalKeys: ['code'],
   handles: () => [mainHandle, errorHandle],
   check: ({ code }) => {
-    const fault = scriptFault(code);
-    return fault === undefined ? [] : [{ code: 'code_invalid', path: ['code'], message: fault }];
+    const error = scriptSyntaxError(code);
+    return error === undefined ? [] : [{ code: 'code_invalid', path: ['code'], message: error }];
   },
 };

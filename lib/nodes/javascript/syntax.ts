@@ -7,32 +7,32 @@ import { compileFunction } from 'node:vm';
 const fileName = 'script';
 
 /** What is wrong with a script, with line and column from 1; undefined where it parses. */
-export const scriptFault = (code: string): string | undefined => {
-  const fault = faultOf(code, 0);
-  if (fault === undefined || !fault.startsWith('await is only valid')) return fault;
-  return `${fault}. Scripts run in one go: await is not available at their top level, and nothing they could call is asynchronous`;
+export const scriptSyntaxError = (code: string): string | undefined => {
+  const error = syntaxErrorIn(code, 0);
+  if (error === undefined || !error.startsWith('await is only valid')) return error;
+  return `${error}. Scripts run in one go: await is not available at their top level, and nothing they could call is asynchronous`;
 };
 
 /** The same for a single expression. In brackets of two kinds, so that none can close them and begin another. */
-export const expressionFault = (code: string): string | undefined => {
+export const expressionSyntaxError = (code: string): string | undefined => {
   if (code.trim() === '') return 'An expression is expected';
-  return faultOf(`return (\n${code}\n)`, 1) ?? faultOf(`return [\n${code}\n]`, 1);
+  return syntaxErrorIn(`return (\n${code}\n)`, 1) ?? syntaxErrorIn(`return [\n${code}\n]`, 1);
 };
 
 /** @param linesBefore how many lines of ours stand before the author's */
-function faultOf(body: string, linesBefore: number): string | undefined {
+function syntaxErrorIn(body: string, linesBefore: number): string | undefined {
   try {
     compileFunction(body, [], { filename: fileName });
     return undefined;
-  } catch (fault) {
-    return fault instanceof SyntaxError ? inWords(fault, linesBefore) : String(fault);
+  } catch (error) {
+    return error instanceof SyntaxError ? describeSyntaxError(error, linesBefore) : String(error);
   }
 }
 
 /** V8 tells the place only in the stack: `script:3`, the line itself, and a caret under the column. */
-function inWords(fault: SyntaxError, linesBefore: number): string {
-  const [place = '', , caret = ''] = (fault.stack ?? '').split('\n');
-  const line = Number(place.slice(place.lastIndexOf(':') + 1)) - linesBefore;
+function describeSyntaxError(error: SyntaxError, linesBefore: number): string {
+  const [location = '', , caret = ''] = (error.stack ?? '').split('\n');
+  const line = Number(location.slice(location.lastIndexOf(':') + 1)) - linesBefore;
   const column = caret.indexOf('^') + 1;
-  return Number.isNaN(line) || column === 0 ? fault.message : `${fault.message} at ${line}:${column}`;
+  return Number.isNaN(line) || column === 0 ? error.message : `${error.message} at ${line}:${column}`;
 }

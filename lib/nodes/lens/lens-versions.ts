@@ -5,7 +5,7 @@ import { type TemplatePart, parseTemplate, placeholdersIn } from '../../lens/pla
 import type { LensVersion } from '../../ports/lenses.ts';
 import type { Lenses } from '../../ports/versions.ts';
 
-export interface ReadyLens {
+export interface CompiledLens {
   readonly version: LensVersion;
   readonly parts: readonly TemplatePart[];
   readonly isOptional: (key: string) => boolean;
@@ -14,32 +14,32 @@ export interface ReadyLens {
 }
 
 /** Some have contracts of many kilobytes, compiled. */
-const mostKept = 100;
+const maxCached = 100;
 
 export class LensVersions {
   readonly #lenses: Pick<Lenses, 'summary' | 'version'>;
-  readonly #kept = new Map<string, ReadyLens>();
+  readonly #cache = new Map<string, CompiledLens>();
 
   constructor(lenses: Pick<Lenses, 'summary' | 'version'>) {
     this.#lenses = lenses;
   }
 
   /** @returns undefined where there is no such lens, or no such version of it */
-  async of(scope: Scope, name: string, number?: number): Promise<ReadyLens | undefined> {
+  async of(scope: Scope, name: string, number?: number): Promise<CompiledLens | undefined> {
     const lens = lensName(name);
-    const wanted = number ?? (await this.#lenses.summary(scope, lens))?.latestVersion;
-    if (wanted === undefined) return undefined;
-    const key = [scope.projectId, scope.environment, lens, wanted].join('#');
-    const known = this.#kept.get(key) ?? (await this.#read(scope, lens, wanted));
+    const wantedVersion = number ?? (await this.#lenses.summary(scope, lens))?.latestVersion;
+    if (wantedVersion === undefined) return undefined;
+    const key = [scope.projectId, scope.environment, lens, wantedVersion].join('#');
+    const known = this.#cache.get(key) ?? (await this.#read(scope, lens, wantedVersion));
     if (known === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, known);
-    const oldest = this.#kept.keys().next();
-    if (this.#kept.size > mostKept && oldest.done !== true) this.#kept.delete(oldest.value);
+    this.#cache.delete(key);
+    this.#cache.set(key, known);
+    const oldest = this.#cache.keys().next();
+    if (this.#cache.size > maxCached && oldest.done !== true) this.#cache.delete(oldest.value);
     return known;
   }
 
-  async #read(scope: Scope, name: LensName, number: number): Promise<ReadyLens | undefined> {
+  async #read(scope: Scope, name: LensName, number: number): Promise<CompiledLens | undefined> {
     const version = await this.#lenses.version(scope, name, number);
     if (version === undefined) return undefined;
     const { parts } = parseTemplate(version.template);

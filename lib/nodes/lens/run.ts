@@ -3,67 +3,68 @@
  * the model answers, moderation looks at the answer, the output contract is checked. All of it is one attempt, so each of
  * these can be a reason for another one.
  */
+import { defined } from '../../engine/defined.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
-import { faultOfPayload } from '../../engine/graph/payload-limits.ts';
+import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
-import { resolveTemplate, textIn } from '../../engine/graph/template.ts';
+import { resolveTemplate, countedText } from '../../engine/graph/template.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { envelopeJson, envelopeOf } from '../../lens/envelope.ts';
 import { byKey, render } from '../../lens/render.ts';
-import type { Attachment, ModelAnswer, Models } from '../../ports/models.ts';
+import type { Attachment, ModelResponse, Models } from '../../ports/models.ts';
 import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
 import type { Lenses } from '../../ports/versions.ts';
-import { MaskedParts } from '../masked-parts.ts';
+import { MaskingStreamWriter } from '../masking-stream-writer.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
 import * as failure from './failure.ts';
-import { LensVersions, type ReadyLens } from './lens-versions.ts';
+import { LensVersions, type CompiledLens } from './lens-versions.ts';
 import { type LensConfig, lens } from './shape.ts';
 import { valuesOf } from './values.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 
 /** What lens nodes ask of the world. */
-export interface LensWorld {
+export interface LensPorts {
   readonly lenses: Pick<Lenses, 'summary' | 'version'>;
   readonly models: Models;
   readonly moderation: Moderation;
 }
 
-type Answered = Extract<ModelAnswer, { kind: 'answered' }>;
+type CompletedResponse = Extract<ModelResponse, { kind: 'completed' }>;
 
 /** The lens document's limit of a filled template. */
-const mostPromptBytes = 524_288;
+const maxPromptBytes = 524_288;
 const defaultModel = 'default';
 
-export const runLens = ({ lenses, models, moderation }: LensWorld): Runner => {
+export const runLens = ({ lenses, models, moderation }: LensPorts): Runner => {
   const versions = new LensVersions(lenses);
   return runner(lens, async (config, input, tools) => {
     const ready = await versions.of(tools.scope, config.lens, config.version);
     if (ready === undefined) return failure.lensUnknown(config.lens, config.version);
     const model = config.model ?? ready.version.model ?? defaultModel;
-    const refusal = await models.refusal(model, kindsOf(config));
+    const refusal = await models.attachmentError(model, kindsOf(config));
     if (refusal !== undefined) return failure.modalityUnsupported(refusal);
     const values = valuesOf(config, input);
-    const rendered = render(ready.parts, byKey(values), ready.isOptional, mostPromptBytes);
+    const rendered = render(ready.parts, byKey(values), ready.isOptional, maxPromptBytes);
     if ('unbound' in rendered) return failure.unbound(rendered.unbound);
-    if ('atLeast' in rendered) return failure.tooLarge(rendered.atLeast, mostPromptBytes);
+    if ('exceededLength' in rendered) return failure.tooLarge(rendered.exceededLength, maxPromptBytes);
     const bytes = Buffer.byteLength(rendered.text);
-    if (bytes > mostPromptBytes) return failure.tooLarge(bytes, mostPromptBytes);
+    if (bytes > maxPromptBytes) return failure.tooLarge(bytes, maxPromptBytes);
     const errors = ready.checkInput(values);
-    if (errors.length > 0) return failure.contractBroken('input', errors);
+    if (errors.length > 0) return failure.contractViolated('input', errors);
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);
-    const asked: Asked = { config, input, tools, model, prompt: rendered.text, signal };
+    const call: LensCall = { config, input, tools, model, prompt: rendered.text, signal };
     try {
-      return await unlessAborted(ask({ models, moderation }, ready, asked), asked.signal);
-    } catch (trouble) {
+      return await unlessAborted(execute({ models, moderation }, ready, call), call.signal);
+    } catch (error) {
       tools.signal.throwIfAborted();
-      if (limit.aborted) return failure.tookTooLong(tools.timeoutMs, `lens ${config.lens}`);
-      throw trouble;
+      if (limit.aborted) return failure.timeoutFailure(tools.timeoutMs, `lens ${config.lens}`);
+      throw error;
     }
   });
 };
 
-interface Asked {
+interface LensCall {
   readonly config: LensConfig;
   readonly input: NodeInput;
   readonly tools: NodeTools;
@@ -73,18 +74,18 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-async function ask(
-  { models, moderation }: Pick<LensWorld, 'models' | 'moderation'>,
-  { version, checkOutput }: ReadyLens,
-  { config, input, tools, model, prompt, signal }: Asked,
+async function execute(
+  { models, moderation }: Pick<LensPorts, 'models' | 'moderation'>,
+  { version, checkOutput }: CompiledLens,
+  { config, input, tools, model, prompt, signal }: LensCall,
 ): Promise<RunResult> {
-  const stopped = async (phase: ModerationPhase, text: string): Promise<RunResult | undefined> =>
-    looksAt(config, phase) ? failure.moderated(phase, await moderation.check(phase, text, signal)) : undefined;
+  const moderate = async (phase: ModerationPhase, text: string): Promise<RunResult | undefined> =>
+    isModerated(config, phase) ? failure.moderationResult(phase, await moderation.check(phase, text, signal)) : undefined;
 
-  const before = await stopped('input', prompt);
+  const before = await moderate('input', prompt);
   if (before !== undefined) return before;
   // Nobody sees a part of what moderation has yet to judge as a whole.
-  const listener = looksAt(config, 'output') ? undefined : listenerOf(tools, signal);
+  const streamWriter = isModerated(config, 'output') ? undefined : createStreamWriter(tools, signal);
   const answer = await models.execute(
     {
       modelId: model,
@@ -93,27 +94,27 @@ async function ask(
       attachments: config.attachments.map((each) => attachmentOf(each, input)),
     },
     // Of the attempt, not of the node: an answer that broke its contract is not to be given again.
-    { signal, idempotencyToken: `${tools.token}/${tools.number}`, secrets: tools.secrets, ...listener?.heard },
+    { signal, idempotencyToken: `${tools.token}/${tools.number}`, secrets: tools.secrets, ...streamWriter?.callOptions },
   );
   if (answer.kind === 'failed') return failure.modelFailed(answer);
-  listener?.parts.end();
+  streamWriter?.parts.end();
   // Before it is read, checked and written down, which all recurse.
-  const fault = faultOfPayload(inline({ data: answer.data ?? null, metadata: answer.metadata ?? null }));
-  if (fault !== undefined) return counted(failed(fault), answer);
+  const payloadFailure = checkPayload(inline({ data: answer.data ?? null, metadata: answer.metadata ?? null }));
+  if (payloadFailure !== undefined) return counted(failed(payloadFailure), answer);
   const envelope = envelopeOf(version.kind, answer, {
     wantsData: version.output !== undefined,
     metadata: { lens: { name: version.name, version: version.version }, model, ...factsOf(answer) },
   });
-  const after = await stopped('output', envelope.output);
+  const after = await moderate('output', envelope.output);
   if (after !== undefined) return counted(after, answer);
   const errors = checkOutput(envelope);
-  if (errors.length > 0) return counted(failure.contractBroken('output', errors), answer);
+  if (errors.length > 0) return counted(failure.contractViolated('output', errors), answer);
   const output = inline(envelopeJson(envelope));
   return counted({ outcome: { kind: 'finished', output, handle: mainHandle }, printed: [] }, answer);
 }
 
 /** Tokens are spent whatever becomes of the answer. A count that makes no sense is none. */
-function counted(result: RunResult, { tokens }: Answered): RunResult {
+function counted(result: RunResult, { tokens }: CompletedResponse): RunResult {
   const { outcome } = result;
   if (tokens === undefined || !isCount(tokens.input) || !isCount(tokens.output)) return result;
   if (outcome.kind !== 'finished' && outcome.kind !== 'failed') return result;
@@ -122,16 +123,17 @@ function counted(result: RunResult, { tokens }: Answered): RunResult {
 
 const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
 
-const looksAt = ({ moderation }: LensConfig, phase: ModerationPhase): boolean => moderation === phase || moderation === 'both';
+const isModerated = ({ moderation }: LensConfig, phase: ModerationPhase): boolean =>
+  moderation === phase || moderation === 'both';
 
 /** What comes after the attempt is over is nobody's. */
-function listenerOf({ say, secrets }: NodeTools, signal: AbortSignal) {
-  if (say === undefined) return undefined;
-  const parts = new MaskedParts(
+function createStreamWriter({ append: onText, secrets }: NodeTools, signal: AbortSignal) {
+  if (onText === undefined) return undefined;
+  const writer = new MaskingStreamWriter(
     () => secrets.mask,
-    (text) => (signal.aborted ? undefined : say(text)),
+    (text) => (signal.aborted ? undefined : onText(text)),
   );
-  return { parts, heard: { say: (text: string): void => parts.say(text) } };
+  return { parts: writer, callOptions: { onText: (text: string): void => writer.append(text) } };
 }
 
 const kindsOf = ({ attachments }: LensConfig): readonly Attachment['kind'][] => attachments.map(({ kind }) => kind);
@@ -145,13 +147,15 @@ function resolvedWithin(value: JsonValue, context: NodeInput['context']): JsonVa
 const objectOf = (params: LensConfig['params'], { context }: NodeInput) =>
   Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolvedWithin(value, context)]));
 
-const attachmentOf = ({ kind, url, mimeType }: LensConfig['attachments'][number], { context }: NodeInput): Attachment => ({
-  kind,
-  url: textIn(resolveTemplate(url, context), context.work),
-  ...(mimeType === undefined ? {} : { mimeType }),
-});
+const attachmentOf = ({ kind, url, mimeType }: LensConfig['attachments'][number], { context }: NodeInput): Attachment =>
+  defined({
+    kind,
+    url: countedText(resolveTemplate(url, context), context.work),
+    mimeType,
+  });
 
-const factsOf = ({ tokens, durationMs }: Answered) => ({
-  durationMs,
-  ...(tokens === undefined ? {} : { tokens: { ...tokens } }),
-});
+const factsOf = ({ tokens, durationMs }: CompletedResponse) =>
+  defined({
+    durationMs,
+    tokens: tokens === undefined ? undefined : { ...tokens },
+  });

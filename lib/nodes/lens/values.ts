@@ -2,7 +2,7 @@
 import { type ContextView } from '../../engine/graph/context.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { type JsonObject, type JsonValue, isJsonObject, stepInto } from '../../engine/json.ts';
+import { type JsonObject, type JsonValue, isJsonObject, childAt } from '../../engine/json.ts';
 import { labelKey } from '../../lens/placeholders.ts';
 import type { LensConfig } from './shape.ts';
 
@@ -11,9 +11,9 @@ export function valuesOf(config: Pick<LensConfig, 'paramOverrides' | 'param_over
     ([label, value]): readonly [string, JsonValue] => [label, overrideOf(value, input.context)],
   );
   const overridden = new Set(overrides.map(([label]) => labelKey(label)));
-  const brought = Object.entries(input.inputs).filter(([label]) => !overridden.has(labelKey(label)));
+  const fromEdges = Object.entries(input.inputs).filter(([label]) => !overridden.has(labelKey(label)));
   // What the prompt is made of and the contract looks at.
-  const values = Object.fromEntries([...brought, ...overrides]);
+  const values = Object.fromEntries([...fromEdges, ...overrides]);
   input.context.work.value(values);
   return values;
 }
@@ -26,6 +26,6 @@ function overrideOf(value: JsonValue, context: ContextView): JsonValue {
   if (nodeId === undefined) return resolveTemplate(value, context);
   const result = context.get(`__node_${nodeId}`);
   let found: JsonValue | undefined = isJsonObject(result) ? result['output'] : undefined;
-  for (const step of path.split('.').slice(1)) found = stepInto(found, step);
+  for (const step of path.split('.').slice(1)) found = childAt(found, step);
   return found ?? null;
 }

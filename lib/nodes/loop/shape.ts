@@ -1,6 +1,6 @@
 /** Takes its body, what lies behind its way out `loop`, through the items of an array, and goes on behind `done` with the results. */
 import * as z from 'zod';
-import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/bodies.ts';
+import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/loop-bodies.ts';
 import { loopLimits } from '../../engine/graph/loop-limits.ts';
 import { type Outcome, errorHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
@@ -11,7 +11,7 @@ import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
-const longestDelayMs = 60_000;
+const maxDelayMs = 60_000;
 
 const variable = z
   .string()
@@ -26,7 +26,7 @@ const schema = z.object({
   itemVariable: variable.default('item'),
   indexVariable: variable.default('index'),
   maxIterations: z.int().min(1).max(loopLimits.items).default(1_000),
-  delayBetweenItems: z.int().min(0).max(longestDelayMs).default(0),
+  delayBetweenItems: z.int().min(0).max(maxDelayMs).default(0),
   concurrency: z.int().min(1).max(loopLimits.concurrency).default(1),
   onItemFailure: z.enum(itemFailurePolicies).default('fail'),
 });

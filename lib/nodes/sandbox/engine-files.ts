@@ -12,12 +12,12 @@ export const sandboxFiles = {
   engine: { name: 'quickjs.wasm', source: 'quickjs-wasi/quickjs.wasm' },
 } as const;
 
-const beside = (name: string): URL | undefined => {
+const fileBeside = (name: string): URL | undefined => {
   const url = new URL(name, import.meta.url);
   return existsSync(url) ? url : undefined;
 };
 
-export const threadFile = (): URL => beside(sandboxFiles.thread.name) ?? new URL('thread.ts', import.meta.url);
+export const threadFile = (): URL => fileBeside(sandboxFiles.thread.name) ?? new URL('thread.ts', import.meta.url);
 
 export const engineFile = (): URL =>
-  beside(sandboxFiles.engine.name) ?? pathToFileURL(createRequire(import.meta.url).resolve(sandboxFiles.engine.source));
+  fileBeside(sandboxFiles.engine.name) ?? pathToFileURL(createRequire(import.meta.url).resolve(sandboxFiles.engine.source));

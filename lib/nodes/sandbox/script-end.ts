@@ -1,16 +1,16 @@
 /** Reads what a script thread says. It ran an author's code, so it is believed no more than any other caller. */
 import * as z from 'zod';
 import { durationMs } from '../../engine/time.ts';
-import { type ScriptEnd, scriptFaults, sliceSpent } from './script.ts';
+import { type ScriptEnd, scriptErrorCodes, sliceSpent } from './script.ts';
 
-const used = { printed: z.array(z.string()), computedMs: z.number().min(0) };
+const used = { printed: z.array(z.string()), cpuMs: z.number().min(0) };
 
 export const scriptEnd: z.ZodType<ScriptEnd | { readonly kind: typeof sliceSpent }> = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal(sliceSpent) }),
   z.object({ kind: z.literal('returned'), output: z.string(), ...used }),
   z.object({
     kind: z.literal('stopped'),
-    fault: z.enum(scriptFaults),
+    errorCode: z.enum(scriptErrorCodes),
     message: z.string(),
     line: z.number().exactOptional(),
     column: z.number().exactOptional(),

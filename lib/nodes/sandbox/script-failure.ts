@@ -1,7 +1,8 @@
 /** What a script's end means for the node that ran it. */
+import { defined } from '../../engine/defined.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { FailureCause } from '../../engine/retry/causes.ts';
-import type { ScriptEnd, ScriptFault } from './script.ts';
+import type { ScriptEnd, ScriptErrorCode } from './script.ts';
 
 /** A result that cannot be stored will not be better the next time; the rest may depend on what the script was given. */
 const causes = {
@@ -13,18 +14,18 @@ const causes = {
   output_too_deep: 'invalid',
   output_invalid: 'invalid',
   sandbox_failed: 'error',
-} as const satisfies Record<ScriptFault, FailureCause>;
+} as const satisfies Record<ScriptErrorCode, FailureCause>;
 
 export const scriptFailure = ({
-  fault,
+  errorCode,
   message,
   line,
   column,
   timeoutMs,
   path,
 }: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
-  const failure = { cause: causes[fault], code: fault, message };
+  const failure = { cause: causes[errorCode], code: errorCode, message };
   if (path !== undefined) return { ...failure, details: { path } };
   if (timeoutMs !== undefined) return { ...failure, details: { timeoutMs } };
-  return line === undefined ? failure : { ...failure, details: { line, ...(column === undefined ? {} : { column }) } };
+  return line === undefined ? failure : { ...failure, details: defined({ line, column }) };
 };

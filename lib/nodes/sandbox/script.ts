@@ -2,7 +2,7 @@
 import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { failureLimits } from '../../engine/log/failure-limits.ts';
-import { printedLimits } from '../../engine/log/printed.ts';
+import { printedLimits } from '../../engine/log/printed-lines.ts';
 import type { DurationMs } from '../../engine/time.ts';
 
 export interface Script {
@@ -18,7 +18,7 @@ export interface Script {
 }
 
 /** What an author may be told went wrong, apart from what the script threw itself. */
-export const scriptFaults = [
+export const scriptErrorCodes = [
   'script_threw',
   'script_timeout',
   'memory_exceeded',
@@ -28,7 +28,7 @@ export const scriptFaults = [
   'output_invalid',
   'sandbox_failed',
 ] as const;
-export type ScriptFault = (typeof scriptFaults)[number];
+export type ScriptErrorCode = (typeof scriptErrorCodes)[number];
 
 export type ScriptEnd =
   | ({ readonly kind: 'returned'; /** JSON */ readonly output: string } & Used)
@@ -37,13 +37,13 @@ export type ScriptEnd =
 interface Used {
   readonly printed: readonly string[];
   /** the processor's time that it took; 0 where its thread could not say */
-  readonly computedMs: number;
+  readonly cpuMs: number;
 }
 
 export const sliceSpent = 'slice_spent';
 
 export interface StopReason {
-  readonly fault: ScriptFault;
+  readonly errorCode: ScriptErrorCode;
   readonly message: string;
   /** where in the script, both from 1 */
   readonly line?: number;
@@ -57,7 +57,7 @@ export interface StopReason {
 export interface Sandbox {
   /**
    * Ends within the script's time limit whatever the script does; rejects with the signal's reason where that comes first.
-   * @throws SliceSpent where the script has a slice and has not ended within it
+   * @throws TimeSliceExceeded where the script has a slice and has not ended within it
    */
   run(script: Script, signal: AbortSignal): Promise<ScriptEnd>;
 }
@@ -68,11 +68,11 @@ export const scriptLimits = {
   /** what one line may have before it is measured: all that an attempt may print */
   printedBytes: printedLimits.bytes,
   /** of a message, in characters: what a failure may say */
-  words: failureLimits.message,
+  messageLength: failureLimits.message,
 } as const;
 
 export const timeLimit = (timeoutMs: DurationMs) =>
-  ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;
+  ({ errorCode: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;
 
 /** What the engine keeps for itself under names with `__`, and the inputs, are handed in only where the code mentions them. */
 export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => {

@@ -6,10 +6,10 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { engineFile, threadFile } from './engine-files.ts';
-import { SliceSpent } from '../../engine/shares.ts';
-import { messageOf } from '../../engine/words-of.ts';
+import { TimeSliceExceeded } from '../../engine/fair-shares.ts';
+import { errorMessage } from '../../engine/error-text.ts';
 import { scriptEnd } from './script-end.ts';
-import { cutWords } from './verdict.ts';
+import { truncateMessage } from './script-result.ts';
 import { type Sandbox, type Script, type ScriptEnd, type StopReason, sliceSpent, timeLimit } from './script.ts';
 
 /** How long a thread may take after the limit to say itself what happened, with what the script printed. */
@@ -20,7 +20,7 @@ const graceMs = 250;
  */
 const sliceGraceMs = 900;
 /** More are started when scripts run side by side, and ended when these are done. */
-const keptThreads = 1;
+const maxIdleThreads = 1;
 
 export function threadSandbox(): Sandbox {
   const idle: Worker[] = [];
@@ -41,9 +41,9 @@ export function threadSandbox(): Sandbox {
     });
   };
 
-  const putBack = (thread: Worker): void => {
+  const returnToPool = (thread: Worker): void => {
     thread.unref();
-    if (idle.length < keptThreads) idle.push(thread);
+    if (idle.length < maxIdleThreads) idle.push(thread);
     else void thread.terminate();
   };
 
@@ -53,56 +53,59 @@ export function threadSandbox(): Sandbox {
       let thread: Worker;
       try {
         thread = idle.pop() ?? (await startThread());
-      } catch (trouble) {
+      } catch (error) {
         compiled = undefined;
-        return { kind: 'stopped', ...failedFor(messageOf(trouble)), ...unused };
+        return { kind: 'stopped', ...sandboxFailure(errorMessage(error)), ...noUsage };
       }
       thread.ref();
-      const answer = await ask(thread, script, signal);
-      if (answer.isAlive) putBack(thread);
+      const result = await runOnThread(thread, script, signal);
+      if (result.isAlive) returnToPool(thread);
       else void thread.terminate();
-      if ('end' in answer) return answer.end;
-      throw answer.reason;
+      if ('end' in result) return result.end;
+      throw result.reason;
     },
   };
 }
 
-const unused = { printed: [], computedMs: 0 };
+const noUsage = { printed: [], cpuMs: 0 };
 
-const failedFor = (why: string): StopReason => ({ fault: 'sandbox_failed', message: cutWords(`the sandbox failed: ${why}`) });
+const sandboxFailure = (reason: string): StopReason => ({
+  errorCode: 'sandbox_failed',
+  message: truncateMessage(`the sandbox failed: ${reason}`),
+});
 
-type Answer = { readonly isAlive: boolean } & ({ readonly end: ScriptEnd } | { readonly reason: unknown });
+type ThreadResult = { readonly isAlive: boolean } & ({ readonly end: ScriptEnd } | { readonly reason: unknown });
 
-const ask = (thread: Worker, script: Script, signal: AbortSignal): Promise<Answer> =>
+const runOnThread = (thread: Worker, script: Script, signal: AbortSignal): Promise<ThreadResult> =>
   new Promise((resolve) => {
-    const settle = (answer: Answer): void => {
+    const settle = (result: ThreadResult): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      thread.off('message', onEnd).off('messageerror', onGarbled).off('error', onCrash).off('exit', onExit);
-      resolve(answer);
+      thread.off('message', onEnd).off('messageerror', onMessageError).off('error', onCrash).off('exit', onExit);
+      resolve(result);
     };
-    const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, ...unused } });
-    const spent = (isAlive: boolean): void => settle({ isAlive, reason: new SliceSpent() });
+    const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, ...noUsage } });
+    const settleSliceSpent = (isAlive: boolean): void => settle({ isAlive, reason: new TimeSliceExceeded() });
     // Nothing here may throw: what a listener throws ends the process.
-    const onEnd = (said: unknown): void => {
-      const { data: end } = scriptEnd.safeParse(said);
-      if (end === undefined) stopped(failedFor('it said of the script what cannot be read'));
-      else if (end.kind === sliceSpent) spent(true);
+    const onEnd = (raw: unknown): void => {
+      const { data: end } = scriptEnd.safeParse(raw);
+      if (end === undefined) stopped(sandboxFailure('it said of the script what cannot be read'));
+      else if (end.kind === sliceSpent) settleSliceSpent(true);
       else settle({ isAlive: true, end });
     };
-    const onCrash = (crash: unknown): void => stopped(failedFor(messageOf(crash)));
-    const onExit = (code: number): void => stopped(failedFor(`it ended with code ${code}`));
-    const onGarbled = (): void => stopped(failedFor('it said what cannot be read'));
+    const onCrash = (crash: unknown): void => stopped(sandboxFailure(errorMessage(crash)));
+    const onExit = (code: number): void => stopped(sandboxFailure(`it ended with code ${code}`));
+    const onMessageError = (): void => stopped(sandboxFailure('it said what cannot be read'));
     const onAbort = (): void => settle({ isAlive: false, reason: signal.reason });
     const limitMs = script.timeoutMs + graceMs;
     const sliceMs = script.sliceMs === undefined ? Infinity : script.sliceMs + sliceGraceMs;
     const timer =
       sliceMs < limitMs
-        ? setTimeout(() => spent(false), sliceMs)
+        ? setTimeout(() => settleSliceSpent(false), sliceMs)
         : setTimeout(() => stopped(timeLimit(script.timeoutMs)), limitMs);
 
     signal.addEventListener('abort', onAbort, { once: true });
-    thread.on('message', onEnd).on('messageerror', onGarbled).on('error', onCrash).on('exit', onExit);
+    thread.on('message', onEnd).on('messageerror', onMessageError).on('error', onCrash).on('exit', onExit);
     thread.postMessage(script);
     // It may have come while a thread was being started.
     if (signal.aborted) onAbort();

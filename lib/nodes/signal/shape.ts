@@ -1,24 +1,25 @@
 /** Waits for something outside: a person's approval, a payment, a parcel. It holds no machine meanwhile. */
+import { defined } from '../../engine/defined.ts';
 import * as z from 'zod';
 import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { longestSignalWord } from '../../engine/signal.ts';
+import { maxSignalTextLength } from '../../engine/signal-key.ts';
 import { after, days, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 import { shownValue } from '../shown-value.ts';
 
 /** As long as a run may live. */
-const longestSeconds = days(365) / 1_000;
+const maxSeconds = days(365) / 1_000;
 const expiredHandle = 'expired';
 
 const schema = z.object({
   name: z.string().min(1).max(65_536),
   /** which of all the signals of that name; absent: those sent to this run by its id */
   correlation: z.string().min(1).max(65_536).optional(),
-  expiresInSeconds: z.int().min(1).max(longestSeconds).optional(),
+  expiresInSeconds: z.int().min(1).max(maxSeconds).optional(),
   onExpiry: z.enum(['fail', 'continue']).default('fail'),
 });
 type Config = z.output<typeof schema>;
@@ -36,28 +37,31 @@ export const signal: NodeShape<typeof schema> = {
   decider: (config) => (input, now) => {
     const [name, correlation] = (['name', 'correlation'] as const).map((key) => {
       const template = config[key];
-      return template === undefined ? undefined : placed(key, () => wordOf(resolveTemplate(template, input.context)));
+      return template === undefined
+        ? undefined
+        : withinConfigPath(key, () => signalText(resolveTemplate(template, input.context)));
     });
     if (typeof name !== 'string') return invalid('name', name?.value);
     if (typeof correlation === 'object') return invalid('correlation', correlation.value);
-    return {
+    return defined({
       kind: 'awaiting',
       name,
-      ...(correlation === undefined ? {} : { correlation }),
+      correlation,
       ...expiryOf(config, now),
-    };
+    });
   },
 };
 
-const expiryOf = ({ expiresInSeconds, onExpiry }: Config, now: Parameters<typeof after>[0]) => ({
-  ...(expiresInSeconds === undefined ? {} : { expiresAt: after(now, seconds(expiresInSeconds)) }),
-  ...(onExpiry === 'continue' ? { expiryHandle: expiredHandle } : {}),
-});
+const expiryOf = ({ expiresInSeconds, onExpiry }: Config, now: Parameters<typeof after>[0]) =>
+  defined({
+    expiresAt: expiresInSeconds === undefined ? undefined : after(now, seconds(expiresInSeconds)),
+    expiryHandle: onExpiry === 'continue' ? expiredHandle : undefined,
+  });
 
 /** A text that a sender can name, or what it is instead. */
-const wordOf = (value: JsonValue): string | { readonly value: JsonValue } => {
-  const word = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
-  return typeof word === 'string' && word.length >= 1 && word.length <= longestSignalWord ? word : { value };
+const signalText = (value: JsonValue): string | { readonly value: JsonValue } => {
+  const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+  return typeof text === 'string' && text.length >= 1 && text.length <= maxSignalTextLength ? text : { value };
 };
 
 const invalid = (what: string, value: JsonValue = null): Outcome => ({
@@ -65,6 +69,6 @@ const invalid = (what: string, value: JsonValue = null): Outcome => ({
   failure: {
     cause: 'invalid',
     code: 'signal_invalid',
-    message: `the ${what} of a signal is a text of 1 to ${longestSignalWord} characters, and not ${shownValue(value)}`,
+    message: `the ${what} of a signal is a text of 1 to ${maxSignalTextLength} characters, and not ${shownValue(value)}`,
   },
 });

@@ -1,8 +1,9 @@
 /** Calls another workflow as a run of its own, and goes on with what that gives. It holds no machine meanwhile. */
+import { defined } from '../../engine/defined.ts';
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { placed } from '../../engine/graph/work.ts';
+import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { inline } from '../../engine/json.ts';
 import { after, days, seconds } from '../../engine/time.ts';
@@ -10,7 +11,7 @@ import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
 /** As long as a run may live. */
-const longestSeconds = days(365) / 1_000;
+const maxSeconds = days(365) / 1_000;
 
 const schema = z.object({
   workflowName: z.string().regex(workflowNamePattern, 'must be the name of a workflow'),
@@ -18,11 +19,11 @@ const schema = z.object({
   version: z.int().min(1).optional(),
   /** absent: the node's own inputs */
   input: z.json().optional(),
-  expiresInSeconds: z.int().min(1).max(longestSeconds).optional(),
+  expiresInSeconds: z.int().min(1).max(maxSeconds).optional(),
   /** what becomes of the other run when this one ends, or waits no more */
-  whenLeft: z.enum(['cancel', 'go_on']).default('cancel'),
+  parentClosePolicy: z.enum(['cancel', 'abandon']).default('cancel'),
   /** what becomes of this run when the other one is cancelled */
-  whenCancelled: z.enum(['fail', 'cancel']).default('fail'),
+  onChildCancelled: z.enum(['fail', 'cancel']).default('fail'),
 });
 
 export const subflow: NodeShape<typeof schema> = {
@@ -32,15 +33,18 @@ export const subflow: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: () => [mainHandle, errorHandle],
-  decider: (config) => (input, now) => ({
-    kind: 'calling',
-    workflowName: config.workflowName,
-    ...(config.version === undefined ? {} : { version: config.version }),
-    input: inline(
-      config.input === undefined ? input.inputs : placed('input', () => resolveTemplate(config.input ?? null, input.context)),
-    ),
-    ...(config.expiresInSeconds === undefined ? {} : { expiresAt: after(now, seconds(config.expiresInSeconds)) }),
-    whenLeft: config.whenLeft,
-    whenCancelled: config.whenCancelled,
-  }),
+  decider: (config) => (input, now) =>
+    defined({
+      kind: 'calling',
+      workflowName: config.workflowName,
+      version: config.version,
+      input: inline(
+        config.input === undefined
+          ? input.inputs
+          : withinConfigPath('input', () => resolveTemplate(config.input ?? null, input.context)),
+      ),
+      expiresAt: config.expiresInSeconds === undefined ? undefined : after(now, seconds(config.expiresInSeconds)),
+      parentClosePolicy: config.parentClosePolicy,
+      onChildCancelled: config.onChildCancelled,
+    }),
 };

@@ -2,59 +2,59 @@
  * Where the workers and clients of the package `openworkflow` keep their runs: its `Backend`, over a table of Stepwell. Each
  * method is decided by the log of the run alone.
  */
-import * as decide from '../../engine/polled/decide.ts';
-import type { PolledState } from '../../engine/polled/fold.ts';
-import { asPolledRunId, runOfStep } from '../../engine/polled/ids.ts';
-import { forgetAt } from '../../engine/polled/run.ts';
+import * as decide from '../../engine/external/decide.ts';
+import type { ExternalState } from '../../engine/external/fold.ts';
+import { parseExternalRunId, runOfStep } from '../../engine/external/ids.ts';
+import { retainUntil } from '../../engine/external/run.ts';
 import { durationMs } from '../../engine/time.ts';
-import type { PolledAddress } from '../../ports/polled-runs.ts';
-import { copyOf, runAnswer, statusOf, stepAnswer } from './answers.ts';
-import { contextOf, creationOf, errorOf, jsonOf, momentOf, retryOf } from './asked.ts';
-import { Claims } from './claim-run.ts';
+import type { ExternalRunAddress } from '../../ports/external-runs.ts';
+import { copyOf, toWorkflowRun, statusOf, toStepAttempt } from './to-library-types.ts';
+import { contextOf, creationOf, errorOf, jsonOf, momentOf, retryOf } from './from-library-types.ts';
+import { RunClaimer } from './run-claimer.ts';
 import type * as contract from './contract.ts';
 import { createRun } from './create-run.ts';
-import { Duties } from './duties.ts';
-import { type Change, Ledgers } from './ledgers.ts';
+import { EntryEffects } from './entry-effects.ts';
+import { type Change, RunLogs } from './run-logs.ts';
 import { countRuns, listRuns } from './list-runs.ts';
-import { pageOf, turnOf } from './pages.ts';
-import type { BackendParts } from './parts.ts';
+import { pageOf, parsePageRequest } from './pages.ts';
+import type { BackendDeps } from './deps.ts';
 import { sendSignal } from './send-signal.ts';
 import { SharedPoll } from './shared-poll.ts';
 
-type Decide = (state: PolledState, now: ReturnType<BackendParts['clock']['now']>) => decide.Decision;
+type Decide = (state: ExternalState, now: ReturnType<BackendDeps['clock']['now']>) => decide.Decision;
 
-export class PolledBackend {
-  readonly #parts: BackendParts;
+export class ExternalRunsBackend {
+  readonly #deps: BackendDeps;
   readonly #namespaceId: string;
-  readonly #ledgers: Ledgers;
+  readonly #runLogs: RunLogs;
   readonly #poll: SharedPoll;
 
-  constructor(parts: BackendParts, namespaceId: string) {
-    this.#parts = parts;
+  constructor(deps: BackendDeps, namespaceId: string) {
+    this.#deps = deps;
     this.#namespaceId = namespaceId;
-    const duties = new Duties(parts.store, (child, state) => this.#tellParent(child, state));
-    this.#ledgers = new Ledgers(parts, duties, () => this.#poll.expectWork());
-    this.#poll = new SharedPoll(parts, namespaceId, new Claims(parts, namespaceId, this.#ledgers, duties));
+    const effects = new EntryEffects(deps.store, (child, state) => this.#notifyParent(child, state));
+    this.#runLogs = new RunLogs(deps, effects, () => this.#poll.wakeUp());
+    this.#poll = new SharedPoll(deps, namespaceId, new RunClaimer(deps, namespaceId, this.#runLogs, effects));
   }
 
-  async createWorkflowRun(asked: Readonly<contract.CreateWorkflowRun>): Promise<contract.WorkflowRun> {
-    const creation = creationOf(asked, this.#parts.clock.now());
-    return this.#run(await createRun(this.#parts, this.#ledgers, this.#namespaceId, creation));
+  async createWorkflowRun(options: Readonly<contract.CreateWorkflowRun>): Promise<contract.WorkflowRun> {
+    const creation = creationOf(options, this.#deps.clock.now());
+    return this.#run(await createRun(this.#deps, this.#runLogs, this.#namespaceId, creation));
   }
 
-  async getWorkflowRun({ workflowRunId }: Readonly<contract.OfRun>): Promise<contract.WorkflowRun | null> {
+  async getWorkflowRun({ workflowRunId }: Readonly<contract.RunRef>): Promise<contract.WorkflowRun | null> {
     const state = await this.#state(workflowRunId);
     return state === undefined ? null : this.#run(state);
   }
 
   /** Newest first. */
-  listWorkflowRuns(asked: Readonly<contract.ListWorkflowRuns>): Promise<contract.Page<contract.WorkflowRun>> {
-    return listRuns(this.#parts, this.#ledgers, this.#namespaceId, asked);
+  listWorkflowRuns(options: Readonly<contract.ListWorkflowRuns>): Promise<contract.Page<contract.WorkflowRun>> {
+    return listRuns(this.#deps, this.#runLogs, this.#namespaceId, options);
   }
 
   /** By the list, which knows of each change as soon as its writer has answered. */
   countWorkflowRuns(): Promise<Record<contract.WorkflowRunStatus, number>> {
-    return countRuns(this.#parts, this.#namespaceId);
+    return countRuns(this.#deps, this.#namespaceId);
   }
 
   /** All slots of all workers on this backend share one poll. */
@@ -71,7 +71,7 @@ export class PolledBackend {
     workerId,
     leaseDurationMs,
     workflowRunId,
-  }: Readonly<contract.OfWorker & { leaseDurationMs: number }>): Promise<contract.WorkflowRun> {
+  }: Readonly<contract.WorkerRunRef & { leaseDurationMs: number }>): Promise<contract.WorkflowRun> {
     const lease = durationMs(leaseDurationMs);
     return this.#changed('extend lease for workflow run', workflowRunId, (state, now) =>
       decide.decideLease(state, workerId, lease, now),
@@ -82,28 +82,28 @@ export class PolledBackend {
     workflowRunId,
     workerId,
     availableAt,
-  }: Readonly<contract.OfWorker & { availableAt: Date }>): Promise<contract.WorkflowRun> {
+  }: Readonly<contract.WorkerRunRef & { availableAt: Date }>): Promise<contract.WorkflowRun> {
     const at = momentOf(availableAt);
-    return this.#changed('sleep workflow run', workflowRunId, (state, now) => decide.decidePark(state, workerId, at, now));
+    return this.#changed('sleep workflow run', workflowRunId, (state, now) => decide.decideSuspend(state, workerId, at, now));
   }
 
   async completeWorkflowRun({
     workflowRunId,
     workerId,
     output,
-  }: Readonly<contract.OfWorker & { output: contract.Json | null }>): Promise<contract.WorkflowRun> {
+  }: Readonly<contract.WorkerRunRef & { output: contract.Json | null }>): Promise<contract.WorkflowRun> {
     const written = jsonOf(output);
     return this.#changed('mark workflow run completed', workflowRunId, (state) =>
       decide.decideCompletion(state, workerId, written),
     );
   }
 
-  async failWorkflowRun(asked: Readonly<contract.FailWorkflowRun>): Promise<contract.WorkflowRun> {
-    const { workflowRunId, workerId, attempts, deadlineAt } = asked;
+  async failWorkflowRun(options: Readonly<contract.FailWorkflowRun>): Promise<contract.WorkflowRun> {
+    const { workflowRunId, workerId, attempts, deadlineAt } = options;
     const failure = {
       workerId,
-      error: errorOf(asked.error),
-      retry: retryOf(asked.retryPolicy),
+      error: errorOf(options.error),
+      retry: retryOf(options.retryPolicy),
       attempts,
       deadlineAt: deadlineAt instanceof Date ? momentOf(deadlineAt) : deadlineAt,
     };
@@ -116,7 +116,7 @@ export class PolledBackend {
     error,
     availableAt,
   }: Readonly<
-    contract.OfWorker & { error: Readonly<contract.SerializedError>; availableAt: Date }
+    contract.WorkerRunRef & { error: Readonly<contract.SerializedError>; availableAt: Date }
   >): Promise<contract.WorkflowRun> {
     const [written, at] = [errorOf(error), momentOf(availableAt)];
     return this.#changed('reschedule workflow run after failed step attempt', workflowRunId, (state) =>
@@ -124,53 +124,56 @@ export class PolledBackend {
     );
   }
 
-  async cancelWorkflowRun({ workflowRunId }: Readonly<contract.OfRun>): Promise<contract.WorkflowRun> {
+  async cancelWorkflowRun({ workflowRunId }: Readonly<contract.RunRef>): Promise<contract.WorkflowRun> {
     const change = await this.#change(workflowRunId, decide.decideCancel);
     if (change.kind !== 'refused') return this.#run(change.state);
     if (change.state === undefined) throw new Error(`Workflow run ${workflowRunId} does not exist`);
     throw new Error(`Cannot cancel workflow run ${workflowRunId} with status ${statusOf(change.state.run.status)}`);
   }
 
-  async createStepAttempt(asked: Readonly<contract.CreateStepAttempt>): Promise<contract.StepAttempt> {
-    const { workflowRunId, workerId, stepName, kind } = asked;
-    const context = contextOf(asked.context);
-    const begun = { stepName, kind, config: jsonOf(asked.config), context };
-    const { store } = this.#parts;
+  async createStepAttempt(options: Readonly<contract.CreateStepAttempt>): Promise<contract.StepAttempt> {
+    const { workflowRunId, workerId, stepName, kind } = options;
+    const context = contextOf(options.context);
+    const stepFields = { stepName, kind, config: jsonOf(options.config), context };
+    const { store } = this.#deps;
     // Whoever sends the signal must find the wait, so the waiter is there before it.
-    const waits =
+    const registerWait =
       context?.kind === 'signal-wait'
-        ? ({ run }: PolledState, since: number): Promise<void> =>
-            store.await(this.#namespaceId, context.signal, { runId: run.id, since }, forgetAt(run))
+        ? ({ run }: ExternalState, since: number): Promise<void> =>
+            store.addWaiter(this.#namespaceId, context.signal, { runId: run.id, since }, retainUntil(run))
         : undefined;
-    const change = await this.#change(workflowRunId, (state) => decide.decideStep(state, workerId, begun), waits);
+    const change = await this.#change(workflowRunId, (state) => decide.decideStep(state, workerId, stepFields), registerWait);
     const step = change.kind === 'committed' ? [...change.state.steps.values()].at(-1) : undefined;
     if (change.state === undefined || step === undefined) throw new Error('Failed to create step attempt');
-    return stepAnswer(this.#namespaceId, change.state, step);
+    return toStepAttempt(this.#namespaceId, change.state, step);
   }
 
   async getStepAttempt({ stepAttemptId }: Readonly<{ stepAttemptId: string }>): Promise<contract.StepAttempt | null> {
     const state = await this.#stateOfStep(stepAttemptId);
     const step = state?.steps.get(stepAttemptId);
-    return state === undefined || step === undefined ? null : stepAnswer(this.#namespaceId, state, step);
+    return state === undefined || step === undefined ? null : toStepAttempt(this.#namespaceId, state, step);
   }
 
   /** Oldest first. */
-  async listStepAttempts(asked: Readonly<contract.OfRun & contract.PageOptions>): Promise<contract.Page<contract.StepAttempt>> {
-    const turn = turnOf(asked);
-    const state = await this.#state(asked.workflowRunId);
-    const steps = state === undefined ? [] : [...state.steps.values()].map((step) => stepAnswer(this.#namespaceId, state, step));
+  async listStepAttempts(
+    options: Readonly<contract.RunRef & contract.PageOptions>,
+  ): Promise<contract.Page<contract.StepAttempt>> {
+    const pageRequest = parsePageRequest(options);
+    const state = await this.#state(options.workflowRunId);
+    const steps =
+      state === undefined ? [] : [...state.steps.values()].map((step) => toStepAttempt(this.#namespaceId, state, step));
     // Their ids have the order in which they began, whatever clocks said.
-    const from = turn.from?.id;
-    const behind = turn.isBackwards
+    const from = pageRequest.from?.id;
+    const following = pageRequest.isBackwards
       ? steps.filter(({ id }) => from === undefined || id < from).toReversed()
       : steps.filter(({ id }) => from === undefined || id > from);
-    return pageOf(behind.slice(0, turn.limit + 1), turn);
+    return pageOf(following.slice(0, pageRequest.limit + 1), pageRequest);
   }
 
   async completeStepAttempt({
     output,
     ...step
-  }: Readonly<contract.OfStep & { output: contract.Json | null }>): Promise<contract.StepAttempt> {
+  }: Readonly<contract.StepRef & { output: contract.Json | null }>): Promise<contract.StepAttempt> {
     const written = jsonOf(output);
     return this.#stepChanged('mark step attempt completed', step, (state) => decide.decideStepCompletion(state, step, written));
   }
@@ -178,7 +181,7 @@ export class PolledBackend {
   async failStepAttempt({
     error,
     ...step
-  }: Readonly<contract.OfStep & { error: Readonly<contract.SerializedError> }>): Promise<contract.StepAttempt> {
+  }: Readonly<contract.StepRef & { error: Readonly<contract.SerializedError> }>): Promise<contract.StepAttempt> {
     const written = errorOf(error);
     return this.#stepChanged('mark step attempt failed', step, (state) => decide.decideStepFailure(state, step, written));
   }
@@ -188,7 +191,7 @@ export class PolledBackend {
     childWorkflowRunId: runId,
     ...step
   }: Readonly<
-    contract.OfStep & { childWorkflowRunNamespaceId: string; childWorkflowRunId: string }
+    contract.StepRef & { childWorkflowRunNamespaceId: string; childWorkflowRunId: string }
   >): Promise<contract.StepAttempt> {
     return this.#stepChanged('set step attempt child workflow run', step, (state) =>
       decide.decideLink(state, step, { namespaceId, runId }),
@@ -197,7 +200,7 @@ export class PolledBackend {
 
   async sendSignal({ signal, data, idempotencyKey }: Readonly<contract.SendSignal>): Promise<{ workflowRunIds: string[] }> {
     const sent = { namespaceId: this.#namespaceId, signal, data: jsonOf(data), key: idempotencyKey ?? null };
-    return { workflowRunIds: [...(await sendSignal(this.#parts, this.#ledgers, sent))] };
+    return { workflowRunIds: [...(await sendSignal(this.#deps, this.#runLogs, sent))] };
   }
 
   /** Undefined: none has come. */
@@ -209,53 +212,53 @@ export class PolledBackend {
   /** It holds nothing open. */
   async stop(): Promise<void> {}
 
-  #address(workflowRunId: string): PolledAddress | undefined {
-    const runId = asPolledRunId(workflowRunId);
+  #address(workflowRunId: string): ExternalRunAddress | undefined {
+    const runId = parseExternalRunId(workflowRunId);
     return runId && { namespaceId: this.#namespaceId, runId };
   }
 
-  async #state(workflowRunId: string): Promise<PolledState | undefined> {
+  async #state(workflowRunId: string): Promise<ExternalState | undefined> {
     const address = this.#address(workflowRunId);
-    return address && this.#ledgers.state(address);
+    return address && this.#runLogs.state(address);
   }
 
-  async #stateOfStep(stepAttempt: string): Promise<PolledState | undefined> {
+  async #stateOfStep(stepAttempt: string): Promise<ExternalState | undefined> {
     const runId = runOfStep(stepAttempt);
-    return runId && this.#ledgers.state({ namespaceId: this.#namespaceId, runId });
+    return runId && this.#runLogs.state({ namespaceId: this.#namespaceId, runId });
   }
 
-  async #change(workflowRunId: string, decided: Decide, prepare?: Parameters<Ledgers['change']>[2]): Promise<Change> {
+  async #change(workflowRunId: string, decideChange: Decide, prepare?: Parameters<RunLogs['change']>[2]): Promise<Change> {
     const address = this.#address(workflowRunId);
-    return address === undefined ? { kind: 'refused', state: undefined } : this.#ledgers.change(address, decided, prepare);
+    return address === undefined ? { kind: 'refused', state: undefined } : this.#runLogs.change(address, decideChange, prepare);
   }
 
-  async #changed(what: string, workflowRunId: string, decided: Decide): Promise<contract.WorkflowRun> {
-    const change = await this.#change(workflowRunId, decided);
-    if (change.kind === 'refused') throw new Error(`Failed to ${what}`);
+  async #changed(action: string, workflowRunId: string, decideChange: Decide): Promise<contract.WorkflowRun> {
+    const change = await this.#change(workflowRunId, decideChange);
+    if (change.kind === 'refused') throw new Error(`Failed to ${action}`);
     return this.#run(change.state);
   }
 
   async #stepChanged(
-    what: string,
-    { workflowRunId, stepAttemptId }: contract.OfStep,
-    decided: Decide,
+    action: string,
+    { workflowRunId, stepAttemptId }: contract.StepRef,
+    decideChange: Decide,
   ): Promise<contract.StepAttempt> {
-    const change = await this.#change(workflowRunId, decided);
+    const change = await this.#change(workflowRunId, decideChange);
     const step = change.state?.steps.get(stepAttemptId);
-    if (change.kind === 'refused' || step === undefined) throw new Error(`Failed to ${what}`);
-    return stepAnswer(this.#namespaceId, change.state, step);
+    if (change.kind === 'refused' || step === undefined) throw new Error(`Failed to ${action}`);
+    return toStepAttempt(this.#namespaceId, change.state, step);
   }
 
-  #run(state: PolledState): contract.WorkflowRun {
-    return runAnswer(this.#namespaceId, state);
+  #run(state: ExternalState): contract.WorkflowRun {
+    return toWorkflowRun(this.#namespaceId, state);
   }
 
-  async #tellParent({ namespaceId, runId }: PolledAddress, { run }: PolledState): Promise<void> {
+  async #notifyParent({ namespaceId, runId }: ExternalRunAddress, { run }: ExternalState): Promise<void> {
     const { parent } = run;
-    const of = parent && runOfStep(parent.stepAttemptId);
-    if (parent === null || of === undefined || of === null) return;
+    const parentRunId = parent && runOfStep(parent.stepAttemptId);
+    if (parent === null || parentRunId === undefined || parentRunId === null) return;
     const child = { namespaceId, runId };
-    await this.#ledgers.change({ namespaceId: parent.namespaceId, runId: of }, (state) =>
+    await this.#runLogs.change({ namespaceId: parent.namespaceId, runId: parentRunId }, (state) =>
       decide.decideChildEnd(state, parent.stepAttemptId, child),
     );
   }

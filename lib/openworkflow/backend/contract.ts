@@ -2,7 +2,7 @@
  * The shapes in which the package `openworkflow` speaks to where its runs are kept, version 0.10 of it. They are told by their
  * form: whoever uses that package needs it, and this one does not.
  */
-import type { StepAttemptContext, StepKind } from '../../engine/polled/run.ts';
+import type { StepAttemptContext, StepKind } from '../../engine/external/run.ts';
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
@@ -15,7 +15,7 @@ export interface SerializedError {
 
 export type WorkflowRunStatus = 'pending' | 'running' | 'completed' | 'failed' | 'canceled';
 /** Its older versions had these two; nothing here has them. */
-type AskedStatus = WorkflowRunStatus | 'sleeping' | 'succeeded';
+type RequestedStatus = WorkflowRunStatus | 'sleeping' | 'succeeded';
 
 export interface WorkflowRun {
   namespaceId: string;
@@ -73,14 +73,14 @@ export interface CreateWorkflowRun {
   readonly deadlineAt: Date | null;
 }
 
-export interface OfRun {
+export interface RunRef {
   readonly workflowRunId: string;
 }
 /** What only the worker may ask that has the run in hand. */
-export interface OfWorker extends OfRun {
+export interface WorkerRunRef extends RunRef {
   readonly workerId: string;
 }
-export interface OfStep extends OfWorker {
+export interface StepRef extends WorkerRunRef {
   readonly stepAttemptId: string;
 }
 
@@ -92,14 +92,14 @@ export interface RetryPolicy {
   readonly maximumAttempts: number;
 }
 
-export interface FailWorkflowRun extends OfWorker {
+export interface FailWorkflowRun extends WorkerRunRef {
   readonly error: Readonly<SerializedError>;
   readonly retryPolicy: RetryPolicy;
   readonly attempts?: number;
   readonly deadlineAt?: Date | null;
 }
 
-export interface CreateStepAttempt extends OfWorker {
+export interface CreateStepAttempt extends WorkerRunRef {
   readonly stepName: string;
   readonly kind: StepKind;
   readonly config: Json;
@@ -113,7 +113,7 @@ export interface PageOptions {
   readonly before?: string;
 }
 export interface ListWorkflowRuns extends PageOptions {
-  readonly status?: AskedStatus;
+  readonly status?: RequestedStatus;
   readonly workflowName?: string;
 }
 export interface Page<Row> {

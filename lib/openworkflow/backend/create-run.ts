@@ -1,31 +1,31 @@
 /** Creates a run; with an idempotency key, once in a day. */
-import type { PolledCreation } from '../../engine/polled/entry.ts';
-import type { PolledState } from '../../engine/polled/fold.ts';
-import { polledRunId } from '../../engine/polled/ids.ts';
-import { forgetAt } from '../../engine/polled/run.ts';
+import type { ExternalCreation } from '../../engine/external/entry.ts';
+import type { ExternalState } from '../../engine/external/fold.ts';
+import { externalRunId } from '../../engine/external/ids.ts';
+import { retainUntil } from '../../engine/external/run.ts';
 import { hours, instant } from '../../engine/time.ts';
-import type { Ledgers } from './ledgers.ts';
-import type { BackendParts } from './parts.ts';
+import type { RunLogs } from './run-logs.ts';
+import type { BackendDeps } from './deps.ts';
 
-const keyHeldFor = hours(24);
+const keyLifetime = hours(24);
 
 export async function createRun(
-  { store, clock, newId }: BackendParts,
-  ledgers: Ledgers,
+  { store, clock, newId }: BackendDeps,
+  runLogs: RunLogs,
   namespaceId: string,
-  creation: PolledCreation,
-): Promise<PolledState> {
-  const ownId = polledRunId(newId());
+  creation: ExternalCreation,
+): Promise<ExternalState> {
+  const newRunId = externalRunId(newId());
   const { idempotencyKey, workflowName, parent, deadlineAt } = creation;
-  if (idempotencyKey === null) return ledgers.create({ namespaceId, runId: ownId }, creation);
+  if (idempotencyKey === null) return runLogs.create({ namespaceId, runId: newRunId }, creation);
   const now = clock.now();
   // A step has one child, however late it asks again.
-  const notBefore = parent === null ? instant(now - keyHeldFor) : instant(0);
+  const notBefore = parent === null ? instant(now - keyLifetime) : instant(0);
   const key = JSON.stringify([workflowName, idempotencyKey]);
-  const until = forgetAt({ createdAt: now, deadlineAt });
-  const holding = await store.hold(namespaceId, key, { runId: ownId, at: now }, notBefore, until);
-  const run = { namespaceId, runId: holding.kind === 'held' ? ownId : holding.by.runId };
+  const expiresAt = retainUntil({ createdAt: now, deadlineAt });
+  const reservation = await store.reserveKey(namespaceId, key, { runId: newRunId, at: now }, notBefore, expiresAt);
+  const run = { namespaceId, runId: reservation.kind === 'reserved' ? newRunId : reservation.by.runId };
   // Whoever held the key first may have died before the run was there: then it is created now, under the same id.
-  const standing = holding.kind === 'held' ? undefined : await ledgers.state(run);
-  return standing ?? ledgers.create(run, creation);
+  const existing = reservation.kind === 'reserved' ? undefined : await runLogs.state(run);
+  return existing ?? runLogs.create(run, creation);
 }

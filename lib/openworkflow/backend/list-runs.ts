@@ -1,68 +1,72 @@
 /** Lists and counts runs by the list that is kept beside the logs. What is shown is read from the logs. */
-import type { PolledStatus } from '../../engine/polled/run.ts';
-import { asPolledRunId } from '../../engine/polled/ids.ts';
+import type { ExternalStatus } from '../../engine/external/run.ts';
+import { parseExternalRunId } from '../../engine/external/ids.ts';
 import { instant } from '../../engine/time.ts';
-import type { Listing, ListingPosition } from '../../ports/polled-runs.ts';
-import { runAnswer, statusOf } from './answers.ts';
+import type { Listing, ListingPosition } from '../../ports/external-runs.ts';
+import { toWorkflowRun, statusOf } from './to-library-types.ts';
 import type { ListWorkflowRuns, Page, WorkflowRun, WorkflowRunStatus } from './contract.ts';
-import type { Ledgers } from './ledgers.ts';
-import { type Place, pageOf, turnOf } from './pages.ts';
-import type { BackendParts } from './parts.ts';
+import type { RunLogs } from './run-logs.ts';
+import { type PageCursor, pageOf, parsePageRequest } from './pages.ts';
+import type { BackendDeps } from './deps.ts';
 
 /** Listings are small: so many are read at once. */
-const listingsAtOnce = 1_000;
+const listingsPerPage = 1_000;
 
 /** The statuses that older versions of the library had, by what they have become. */
-const isAskedFor = (asked: ListWorkflowRuns['status'], status: PolledStatus): boolean => {
-  if (asked === undefined) return true;
-  return statusOf(status) === (asked === 'sleeping' ? 'running' : asked === 'succeeded' ? 'completed' : asked);
+const matchesStatus = (options: ListWorkflowRuns['status'], status: ExternalStatus): boolean => {
+  if (options === undefined) return true;
+  return statusOf(status) === (options === 'sleeping' ? 'running' : options === 'succeeded' ? 'completed' : options);
 };
 
 export async function listRuns(
-  { store }: BackendParts,
-  ledgers: Ledgers,
+  { store }: BackendDeps,
+  runLogs: RunLogs,
   namespaceId: string,
-  asked: ListWorkflowRuns,
+  options: ListWorkflowRuns,
 ): Promise<Page<WorkflowRun>> {
-  const turn = turnOf(asked);
-  const isFiltered = asked.status !== undefined || asked.workflowName !== undefined;
-  const size = isFiltered ? listingsAtOnce : turn.limit + 1;
+  const pageRequest = parsePageRequest(options);
+  const isFiltered = options.status !== undefined || options.workflowName !== undefined;
+  const size = isFiltered ? listingsPerPage : pageRequest.limit + 1;
   const rows: WorkflowRun[] = [];
-  let from = turn.from && positionOf(turn.from);
-  while (rows.length <= turn.limit) {
-    const page = { order: turn.isBackwards ? 'oldest first' : 'newest first', limit: size, ...(from && { from }) } as const;
+  let from = pageRequest.from && positionOf(pageRequest.from);
+  while (rows.length <= pageRequest.limit) {
+    const page = {
+      order: pageRequest.isBackwards ? 'oldest first' : 'newest first',
+      limit: size,
+      ...(from && { from }),
+    } as const;
     const listings = await store.listings(namespaceId, page);
-    const meant = listings.filter(
+    const matching = listings.filter(
       ({ status, workflowName }) =>
-        isAskedFor(asked.status, status) && (asked.workflowName === undefined || asked.workflowName === workflowName),
+        matchesStatus(options.status, status) && (options.workflowName === undefined || options.workflowName === workflowName),
     );
-    for (let start = 0; start < meant.length && rows.length <= turn.limit; start += turn.limit + 1) {
+    for (let start = 0; start < matching.length && rows.length <= pageRequest.limit; start += pageRequest.limit + 1) {
       const states = await Promise.all(
-        meant.slice(start, start + turn.limit + 1).map(({ runId }) => ledgers.state({ namespaceId, runId })),
+        matching.slice(start, start + pageRequest.limit + 1).map(({ runId }) => runLogs.state({ namespaceId, runId })),
       );
       for (const state of states)
-        if (state !== undefined && isAskedFor(asked.status, state.run.status)) rows.push(runAnswer(namespaceId, state));
+        if (state !== undefined && matchesStatus(options.status, state.run.status)) rows.push(toWorkflowRun(namespaceId, state));
     }
     from = listings.at(-1);
     if (listings.length < size) break;
   }
-  return pageOf(rows.slice(0, turn.limit + 1), turn);
+  return pageOf(rows.slice(0, pageRequest.limit + 1), pageRequest);
 }
 
 /** A place of a stranger's is one between two of ours. */
-const positionOf = ({ createdAt, id }: Place): ListingPosition | undefined => {
-  const runId = asPolledRunId(id);
+const positionOf = ({ createdAt, id }: PageCursor): ListingPosition | undefined => {
+  const runId = parseExternalRunId(id);
   return runId && { createdAt: instant(createdAt.getTime()), runId };
 };
 
-export async function countRuns({ store }: BackendParts, namespaceId: string): Promise<Record<WorkflowRunStatus, number>> {
+export async function countRuns({ store }: BackendDeps, namespaceId: string): Promise<Record<WorkflowRunStatus, number>> {
   const counts = { pending: 0, running: 0, completed: 0, failed: 0, canceled: 0 };
   let from: Listing | undefined;
   for (;;) {
-    const page = { order: 'oldest first', limit: listingsAtOnce, ...(from && { from }) } as const;
+    const page = { order: 'oldest first', limit: listingsPerPage, ...(from && { from }) } as const;
     const listings = await store.listings(namespaceId, page);
     for (const { status } of listings) counts[statusOf(status)] += 1;
     from = listings.at(-1);
-    if (listings.length < listingsAtOnce) return counts;
+    if (listings.length < listingsPerPage) return counts;
   }
 }

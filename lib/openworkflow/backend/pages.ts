@@ -2,45 +2,45 @@
 import * as z from 'zod';
 import type { Page, PageOptions } from './contract.ts';
 
-export interface Place {
+export interface PageCursor {
   readonly createdAt: Date;
   readonly id: string;
 }
 
-const usualLimit = 100;
+const defaultLimit = 100;
 
-export interface Turn {
+export interface PageRequest {
   readonly limit: number;
   /** rows behind it, in the order that is read in */
-  readonly from: Place | undefined;
+  readonly from: PageCursor | undefined;
   readonly isBackwards: boolean;
   readonly hasAfter: boolean;
 }
 
 /** @throws Error for a cursor that is none, and for two of them */
-export function turnOf({ limit = usualLimit, after, before }: PageOptions): Turn {
+export function parsePageRequest({ limit = defaultLimit, after, before }: PageOptions): PageRequest {
   if (after && before) throw new Error("Cannot specify both 'after' and 'before' cursors");
   const cursor = after || before;
-  return { limit, from: cursor ? placeIn(cursor) : undefined, isBackwards: Boolean(before), hasAfter: Boolean(after) };
+  return { limit, from: cursor ? parseCursor(cursor) : undefined, isBackwards: Boolean(before), hasAfter: Boolean(after) };
 }
 
-const place = z.object({ createdAt: z.iso.datetime().transform((text) => new Date(text)), id: z.string() });
+const cursorShape = z.object({ createdAt: z.iso.datetime().transform((text) => new Date(text)), id: z.string() });
 
-function placeIn(cursor: string): Place {
+function parseCursor(cursor: string): PageCursor {
   try {
-    return place.parse(JSON.parse(Buffer.from(cursor, 'base64').toString('utf8')));
+    return cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64').toString('utf8')));
   } catch (error) {
     throw new Error('the cursor is none that a page has given', { cause: error });
   }
 }
 
-const cursorOf = ({ createdAt, id }: Place): string => Buffer.from(JSON.stringify({ createdAt, id })).toString('base64');
+const cursorOf = ({ createdAt, id }: PageCursor): string => Buffer.from(JSON.stringify({ createdAt, id })).toString('base64');
 
 /** @param rows one more than the limit where there are more, in the order that was read in */
-export function pageOf<Row extends Place>(rows: readonly Row[], { limit, isBackwards, hasAfter }: Turn): Page<Row> {
+export function pageOf<Row extends PageCursor>(rows: readonly Row[], { limit, isBackwards, hasAfter }: PageRequest): Page<Row> {
   const hasMore = rows.length > limit;
-  const shown = rows.slice(0, limit);
-  const data = isBackwards ? shown.toReversed() : shown;
+  const visibleRows = rows.slice(0, limit);
+  const data = isBackwards ? visibleRows.toReversed() : visibleRows;
   const [first, last] = [data.at(0), data.at(-1)];
   return {
     data,

@@ -4,10 +4,10 @@
  */
 import { type Instant, after, between, durationMs, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { BackendFault } from './fault.ts';
+import { BackendError } from './backend-error.ts';
 
-const firstWaitMs = 250;
-const longestWait = seconds(30);
+const initialBackoffMs = 250;
+const maxBackoff = seconds(30);
 
 interface Outage {
   readonly since: Instant;
@@ -15,11 +15,11 @@ interface Outage {
   readonly failedAt: Instant;
   readonly retryAt: Instant;
   /** what was said of it */
-  readonly said: string;
+  readonly reportedKind: string;
 }
 
-export const isOutage = (error: unknown): error is Unavailable | BackendFault =>
-  error instanceof Unavailable || error instanceof BackendFault;
+export const isOutage = (error: unknown): error is Unavailable | BackendError =>
+  error instanceof Unavailable || error instanceof BackendError;
 
 export class PollFailures {
   readonly #warn: (line: string) => void;
@@ -30,32 +30,32 @@ export class PollFailures {
   }
 
   /** Whether nothing is asked now: slots get nothing. A clock that was set back since does not make the wait longer. */
-  isWaiting(now: Instant): boolean {
+  isBackingOff(now: Instant): boolean {
     return this.#outage !== undefined && now >= this.#outage.failedAt && now < this.#outage.retryAt;
   }
 
   /** @returns whether this is new, and to be thrown: a wrong setting that was not yet told */
-  failed(error: Unavailable | BackendFault, now: Instant): boolean {
-    const before = this.#outage;
+  recordFailure(error: Unavailable | BackendError, now: Instant): boolean {
+    const previousOutage = this.#outage;
     const isTemporary = error instanceof Unavailable;
     const kind = isTemporary ? 'unavailable' : error.code;
-    const polls = (before?.polls ?? 0) + 1;
-    const wait = durationMs(Math.min(longestWait, firstWaitMs * 2 ** Math.min(polls - 1, 20)));
-    this.#outage = { since: before?.since ?? now, polls, failedAt: now, retryAt: after(now, wait), said: kind };
-    if (before?.said === kind) return false;
+    const polls = (previousOutage?.polls ?? 0) + 1;
+    const wait = durationMs(Math.min(maxBackoff, initialBackoffMs * 2 ** Math.min(polls - 1, 20)));
+    this.#outage = { since: previousOutage?.since ?? now, polls, failedAt: now, retryAt: after(now, wait), reportedKind: kind };
+    if (previousOutage?.reportedKind === kind) return false;
     if (isTemporary)
       this.#warn(
-        `The poll for runs failed: ${error.message}${causeOf(error)}. It is repeated, at least every ${longestWait / 1_000} s, without another line.`,
+        `The poll for runs failed: ${error.message}${causeOf(error)}. It is repeated, at least every ${maxBackoff / 1_000} s, without another line.`,
       );
     return !isTemporary;
   }
 
-  worked(now: Instant): void {
+  recordSuccess(now: Instant): void {
     if (this.#outage === undefined) return;
     const { since, polls } = this.#outage;
     this.#outage = undefined;
-    const lasted = Math.round(between(since, now) / 1_000);
-    this.#warn(`The poll for runs works again. ${polls} polls failed in ${lasted} s.`);
+    const elapsedSeconds = Math.round(between(since, now) / 1_000);
+    this.#warn(`The poll for runs works again. ${polls} polls failed in ${elapsedSeconds} s.`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** All topologies, by the headings of docs/CONFORMANCE.md. */
 import type { Topology } from '../topology.ts';
 import { budgets } from './budgets.ts';
-import { disabledNodes, ends } from './edges-of-a-run.ts';
+import { disabledNodes, startAndEnd } from './run-start-and-end.ts';
 import { failures } from './failures.ts';
 import { joins } from './joins.ts';
 import { lenses } from './lenses.ts';
@@ -22,7 +22,7 @@ export const families: Readonly<Record<string, readonly Topology[]>> = {
   Merges: merges,
   'Attempts and time limits': retries,
   Budgets: budgets,
-  'Beginnings and ends': ends,
+  'Beginnings and ends': startAndEnd,
   'Disabled nodes': disabledNodes,
   'Sleeps, deadlines, wakes and cancels': time,
   Signals: signals,

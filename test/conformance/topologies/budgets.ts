@@ -1,9 +1,9 @@
 /** Budgets of a run: what is asked for up to them, and how a run ends that needs more. */
 import { expect } from 'vitest';
 import { seconds } from '../../../lib/engine/time.ts';
-import { type Topology, done, fails, names, once } from '../topology.ts';
+import { type Topology, finishedWith, failedWith, names, singleAttempt } from '../topology.ts';
 
-const telling = (input: number, output: number) => ({ ...done('told'), tokens: { input, output } });
+const telling = (input: number, output: number) => ({ ...finishedWith('told'), tokens: { input, output } });
 const exceeded = (budget: string, limit: number, used: number, nodeId: string) => [
   { error: { cause: 'budget', code: 'budget_exceeded', details: { budget, limit, used, nodeId } } },
 ];
@@ -11,82 +11,84 @@ const exceeded = (budget: string, limit: number, used: number, nodeId: string) =
 export const budgets: readonly Topology[] = [
   {
     name: 'budget-that-suffices',
-    says: 'A run that needs all of its budget and no more ends well.',
+    description: 'A run that needs all of its budget and no more ends well.',
     edges: ['start -> a -> b -> end'],
     options: { budget: { maxNodeExecutions: 2, maxTokens: 10 } },
     replies: { a: telling(2, 3), b: telling(4, 1) },
-    holds: ({ status, attempts }) => expect([status, attempts.length]).toEqual(['completed', 2]),
+    verify: ({ status, attempts }) => expect([status, attempts.length]).toEqual(['completed', 2]),
   },
   {
     name: 'budget-of-executions',
-    says: 'A run that needs one execution more than its budget fails, and that one is not asked for.',
+    description: 'A run that needs one execution more than its budget fails, and that one is not asked for.',
     edges: ['start -> a -> b -> c -> end'],
     options: { budget: { maxNodeExecutions: 2 } },
-    holds: ({ of, runsOf }) => {
+    verify: ({ of, runsOf }) => {
       expect([runsOf('a'), runsOf('b'), runsOf('c')]).toEqual([1, 1, 0]);
       expect(of('run.failed')).toMatchObject(exceeded('maxNodeExecutions', 2, 2, 'c'));
     },
   },
   {
     name: 'budget-of-repetitions',
-    says: 'Each repetition counts against the budget, and the one without room fails the run, though an error edge leads on.',
+    description:
+      'Each repetition counts against the budget, and the one without room fails the run, though an error edge leads on.',
     edges: ['start -> a -> end', 'a/error -> rescue'],
     options: { budget: { maxNodeExecutions: 2 } },
-    replies: { a: fails() },
-    holds: ({ of, runsOf }) => {
+    replies: { a: failedWith() },
+    verify: ({ of, runsOf }) => {
       expect([runsOf('a'), runsOf('rescue')]).toEqual([2, 0]);
       expect(of('run.failed')).toMatchObject(exceeded('maxNodeExecutions', 2, 2, 'a'));
     },
   },
   {
-    name: 'budget-in-a-crowd',
-    says: 'Of branches that are ready together none is asked for where the budget has no room for all.',
+    name: 'budget-in-wide-fan-out',
+    description: 'Of branches that are ready together none is asked for where the budget has no room for all.',
     edges: ['start -> a', ...names(10, 'n').map((id) => `a -> ${id}`)],
     options: { budget: { maxNodeExecutions: 10 } },
-    holds: ({ of, attempts }) => {
+    verify: ({ of, attempts }) => {
       expect(attempts).toHaveLength(1);
       expect(of('run.failed')).toMatchObject(exceeded('maxNodeExecutions', 10, 1, 'n9'));
     },
   },
   {
     name: 'budget-of-tokens',
-    says: 'A result that reports more tokens than are left is kept and fails the run, and what is behind it is not asked for.',
+    description:
+      'A result that reports more tokens than are left is kept and fails the run, and what is behind it is not asked for.',
     edges: ['start -> a -> b -> c -> end'],
     options: { budget: { maxTokens: 20 } },
     replies: { a: telling(15, 5), b: telling(1, 0) },
-    holds: ({ of, runsOf, statusOf }) => {
+    verify: ({ of, runsOf, statusOf }) => {
       expect([runsOf('b'), statusOf('b'), runsOf('c')]).toEqual([1, 'completed', 0]);
       expect(of('run.failed')).toMatchObject(exceeded('maxTokens', 20, 21, 'b'));
     },
   },
   {
     name: 'budget-of-tokens-of-failures',
-    says: 'Tokens of an attempt that failed are spent as those of any other.',
+    description: 'Tokens of an attempt that failed are spent as those of any other.',
     edges: ['start -> a -> end', 'a/error -> rescue'],
-    nodes: { a: once },
+    nodes: { a: singleAttempt },
     options: { budget: { maxTokens: 4 } },
     replies: {
       a: { kind: 'failed', failure: { cause: 'contract_violated', message: 'on purpose' }, tokens: { input: 4, output: 4 } },
     },
-    holds: ({ of, runsOf }) => {
+    verify: ({ of, runsOf }) => {
       expect(runsOf('rescue')).toBe(0);
       expect(of('run.failed')).toMatchObject(exceeded('maxTokens', 4, 8, 'a'));
     },
   },
   {
     name: 'budget-with-work-under-way',
-    says: 'Work that is under way when the budget is used up is aborted, and its result changes nothing.',
+    description: 'Work that is under way when the budget is used up is aborted, and its result changes nothing.',
     edges: ['start -> long -> after', 'start -> nap -> a -> b'],
     nodes: { nap: { type: 'delay', delaySeconds: 5 } },
     options: { budget: { maxNodeExecutions: 2 } },
     replies: {
-      long: async ({ outside, lasts }) => {
-        await outside.pass(seconds(10));
+      long: async ({ actions, lasts }) => {
+        await actions.advanceTime(seconds(10));
         await lasts(seconds(20));
-        return done('too late');
+        return finishedWith('too late');
       },
     },
-    holds: ({ of, statusOf, runsOf }) => {
+    verify: ({ of, statusOf, runsOf }) => {
       expect([statusOf('long'), runsOf('after'), runsOf('b')]).toEqual(['cancelled', 0, 0]);
       expect(of('run.failed')).toMatchObject(exceeded('maxNodeExecutions', 2, 2, 'b'));
     },

@@ -1,6 +1,6 @@
 /** What a failure leads to: by the policy of each child, by the kind of its join, and by the node's own handling of errors. */
 import { expect } from 'vitest';
-import { type Topology, done, fails, once, shows } from '../topology.ts';
+import { type Topology, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
 
 const policies = ['skip', 'propagate', 'substitute_default'] as const;
 const modes = ['all', 'any'] as const;
@@ -21,7 +21,7 @@ const into = (policy: (typeof policies)[number], joinMode: (typeof modes)[number
     { from: 'b -> join', targetParamLabel: 'y' },
     'join -> end',
   ],
-  nodes: { a: once, b: once, join: { ...once, joinMode, onParentFailure: policy } },
+  nodes: { a: singleAttempt, b: singleAttempt, join: { ...singleAttempt, joinMode, onParentFailure: policy } },
 });
 
 const named = (policy: string): string => policy.replace('_', '-');
@@ -31,16 +31,16 @@ const oneFails = policies.flatMap((policy) =>
     const isAny = joinMode === 'any';
     return {
       name: `one-parent-fails-${named(policy)}-${joinMode}`,
-      says: isAny
+      description: isAny
         ? `A join of mode any, policy ${policy}, runs with the parent that ends well.`
         : `A join of mode all, policy ${policy}, ${inWords[policy]} when one of two parents fails.`,
       ...into(policy, joinMode),
-      replies: { a: fails(), join: shows },
-      holds: ({ status, statusOf, given }) => {
+      replies: { a: failedWith(), join: returnsInputs },
+      verify: ({ status, statusOf, inputsOf }) => {
         const expected = isAny ? 'completed' : fate[policy];
         expect([statusOf('join'), status]).toEqual([expected, expected === 'completed' ? 'completed' : 'failed']);
         if (expected !== 'completed') return;
-        expect(given('join')).toEqual(policy === 'substitute_default' ? { x: '', y: 'b' } : { y: 'b' });
+        expect(inputsOf('join')).toEqual(policy === 'substitute_default' ? { x: '', y: 'b' } : { y: 'b' });
       },
     };
   }),
@@ -49,13 +49,13 @@ const oneFails = policies.flatMap((policy) =>
 const allFail = policies.flatMap((policy) =>
   modes.map((joinMode): Topology => ({
     name: `both-parents-fail-${named(policy)}-${joinMode}`,
-    says: `A join of mode ${joinMode}, policy ${policy}, ${inWords[policy]} when both parents fail.`,
+    description: `A join of mode ${joinMode}, policy ${policy}, ${inWords[policy]} when both parents fail.`,
     ...into(policy, joinMode),
-    replies: { a: fails(), b: fails('provider_error'), join: shows },
-    holds: ({ status, statusOf, given, of }) => {
+    replies: { a: failedWith(), b: failedWith('provider_error'), join: returnsInputs },
+    verify: ({ status, statusOf, inputsOf, of }) => {
       expect(statusOf('join')).toBe(fate[policy]);
       expect(status).toBe(policy === 'substitute_default' ? 'completed' : 'failed');
-      if (policy === 'substitute_default') expect(given('join')).toEqual({ x: '', y: '' });
+      if (policy === 'substitute_default') expect(inputsOf('join')).toEqual({ x: '', y: '' });
       if (policy === 'propagate') expect(of('node.failed', 'join')).toMatchObject([{ failure: { code: 'upstream_failure' } }]);
     },
   })),
@@ -63,13 +63,13 @@ const allFail = policies.flatMap((policy) =>
 
 const starved = policies.map((policy): Topology => ({
   name: `skipped-parent-${named(policy)}`,
-  says: `A node whose parent was skipped for a failure further up, policy ${policy}, ${
+  description: `A node whose parent was skipped for a failure further up, policy ${policy}, ${
     policy === 'substitute_default' ? 'runs with an empty text in its place' : 'is skipped as well'
   }.`,
   edges: ['start -> a -> cut', { from: 'cut -> heir', targetParamLabel: 'x' }, 'heir -> end'],
-  nodes: { a: once, heir: { onParentFailure: policy } },
-  replies: { a: fails(), heir: shows },
-  holds: ({ status, statusOf, of }) => {
+  nodes: { a: singleAttempt, heir: { onParentFailure: policy } },
+  replies: { a: failedWith(), heir: returnsInputs },
+  verify: ({ status, statusOf, of }) => {
     const runs = policy === 'substitute_default';
     expect([status, statusOf('cut'), statusOf('heir')]).toEqual([
       runs ? 'completed' : 'failed',
@@ -85,19 +85,19 @@ const handling = (['continue', 'fail_workflow'] as const).flatMap((mode) =>
     const isTaken = mode === 'continue' && hasEdge;
     return {
       name: `error-handling-${named(mode)}-${hasEdge ? 'with' : 'without'}-an-error-edge`,
-      says: isTaken
+      description: isTaken
         ? 'A failure that the workflow may survive takes its error edge, which finds it under the output variable.'
         : mode === 'continue'
           ? 'A failure without an error edge leaves its children to their policy, and what does not depend on it goes on.'
           : `A failure that fails the workflow ends the run at once${hasEdge ? ', whatever its error edge says' : ''}.`,
       edges: ['start -> a -> next', 'start -> nap -> other', ...(hasEdge ? ['a/error -> end'] : [])],
       nodes: {
-        a: { ...once, errorHandling: mode, outputVariable: 'result' },
+        a: { ...singleAttempt, errorHandling: mode, outputVariable: 'result' },
         nap: { type: 'delay', delaySeconds: 10 },
         ...(hasEdge ? { end: { outputParameters: [{ name: 'cause', sourceVariable: '{{ctx.result.error.cause}}' }] } } : {}),
       },
-      replies: { a: fails('rate_limit') },
-      holds: ({ status, runsOf, statusOf, output }) => {
+      replies: { a: failedWith('rate_limit') },
+      verify: ({ status, runsOf, statusOf, output }) => {
         expect(status).toBe(isTaken ? 'completed' : 'failed');
         expect(runsOf('other')).toBe(mode === 'continue' ? 1 : 0);
         expect(statusOf('next')).toBe(mode === 'continue' ? 'skipped' : 'pending');
@@ -114,64 +114,65 @@ export const failures: readonly Topology[] = [
   ...handling,
   {
     name: 'substitute-default-chain',
-    says: 'Each node of a chain stands in for the one before it that failed, and the last one ends the run well.',
+    description: 'Each node of a chain stands in for the one before it that failed, and the last one ends the run well.',
     edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'x' }, { from: 'b -> c', targetParamLabel: 'y' }, 'c -> end'],
     nodes: {
-      a: once,
-      b: { ...once, onParentFailure: 'substitute_default' },
-      c: { ...once, onParentFailure: 'substitute_default' },
+      a: singleAttempt,
+      b: { ...singleAttempt, onParentFailure: 'substitute_default' },
+      c: { ...singleAttempt, onParentFailure: 'substitute_default' },
     },
-    replies: { a: fails(), b: fails(), c: shows },
-    holds: ({ status, given }) => expect([status, given('b'), given('c')]).toEqual(['completed', { x: '' }, { y: '' }]),
+    replies: { a: failedWith(), b: failedWith(), c: returnsInputs },
+    verify: ({ status, inputsOf }) => expect([status, inputsOf('b'), inputsOf('c')]).toEqual(['completed', { x: '' }, { y: '' }]),
   },
   {
     name: 'propagate-chain',
-    says: 'A failure that is handed on from child to child is told with its first cause at the end of the run.',
+    description: 'A failure that is handed on from child to child is told with its first cause at the end of the run.',
     edges: ['start -> a -> b -> c -> d'],
     nodes: {
-      a: once,
+      a: singleAttempt,
       b: { onParentFailure: 'propagate' },
       c: { onParentFailure: 'propagate' },
       d: { onParentFailure: 'propagate' },
     },
-    replies: { a: fails('provider_error') },
-    holds: ({ of, statusOf }) => {
+    replies: { a: failedWith('provider_error') },
+    verify: ({ of, statusOf }) => {
       expect(['b', 'c', 'd'].map(statusOf)).toEqual(['failed', 'failed', 'failed']);
       expect(of('run.failed')).toMatchObject([{ error: { cause: 'provider_error', details: { nodeId: 'a' } } }]);
     },
   },
   {
     name: 'propagated-failure-is-rescued',
-    says: 'A failure that was handed on can be taken by the error edge of the node that it was handed to.',
+    description: 'A failure that was handed on can be taken by the error edge of the node that it was handed to.',
     edges: ['start -> a -> b -> c', 'b/error -> rescue'],
-    nodes: { a: once, b: { onParentFailure: 'propagate' } },
-    replies: { a: fails() },
-    holds: ({ status, runsOf, statusOf }) =>
+    nodes: { a: singleAttempt, b: { onParentFailure: 'propagate' } },
+    replies: { a: failedWith() },
+    verify: ({ status, runsOf, statusOf }) =>
       expect([status, runsOf('rescue'), statusOf('c')]).toEqual(['completed', 1, 'skipped']),
   },
   {
     name: 'rescue-that-fails',
-    says: 'A rescue that fails itself fails the run, by its own cause.',
+    description: 'A rescue that fails itself fails the run, by its own cause.',
     edges: ['start -> a -> next', 'a/error -> rescue'],
-    nodes: { a: once, rescue: once },
-    replies: { a: fails(), rescue: fails('forbidden') },
-    holds: ({ of }) => expect(of('run.failed')).toMatchObject([{ error: { cause: 'forbidden', details: { nodeId: 'rescue' } } }]),
+    nodes: { a: singleAttempt, rescue: singleAttempt },
+    replies: { a: failedWith(), rescue: failedWith('forbidden') },
+    verify: ({ of }) =>
+      expect(of('run.failed')).toMatchObject([{ error: { cause: 'forbidden', details: { nodeId: 'rescue' } } }]),
   },
   {
     name: 'failing-leaf-beside-a-good-end',
-    says: 'A leaf that fails fails the run, though another branch reaches its end.',
+    description: 'A leaf that fails fails the run, though another branch reaches its end.',
     edges: ['start -> a', 'start -> b -> end'],
-    nodes: { a: once },
-    replies: { a: fails(), b: done('fine') },
-    holds: ({ status, statusOf }) => expect([status, statusOf('end')]).toEqual(['failed', 'completed']),
+    nodes: { a: singleAttempt },
+    replies: { a: failedWith(), b: finishedWith('fine') },
+    verify: ({ status, statusOf }) => expect([status, statusOf('end')]).toEqual(['failed', 'completed']),
   },
   {
     name: 'pure-node-that-fails',
-    says: 'A delay that cannot be told fails in its parent’s commit, is not tried again, and its child is skipped.',
+    description: 'A delay that cannot be told fails in its parent’s commit, is not tried again, and its child is skipped.',
     edges: ['start -> nap -> next'],
     nodes: { nap: { type: 'delay', delayType: 'dynamic', delayVariable: '{{ctx.input.wait}}' } },
     input: { wait: 'for long' },
-    holds: ({ status, statusOf, of }) => {
+    verify: ({ status, statusOf, of }) => {
       expect([status, statusOf('nap'), statusOf('next')]).toEqual(['failed', 'failed', 'skipped']);
       expect(of('node.retried')).toEqual([]);
     },

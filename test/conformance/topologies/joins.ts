@@ -1,59 +1,59 @@
 /** Joins in every company: nested, behind conditions, error edges, late, failing and disabled parents, and crowds. */
 import { expect } from 'vitest';
-import { type Topology, choice, done, fails, names, once, shows } from '../topology.ts';
+import { type Topology, choice, finishedWith, failedWith, names, singleAttempt, returnsInputs } from '../topology.ts';
 
 export const joins: readonly Topology[] = [
   {
     name: 'nested-diamonds',
-    says: 'A diamond inside a diamond joins within before it joins without.',
+    description: 'A diamond inside a diamond joins within before it joins without.',
     edges: ['start -> a -> a1 -> inner -> outer', 'a -> a2 -> inner', 'start -> b -> outer', 'outer -> end'],
-    holds: ({ attempts, runsOf }) => {
+    verify: ({ attempts, runsOf }) => {
       expect([runsOf('inner'), runsOf('outer')]).toEqual([1, 1]);
       expect(attempts.slice(-2).map(({ node }) => node)).toEqual(['inner', 'outer']);
     },
   },
   {
     name: 'diamonds-three-deep',
-    says: 'Three diamonds, each in a branch of the next, join from within, each once.',
+    description: 'Three diamonds, each in a branch of the next, join from within, each once.',
     edges: ['start -> a -> b -> c -> j3 -> j2 -> j1', 'start -> x1 -> j1', 'a -> x2 -> j2', 'b -> x3 -> j3'],
-    holds: ({ attempts }) =>
+    verify: ({ attempts }) =>
       expect(attempts.map(({ node }) => node).filter((id) => id.startsWith('j'))).toEqual(['j3', 'j2', 'j1']),
   },
   {
     name: 'join-of-nothing',
-    says: 'A join all of whose branches are not taken is skipped, and the run ends well without it.',
+    description: 'A join all of whose branches are not taken is skipped, and the run ends well without it.',
     edges: ['start -> check', 'check/a -> a -> join', 'check/b -> b -> join', 'join -> after', 'check/default -> c'],
     nodes: { check: choice('take', 'a', 'b') },
-    holds: ({ status, statusOf, attempts }) => {
+    verify: ({ status, statusOf, attempts }) => {
       expect([status, statusOf('join'), statusOf('after')]).toEqual(['completed', 'skipped', 'skipped']);
       expect(attempts.map(({ node }) => node)).toEqual(['c']);
     },
   },
   {
     name: 'error-edge-into-a-join',
-    says: 'A join behind a rescue waits for the rescue, and its neighbour is not held up.',
+    description: 'A join behind a rescue waits for the rescue, and its neighbour is not held up.',
     edges: ['start -> a -> good -> join', 'a/error -> rescue -> join', 'start -> b -> join', 'join -> end'],
-    nodes: { a: once },
-    replies: { a: fails('provider_error') },
-    holds: ({ runsOf, statusOf }) => expect([runsOf('rescue'), runsOf('join'), statusOf('good')]).toEqual([1, 1, 'skipped']),
+    nodes: { a: singleAttempt },
+    replies: { a: failedWith('provider_error') },
+    verify: ({ runsOf, statusOf }) => expect([runsOf('rescue'), runsOf('join'), statusOf('good')]).toEqual([1, 1, 'skipped']),
   },
   {
     name: 'both-ways-into-one-join',
-    says: 'Where the main way and the error way lead into the same node, it runs once whichever is taken.',
+    description: 'Where the main way and the error way lead into the same node, it runs once whichever is taken.',
     edges: ['start -> a -> next -> end', 'a/error -> next'],
-    nodes: { a: once },
-    replies: { a: fails() },
-    holds: ({ status, runsOf }) => expect([status, runsOf('next')]).toEqual(['completed', 1]),
+    nodes: { a: singleAttempt },
+    replies: { a: failedWith() },
+    verify: ({ status, runsOf }) => expect([status, runsOf('next')]).toEqual(['completed', 1]),
   },
   {
-    name: 'error-edges-that-nobody-takes',
-    says: 'A node that only error edges lead into is skipped when nothing fails, and the run ends well.',
+    name: 'error-edges-not-taken',
+    description: 'A node that only error edges lead into is skipped when nothing fails, and the run ends well.',
     edges: ['start -> a -> end', 'start -> b -> end', 'a/error -> alarm', 'b/error -> alarm'],
-    holds: ({ status, statusOf }) => expect([status, statusOf('alarm')]).toEqual(['completed', 'skipped']),
+    verify: ({ status, statusOf }) => expect([status, statusOf('alarm')]).toEqual(['completed', 'skipped']),
   },
   {
     name: 'any-join-late-parent',
-    says: 'A join of mode any runs with the first parent; one that comes an hour later changes nothing of it.',
+    description: 'A join of mode any runs with the first parent; one that comes an hour later changes nothing of it.',
     edges: [
       { from: 'start -> a' },
       { from: 'a -> join', targetParamLabel: 'x' },
@@ -61,74 +61,74 @@ export const joins: readonly Topology[] = [
       { from: 'nap -> join', targetParamLabel: 'y' },
     ],
     nodes: { join: { joinMode: 'any' }, nap: { type: 'delay', delayMinutes: 60 } },
-    replies: { join: shows },
-    holds: ({ given, runsOf, statusOf }) => {
-      expect([runsOf('join'), given('join')]).toEqual([1, { x: 'a' }]);
+    replies: { join: returnsInputs },
+    verify: ({ inputsOf, runsOf, statusOf }) => {
+      expect([runsOf('join'), inputsOf('join')]).toEqual([1, { x: 'a' }]);
       expect(statusOf('nap')).toBe('completed');
     },
   },
   {
     name: 'any-join-failing-first',
-    says: 'A parent that fails does not decide a join of mode any while another may still come.',
+    description: 'A parent that fails does not decide a join of mode any while another may still come.',
     edges: ['start -> a -> join -> end', 'start -> nap -> b -> join'],
-    nodes: { a: once, join: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 5 } },
-    replies: { a: fails() },
-    holds: ({ status, runsOf, attempts }) => {
+    nodes: { a: singleAttempt, join: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 5 } },
+    replies: { a: failedWith() },
+    verify: ({ status, runsOf, attempts }) => {
       expect([status, runsOf('join')]).toEqual(['completed', 1]);
       expect(attempts.map(({ node }) => node)).toEqual(['a', 'b', 'join']);
     },
   },
   {
     name: 'any-join-failing-last',
-    says: 'A parent that fails when a join of mode any has run takes nothing back: the run ends well.',
+    description: 'A parent that fails when a join of mode any has run takes nothing back: the run ends well.',
     edges: ['start -> a -> join -> end', 'start -> nap -> b -> join'],
-    nodes: { b: once, join: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 5 } },
-    replies: { b: fails() },
-    holds: ({ status, runsOf, statusOf }) => expect([status, runsOf('join'), statusOf('b')]).toEqual(['completed', 1, 'failed']),
+    nodes: { b: singleAttempt, join: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 5 } },
+    replies: { b: failedWith() },
+    verify: ({ status, runsOf, statusOf }) => expect([status, runsOf('join'), statusOf('b')]).toEqual(['completed', 1, 'failed']),
   },
   {
     name: 'any-join-behind-conditions',
-    says: 'A join of mode any is not decided by a branch that is not taken.',
+    description: 'A join of mode any is not decided by a branch that is not taken.',
     edges: ['start -> check', 'check/yes -> a -> join', 'start -> b -> c -> join', 'join -> end'],
     nodes: { check: choice('take', 'yes'), join: { joinMode: 'any' } },
-    holds: ({ attempts, statusOf }) => {
+    verify: ({ attempts, statusOf }) => {
       expect(attempts.map(({ node }) => node)).toEqual(['b', 'c', 'join']);
       expect(statusOf('a')).toBe('skipped');
     },
   },
   {
     name: 'any-join-of-nothing',
-    says: 'A join of mode any none of whose branches is taken is skipped.',
+    description: 'A join of mode any none of whose branches is taken is skipped.',
     edges: ['start -> check', 'check/a -> a -> join', 'check/b -> b -> join', 'join -> end'],
     nodes: { check: choice('take', 'a', 'b'), join: { joinMode: 'any' } },
-    holds: ({ status, statusOf, output }) => expect([status, statusOf('join'), output]).toEqual(['completed', 'skipped', null]),
+    verify: ({ status, statusOf, output }) => expect([status, statusOf('join'), output]).toEqual(['completed', 'skipped', null]),
   },
   {
     name: 'join-of-retries',
-    says: 'A join waits for two branches that need two and three attempts.',
+    description: 'A join waits for two branches that need two and three attempts.',
     edges: ['start -> a -> join', 'start -> b -> join'],
-    replies: { a: [fails(), done('a')], b: [fails(), fails(), done('b')] },
-    holds: ({ runsOf, attempts }) => {
+    replies: { a: [failedWith(), finishedWith('a')], b: [failedWith(), failedWith(), finishedWith('b')] },
+    verify: ({ runsOf, attempts }) => {
       expect(['a', 'b', 'join'].map(runsOf)).toEqual([2, 3, 1]);
       expect(attempts.at(-1)?.node).toBe('join');
     },
   },
   {
     name: 'two-edges-between-two-nodes',
-    says: 'Two edges between the same nodes bring two values, and are one parent.',
+    description: 'Two edges between the same nodes bring two values, and are one parent.',
     edges: [
       { from: 'start -> a' },
       { from: 'a -> b', sourceOutputKey: 'x', targetParamLabel: 'first' },
       { from: 'a -> b', sourceOutputKey: 'y', targetParamLabel: 'second' },
     ],
-    replies: { a: done({ x: 1, y: 2 }), b: shows },
-    holds: ({ given, runsOf }) => expect([runsOf('b'), given('b')]).toEqual([1, { first: 1, second: 2 }]),
+    replies: { a: finishedWith({ x: 1, y: 2 }), b: returnsInputs },
+    verify: ({ inputsOf, runsOf }) => expect([runsOf('b'), inputsOf('b')]).toEqual([1, { first: 1, second: 2 }]),
   },
   {
     name: 'wide-fan-out',
-    says: 'Nine branches and more send their results to be collected, and the join behind them runs once.',
+    description: 'Nine branches and more send their results to be collected, and the join behind them runs once.',
     edges: [...names(9, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
-    holds: ({ of, runsOf }) => {
+    verify: ({ of, runsOf }) => {
       const branches = of('node.queued').filter(({ wave }) => wave === 1);
       expect(branches.map(({ via }) => via)).toEqual(Array.from({ length: 9 }, () => 'collect'));
       expect(runsOf('join')).toBe(1);
@@ -136,27 +136,27 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'eight-branches',
-    says: 'Eight branches still commit their results themselves.',
+    description: 'Eight branches still commit their results themselves.',
     edges: names(8, 'b').map((id) => `start -> ${id} -> join`),
-    holds: ({ of, runsOf }) => {
+    verify: ({ of, runsOf }) => {
       expect(of('node.queued').filter(({ via }) => via === 'collect')).toEqual([]);
       expect(runsOf('join')).toBe(1);
     },
   },
   {
     name: 'wide-fan-out-in-several-batches',
-    says: 'Twenty-five branches, of which one fails at first, are collected in batches and joined once.',
+    description: 'Twenty-five branches, of which one fails at first, are collected in batches and joined once.',
     edges: [...names(25, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
-    replies: { b7: [fails(), done('b7')] },
-    holds: ({ runsOf, status }) => expect([status, runsOf('b7'), runsOf('join')]).toEqual(['completed', 2, 1]),
+    replies: { b7: [failedWith(), finishedWith('b7')] },
+    verify: ({ runsOf, status }) => expect([status, runsOf('b7'), runsOf('join')]).toEqual(['completed', 2, 1]),
   },
   {
     name: 'wide-fan-out-with-a-failing-branch',
-    says: 'One of twelve collected branches fails for good: the join is skipped, and the run fails when all have ended.',
+    description: 'One of twelve collected branches fails for good: the join is skipped, and the run fails when all have ended.',
     edges: [...names(12, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
-    nodes: { b3: once },
-    replies: { b3: fails() },
-    holds: ({ status, statusOf, attempts }) => {
+    nodes: { b3: singleAttempt },
+    replies: { b3: failedWith() },
+    verify: ({ status, statusOf, attempts }) => {
       expect([status, statusOf('join'), attempts.length]).toEqual(['failed', 'skipped', 12]);
     },
   },

@@ -4,7 +4,7 @@ import { lensName } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { durationMs } from '../../../lib/engine/time.ts';
 import type { Lens } from '../../../lib/ports/lenses.ts';
-import type { ModelAnswer } from '../../../lib/ports/models.ts';
+import type { ModelResponse } from '../../../lib/ports/models.ts';
 import { flaggedWord } from '../lens-attempts.ts';
 import type { Topology } from '../topology.ts';
 
@@ -20,15 +20,15 @@ const plain: Lens = { name: lensName('plain'), kind: 'text', template: 'Say [[wh
 const asks = (lens: string, config: JsonObject = {}): JsonObject => ({ type: 'lens', lens, ...config });
 const twice: JsonObject = { retry: { attempts: 2, retryOn: ['contract_violated', 'provider_error'] } };
 
-const says = (text: string): ModelAnswer => ({
-  kind: 'answered',
+const says = (text: string): ModelResponse => ({
+  kind: 'completed',
   mediaType: 'text',
   text,
   tokens: { input: 3, output: 1 },
   durationMs: durationMs(12),
 });
 const good = says('{"score":7}');
-const troubled: ModelAnswer = { kind: 'failed', cause: 'provider_error', code: 'model_unavailable', message: 'on purpose' };
+const troubled: ModelResponse = { kind: 'failed', cause: 'provider_error', code: 'model_unavailable', message: 'on purpose' };
 
 const scored: Pick<Topology, 'edges' | 'lenses' | 'input'> = {
   edges: ['start -> ask -> next', 'ask/error -> rescue'],
@@ -40,7 +40,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens',
-    says: 'A lens whose contracts hold gives its envelope: the data, and what it cost.',
+    description: 'A lens whose contracts hold gives its envelope: the data, and what it cost.',
     edges: ['start -> ask -> end'],
     nodes: {
       ask: asks('score', { outputVariable: 'scored' }),
@@ -54,7 +54,7 @@ export const lenses: readonly Topology[] = [
       },
     },
     answers: { ask: [good] },
-    holds: ({ output, of }) => {
+    verify: ({ output, of }) => {
       expect(output).toEqual({ score: 7, tokens: { input: 3, output: 1 }, lens: { name: 'score', version: 1 } });
       expect(of('node.started', 'ask')).toHaveLength(1);
     },
@@ -62,10 +62,11 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-contract-violated',
-    says: 'An answer that breaks the contract is told, and asked for anew where the author wishes it; the good one stands.',
+    description:
+      'An answer that breaks the contract is told, and asked for anew where the author wishes it; the good one stands.',
     nodes: { ask: asks('score', twice) },
     answers: { ask: [says('seven'), good] },
-    holds: ({ runsOf, of, status }) => {
+    verify: ({ runsOf, of, status }) => {
       expect([runsOf('ask'), runsOf('next'), runsOf('rescue'), status]).toEqual([2, 1, 0, 'completed']);
       expect(of('contract.violated')).toMatchObject([{ attempt: 1, phase: 'output', errors: [{ field: 'data' }] }]);
     },
@@ -73,10 +74,11 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-contract-violated-to-the-end',
-    says: 'Where every answer breaks the contract, each is told, the last one invalidates the node, and its error edge is taken.',
+    description:
+      'Where every answer breaks the contract, each is told, the last one invalidates the node, and its error edge is taken.',
     nodes: { ask: asks('score', twice) },
     answers: { ask: [says('seven'), says('{"score":0}')] },
-    holds: ({ runsOf, of, statusOf, status }) => {
+    verify: ({ runsOf, of, statusOf, status }) => {
       expect([runsOf('ask'), runsOf('rescue'), statusOf('next'), status]).toEqual([2, 1, 'skipped', 'completed']);
       expect(of('contract.violated').map(({ attempt }) => attempt)).toEqual([1, 2]);
       expect(of('node.invalidated', 'ask')).toMatchObject([{ failure: { code: 'output_contract_violation' } }]);
@@ -85,19 +87,20 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-contract-violated-unnamed',
-    says: 'A broken contract is not asked for anew where the policy does not name it, and fails the run where nothing takes it.',
+    description:
+      'A broken contract is not asked for anew where the policy does not name it, and fails the run where nothing takes it.',
     edges: ['start -> ask -> next'],
     nodes: { ask: asks('score', { retry: { attempts: 3 } }) },
     answers: { ask: [says('seven')] },
-    holds: ({ runsOf, of, status }) => expect([runsOf('ask'), of('contract.violated').length, status]).toEqual([1, 1, 'failed']),
+    verify: ({ runsOf, of, status }) => expect([runsOf('ask'), of('contract.violated').length, status]).toEqual([1, 1, 'failed']),
   },
   {
     ...scored,
     name: 'lens-input-contract-violated',
-    says: 'Values that break the input contract never reach the model.',
+    description: 'Values that break the input contract never reach the model.',
     nodes: { ask: asks('score') },
     input: { what: 'x'.repeat(31) },
-    holds: ({ runsOf, of }) => {
+    verify: ({ runsOf, of }) => {
       expect([runsOf('ask'), runsOf('rescue')]).toEqual([1, 1]);
       expect(of('contract.violated')).toMatchObject([{ phase: 'input', errors: [{ field: 'what' }] }]);
     },
@@ -105,10 +108,10 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-unbound',
-    says: 'A placeholder that nothing was given for blocks the node before anything is asked.',
+    description: 'A placeholder that nothing was given for blocks the node before anything is asked.',
     nodes: { ask: asks('score') },
     input: {},
-    holds: ({ runsOf, of }) => {
+    verify: ({ runsOf, of }) => {
       expect(runsOf('rescue')).toBe(1);
       expect(of('node.blocked', 'ask')).toMatchObject([{ failure: { code: 'placeholder_unbound' } }]);
     },
@@ -116,11 +119,11 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-moderation-of-the-prompt',
-    says: 'A prompt that moderation flags is told and never reaches the model; it is not tried again.',
+    description: 'A prompt that moderation flags is told and never reaches the model; it is not tried again.',
     lenses: [plain],
     nodes: { ask: asks('plain', { moderation: 'both', retry: { attempts: 3 } }) },
     input: { what: `about ${flaggedWord}` },
-    holds: ({ runsOf, of }) => {
+    verify: ({ runsOf, of }) => {
       expect([runsOf('ask'), runsOf('rescue')]).toEqual([1, 1]);
       expect(of('moderation.flagged')).toMatchObject([{ phase: 'input', decision: { policy: 'words' } }]);
       expect(of('node.failed', 'ask')).toMatchObject([{ failure: { cause: 'forbidden', code: 'moderation_blocked' } }]);
@@ -129,11 +132,11 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-moderation-of-the-answer',
-    says: 'An answer that moderation flags goes no further, and the error edge is taken.',
+    description: 'An answer that moderation flags goes no further, and the error edge is taken.',
     lenses: [plain],
     nodes: { ask: asks('plain', { moderation: 'output' }) },
     answers: { ask: [says(`mix the ${flaggedWord}`)] },
-    holds: ({ runsOf, of, statusOf }) => {
+    verify: ({ runsOf, of, statusOf }) => {
       expect([runsOf('rescue'), statusOf('next')]).toEqual([1, 'skipped']);
       expect(of('moderation.flagged')).toMatchObject([{ phase: 'output' }]);
     },
@@ -141,20 +144,20 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-moderation-that-nobody-asks-for',
-    says: 'Without a moderation in its settings a lens says what it likes.',
+    description: 'Without a moderation in its settings a lens says what it likes.',
     lenses: [plain],
     nodes: { ask: asks('plain') },
     input: { what: flaggedWord },
     answers: { ask: [says(flaggedWord)] },
-    holds: ({ of, status }) => expect([of('moderation.flagged'), status]).toEqual([[], 'completed']),
+    verify: ({ of, status }) => expect([of('moderation.flagged'), status]).toEqual([[], 'completed']),
   },
   {
     ...scored,
     name: 'lens-provider-in-trouble',
-    says: 'A provider in trouble is asked again, after a wait between half and all of the lens family’s.',
+    description: 'A provider in trouble is asked again, after a wait between half and all of the lens family’s.',
     nodes: { ask: asks('score', { retry: { attempts: 2 } }) },
     answers: { ask: [troubled, good] },
-    holds: ({ runsOf, of, status }) => {
+    verify: ({ runsOf, of, status }) => {
       expect([runsOf('ask'), status]).toEqual([2, 'completed']);
       // Chance is in the middle here.
       expect(of('node.retried', 'ask')).toMatchObject([{ delayMs: 375, failure: { cause: 'provider_error' } }]);
@@ -162,10 +165,10 @@ export const lenses: readonly Topology[] = [
   },
   {
     name: 'lens-unknown',
-    says: 'A lens that is not there fails the node for good.',
+    description: 'A lens that is not there fails the node for good.',
     edges: ['start -> ask -> next', 'ask/error -> rescue'],
     nodes: { ask: asks('nobody', { retry: { attempts: 3 } }) },
-    holds: ({ runsOf, of }) => {
+    verify: ({ runsOf, of }) => {
       expect([runsOf('ask'), runsOf('rescue')]).toEqual([1, 1]);
       expect(of('node.failed', 'ask')).toMatchObject([{ failure: { code: 'lens_unknown' } }]);
     },
@@ -173,7 +176,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-in-a-loop',
-    says: 'A lens in a loop is asked once for each item, and one item’s broken contract leaves the others their results.',
+    description: 'A lens in a loop is asked once for each item, and one item’s broken contract leaves the others their results.',
     edges: ['start -> l', 'l/loop -> ask', 'l/done -> end'],
     nodes: {
       l: { type: 'loop', sourceVariable: '{{ctx.input.items}}', onItemFailure: 'continue' },
@@ -182,7 +185,7 @@ export const lenses: readonly Topology[] = [
     },
     input: { items: ['a tent', 'x'.repeat(31)] },
     answers: { ask: [good] },
-    holds: ({ output, of }) => {
+    verify: ({ output, of }) => {
       expect(output).toMatchObject({ results: [{ data: { score: 7 } }, { success: false }] });
       expect(of('contract.violated')).toMatchObject([{ iteration: 'l[1]', phase: 'input' }]);
     },

@@ -2,16 +2,16 @@
 import { expect } from 'vitest';
 import { mergeStrategies } from '../../../lib/engine/graph/definition.ts';
 import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
-import { type DrawnEdge, type Topology, choice, done, fails, once, shows } from '../topology.ts';
+import { type TopologyEdge, type Topology, choice, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
 
-const labelled = (more: Partial<DrawnEdge> = {}): readonly (string | DrawnEdge)[] => [
+const labelled = (more: Partial<TopologyEdge> = {}): readonly (string | TopologyEdge)[] => [
   'start -> a',
   'start -> b',
   { from: 'a -> join', targetParamLabel: 'x', ...more },
   { from: 'b -> join', targetParamLabel: 'x', ...more },
 ];
 
-const replies = { a: done('one'), b: done({ two: 2 }), join: shows };
+const replies = { a: finishedWith('one'), b: finishedWith({ two: 2 }), join: returnsInputs };
 
 const merged: Readonly<Record<(typeof mergeStrategies)[number], JsonValue>> = {
   last_write_wins: { two: 2 },
@@ -21,9 +21,9 @@ const merged: Readonly<Record<(typeof mergeStrategies)[number], JsonValue>> = {
 };
 
 const givesJoin =
-  (inputs: JsonObject): Topology['holds'] =>
-  ({ given, status }) => {
-    expect(given('join')).toEqual(inputs);
+  (inputs: JsonObject): Topology['verify'] =>
+  ({ inputsOf, status }) => {
+    expect(inputsOf('join')).toEqual(inputs);
     expect(status).toBe('completed');
   };
 
@@ -32,19 +32,19 @@ const named = (strategy: string): string => strategy.replaceAll('_', '-');
 const byStrategy = mergeStrategies.flatMap((strategy): readonly Topology[] => [
   {
     name: `merge-${named(strategy)}-by-the-edge`,
-    says: `Two values under one label are merged by ${strategy}, which the edge names.`,
+    description: `Two values under one label are merged by ${strategy}, which the edge names.`,
     edges: labelled({ mergeStrategy: strategy }),
     nodes: { a: { label: 'A' } },
     replies,
-    holds: givesJoin({ x: merged[strategy] }),
+    verify: givesJoin({ x: merged[strategy] }),
   },
   {
     name: `merge-${named(strategy)}-by-the-node`,
-    says: `Two values under one label are merged by ${strategy}, which the node names and no edge does.`,
+    description: `Two values under one label are merged by ${strategy}, which the node names and no edge does.`,
     edges: labelled(),
     nodes: { a: { label: 'A' }, join: { merge: strategy } },
     replies,
-    holds: givesJoin({ x: merged[strategy] }),
+    verify: givesJoin({ x: merged[strategy] }),
   },
 ]);
 
@@ -52,7 +52,7 @@ export const merges: readonly Topology[] = [
   ...byStrategy,
   {
     name: 'merge-edge-before-node',
-    says: 'The strategy of an edge goes before that of the node, though only one of the edges names it.',
+    description: 'The strategy of an edge goes before that of the node, though only one of the edges names it.',
     edges: [
       'start -> a',
       'start -> b',
@@ -61,11 +61,11 @@ export const merges: readonly Topology[] = [
     ],
     nodes: { join: { merge: 'concat' } },
     replies,
-    holds: givesJoin({ x: ['one', { two: 2 }] }),
+    verify: givesJoin({ x: ['one', { two: 2 }] }),
   },
   {
     name: 'merge-of-one-edge',
-    says: 'The strategy of a node is for labels that several edges share; what a single edge brings stays as it is.',
+    description: 'The strategy of a node is for labels that several edges share; what a single edge brings stays as it is.',
     edges: [
       'start -> a',
       'start -> b',
@@ -75,11 +75,11 @@ export const merges: readonly Topology[] = [
     ],
     nodes: { join: { merge: 'array' } },
     replies,
-    holds: givesJoin({ x: ['one', { two: 2 }], y: { two: 2 } }),
+    verify: givesJoin({ x: ['one', { two: 2 }], y: { two: 2 } }),
   },
   {
     name: 'merge-by-default',
-    says: 'Where nobody names a strategy, the last edge of the definition wins, however early its source ended.',
+    description: 'Where nobody names a strategy, the last edge of the definition wins, however early its source ended.',
     edges: [
       'start -> nap -> a',
       'start -> b',
@@ -88,26 +88,26 @@ export const merges: readonly Topology[] = [
     ],
     nodes: { nap: { type: 'delay', delaySeconds: 5 } },
     replies,
-    holds: givesJoin({ x: { two: 2 } }),
+    verify: givesJoin({ x: { two: 2 } }),
   },
   {
     name: 'merge-shared-labels',
-    says: 'Sources that share a label are told apart by their ids in an object.',
+    description: 'Sources that share a label are told apart by their ids in an object.',
     edges: labelled({ mergeStrategy: 'json_object' }),
     nodes: { a: { label: 'Same' }, b: { label: 'Same' } },
     replies,
-    holds: givesJoin({ x: { a: 'one', b: { two: 2 } } }),
+    verify: givesJoin({ x: { a: 'one', b: { two: 2 } } }),
   },
   {
     name: 'merge-without-labels',
-    says: 'An edge without a label joins and brings no value.',
+    description: 'An edge without a label joins and brings no value.',
     edges: ['start -> a -> join', 'start -> b', { from: 'b -> join', targetParamLabel: 'x' }],
     replies,
-    holds: givesJoin({ x: { two: 2 } }),
+    verify: givesJoin({ x: { two: 2 } }),
   },
   {
     name: 'merge-null-values',
-    says: 'A value that is null, or that a path does not find, is null in an array and nothing in a text.',
+    description: 'A value that is null, or that a path does not find, is null in an array and nothing in a text.',
     edges: [
       'start -> a',
       'start -> b',
@@ -116,20 +116,20 @@ export const merges: readonly Topology[] = [
       { from: 'a -> join', targetParamLabel: 'text', mergeStrategy: 'concat' },
       { from: 'b -> join', targetParamLabel: 'text', mergeStrategy: 'concat', sourceOutputKey: 'two' },
     ],
-    replies: { a: done(null), b: done({ two: 'two' }), join: shows },
-    holds: givesJoin({ list: [null, null], text: '\n\ntwo' }),
+    replies: { a: finishedWith(null), b: finishedWith({ two: 'two' }), join: returnsInputs },
+    verify: givesJoin({ list: [null, null], text: '\n\ntwo' }),
   },
   {
     name: 'merge-over-the-runs-input',
-    says: 'What an edge brings takes the place of the run’s own input of that name, and the others stay.',
+    description: 'What an edge brings takes the place of the run’s own input of that name, and the others stay.',
     edges: ['start -> a', { from: 'a -> join', targetParamLabel: 'x' }],
     input: { x: 'from outside', y: 'stays' },
     replies,
-    holds: givesJoin({ x: 'one', y: 'stays' }),
+    verify: givesJoin({ x: 'one', y: 'stays' }),
   },
   {
-    name: 'merge-without-the-dead',
-    says: 'A branch that is not taken, and a parent that failed into its error edge, bring nothing to a merge.',
+    name: 'merge-without-failed-parents',
+    description: 'A branch that is not taken, and a parent that failed into its error edge, bring nothing to a merge.',
     edges: [
       'start -> check',
       'check/yes -> a',
@@ -138,19 +138,19 @@ export const merges: readonly Topology[] = [
       ...['a', 'b', 'c'].map((id) => ({ from: `${id} -> join`, targetParamLabel: 'x', mergeStrategy: 'array' as const })),
       'b/error -> rescue',
     ],
-    nodes: { check: choice('take', 'yes'), b: once },
-    replies: { b: fails(), c: done('three'), join: shows },
-    holds: givesJoin({ x: ['three'] }),
+    nodes: { check: choice('take', 'yes'), b: singleAttempt },
+    replies: { b: failedWith(), c: finishedWith('three'), join: returnsInputs },
+    verify: givesJoin({ x: ['three'] }),
   },
   {
     name: 'merge-paths',
-    says: 'A dotted path brings a part of an output, and `output` all of it.',
+    description: 'A dotted path brings a part of an output, and `output` all of it.',
     edges: [
       'start -> a',
       { from: 'a -> join', targetParamLabel: 'part', sourceOutputKey: 'deep.er' },
       { from: 'a -> join', targetParamLabel: 'all', sourceOutputKey: 'output' },
     ],
-    replies: { a: done({ deep: { er: [1, 2] } }), join: shows },
-    holds: givesJoin({ part: [1, 2], all: { deep: { er: [1, 2] } } }),
+    replies: { a: finishedWith({ deep: { er: [1, 2] } }), join: returnsInputs },
+    verify: givesJoin({ part: [1, 2], all: { deep: { er: [1, 2] } } }),
   },
 ];

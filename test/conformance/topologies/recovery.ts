@@ -1,12 +1,12 @@
 /** What the sweep mends: messages and timers that were lost, and workers that are far behind. */
 import { expect } from 'vitest';
 import { minutes } from '../../../lib/engine/time.ts';
-import type { Outside } from '../outside.ts';
+import type { RunActions } from '../run-actions.ts';
 import { type Topology, names } from '../topology.ts';
 
-const sweepEachMinute = async ({ idle, sweep }: Outside, count: number): Promise<void> => {
+const sweepEachMinute = async ({ advanceIdle, sweep }: RunActions, count: number): Promise<void> => {
   for (let minute = 0; minute < count; minute += 1) {
-    await idle(minutes(1));
+    await advanceIdle(minutes(1));
     await sweep();
   }
 };
@@ -14,61 +14,61 @@ const sweepEachMinute = async ({ idle, sweep }: Outside, count: number): Promise
 export const recovery: readonly Topology[] = [
   {
     name: 'a-lost-message',
-    says: 'A node whose message was lost is asked for again within five minutes, which is told, and it runs once.',
+    description: 'A node whose message was lost is asked for again within five minutes, which is told, and it runs once.',
     edges: ['start -> a -> b -> end'],
-    outside: async (outside) => {
+    actions: async (outside) => {
       await outside.start();
-      await outside.lose();
+      await outside.loseMessages();
       await sweepEachMinute(outside, 5);
       await outside.finish();
     },
-    holds: ({ status, runsOf, of }) => {
+    verify: ({ status, runsOf, of }) => {
       expect([status, runsOf('a')]).toEqual(['completed', 1]);
       expect(of('run.recovered')[0]).toEqual({ nodes: ['a'] });
     },
   },
   {
     name: 'a-lost-branch',
-    says: 'Only the branch whose message was lost is run again: what has ended is never executed once more.',
+    description: 'Only the branch whose message was lost is run again: what has ended is never executed once more.',
     edges: ['start -> a -> join', 'start -> nap -> b -> join'],
     nodes: { nap: { type: 'delay', delayMinutes: 20 } },
-    outside: async (outside) => {
+    actions: async (outside) => {
       await outside.start();
       await outside.settle();
-      await outside.lose();
+      await outside.loseMessages();
       await sweepEachMinute(outside, 23);
       await outside.finish();
     },
-    holds: ({ status, of, attempts }) => {
+    verify: ({ status, of, attempts }) => {
       expect(attempts.map(({ node }) => node)).toEqual(['a', 'b', 'join']);
       expect([status, of('run.recovered')]).toEqual(['completed', [{ nodes: ['nap'] }]]);
     },
   },
   {
-    name: 'a-lost-crowd',
-    says: 'Nine branches whose messages were all lost are asked for again together, and the join runs once.',
+    name: 'lost-wide-fan-out',
+    description: 'Nine branches whose messages were all lost are asked for again together, and the join runs once.',
     edges: names(9, 'b').map((id) => `start -> ${id} -> join`),
-    outside: async (outside) => {
+    actions: async (outside) => {
       await outside.start();
-      await outside.lose();
+      await outside.loseMessages();
       await sweepEachMinute(outside, 5);
       await outside.finish();
     },
-    holds: ({ status, runsOf, of }) => {
+    verify: ({ status, runsOf, of }) => {
       expect([status, runsOf('join')]).toEqual(['completed', 1]);
       expect(of('run.recovered')[0]).toEqual({ nodes: names(9, 'b') });
     },
   },
   {
     name: 'a-backlog',
-    says: 'A backlog of 45 minutes fails nothing: when the workers come, each node runs once.',
+    description: 'A backlog of 45 minutes fails nothing: when the workers come, each node runs once.',
     edges: ['start -> a -> join', 'start -> b -> join', 'join -> end'],
-    outside: async (outside) => {
+    actions: async (outside) => {
       await outside.start();
       await sweepEachMinute(outside, 45);
       await outside.finish();
     },
-    holds: ({ status, runsOf, of }) => {
+    verify: ({ status, runsOf, of }) => {
       expect([status, ...['a', 'b', 'join'].map(runsOf)]).toEqual(['completed', 1, 1, 1]);
       expect(of('node.failed')).toEqual([]);
     },

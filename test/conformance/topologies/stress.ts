@@ -1,89 +1,89 @@
 /** The twelve shapes of the graph document's stress test: ten that it names, and two for what it says of them together. */
 import { expect } from 'vitest';
-import { type Topology, choice, done, fails, names, once } from '../topology.ts';
+import { type Topology, choice, finishedWith, failedWith, names, singleAttempt } from '../topology.ts';
 
 export const stress: readonly Topology[] = [
   {
     name: 'linear',
-    says: 'Three nodes in a row run one after the other, each once.',
+    description: 'Three nodes in a row run one after the other, each once.',
     edges: ['start -> a -> b -> c -> end'],
-    holds: ({ status, attempts }) => {
+    verify: ({ status, attempts }) => {
       expect(status).toBe('completed');
       expect(attempts.map(({ node }) => node)).toEqual(['a', 'b', 'c']);
     },
   },
   {
     name: 'fan-out',
-    says: 'Five branches without a join all run, and the run ends when the last has ended.',
+    description: 'Five branches without a join all run, and the run ends when the last has ended.',
     edges: names(5, 'b').map((id) => `start -> ${id}`),
-    holds: ({ status, of }) => {
+    verify: ({ status, of }) => {
       expect(status).toBe('completed');
       expect(of('node.completed').filter(({ nodeId }) => nodeId !== 'start')).toHaveLength(5);
     },
   },
   {
     name: 'fan-in',
-    says: 'A join behind five branches runs once, when all five have ended.',
+    description: 'A join behind five branches runs once, when all five have ended.',
     edges: [...names(5, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
-    holds: ({ runsOf, attempts }) => {
+    verify: ({ runsOf, attempts }) => {
       expect(runsOf('join')).toBe(1);
       expect(attempts.at(-1)?.node).toBe('join');
     },
   },
   {
     name: 'diamond-and',
-    says: 'A join of mode all behind two branches runs once, behind both.',
+    description: 'A join of mode all behind two branches runs once, behind both.',
     edges: ['start -> split -> a -> join -> end', 'split -> b -> join'],
-    holds: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['split', 'a', 'b', 'join']),
+    verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['split', 'a', 'b', 'join']),
   },
   {
     name: 'diamond-or',
-    says: 'A join of mode any behind two branches runs once, though both of them end well.',
+    description: 'A join of mode any behind two branches runs once, though both of them end well.',
     edges: ['start -> split -> a -> join -> end', 'split -> b -> join'],
     nodes: { join: { joinMode: 'any' } },
-    holds: ({ runsOf, of, statusOf }) => {
+    verify: ({ runsOf, of, statusOf }) => {
       expect([runsOf('join'), of('node.queued', 'join').length, statusOf('b')]).toEqual([1, 1, 'completed']);
     },
   },
   {
     name: 'deep-chain',
-    says: 'Thirty nodes in a row end with the last, each tried once.',
+    description: 'Thirty nodes in a row end with the last, each tried once.',
     edges: [`start -> ${names(30, 'n').join(' -> ')} -> end`],
-    holds: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(names(30, 'n')),
+    verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(names(30, 'n')),
   },
   {
     name: 'error-path',
-    says: 'A failure with an error edge takes that edge, skips the main one, and the run ends well.',
+    description: 'A failure with an error edge takes that edge, skips the main one, and the run ends well.',
     edges: ['start -> a -> good -> end', 'a/error -> rescue -> end'],
-    nodes: { a: once },
-    replies: { a: fails() },
-    holds: ({ status, statusOf }) =>
+    nodes: { a: singleAttempt },
+    replies: { a: failedWith() },
+    verify: ({ status, statusOf }) =>
       expect([status, statusOf('good'), statusOf('rescue')]).toEqual(['completed', 'skipped', 'completed']),
   },
   {
     name: 'conditional',
-    says: 'Only the branch that the condition takes is run; the others are skipped, and nothing waits for them.',
+    description: 'Only the branch that the condition takes is run; the others are skipped, and nothing waits for them.',
     edges: ['start -> check', 'check/a -> a -> end', 'check/b -> b -> end', 'check/default -> c -> end'],
     nodes: { check: choice('take', 'a', 'b') },
     input: { take: 'b' },
-    holds: ({ status, attempts, statusOf }) => {
+    verify: ({ status, attempts, statusOf }) => {
       expect([status, statusOf('a'), statusOf('c')]).toEqual(['completed', 'skipped', 'skipped']);
       expect(attempts.map(({ node }) => node)).toEqual(['b']);
     },
   },
   {
     name: 'delay',
-    says: 'A delay of a minute holds back what is behind it, and not its neighbour.',
+    description: 'A delay of a minute holds back what is behind it, and not its neighbour.',
     edges: ['start -> nap -> late -> join -> end', 'start -> early -> join'],
     nodes: { nap: { type: 'delay', delayMinutes: 1 } },
-    holds: ({ attempts, of }) => {
+    verify: ({ attempts, of }) => {
       expect(attempts.map(({ node }) => node)).toEqual(['early', 'late', 'join']);
       expect(of('node.waiting', 'nap')).toHaveLength(1);
     },
   },
   {
     name: 'multi-level-join',
-    says: 'Joins of joins each run once, the last one behind all.',
+    description: 'Joins of joins each run once, the last one behind all.',
     edges: [
       'start -> a -> left',
       'start -> b -> left',
@@ -94,27 +94,27 @@ export const stress: readonly Topology[] = [
       'a -> top',
       'top -> end',
     ],
-    holds: ({ attempts, runsOf }) => {
+    verify: ({ attempts, runsOf }) => {
       expect(['left', 'right', 'top'].map(runsOf)).toEqual([1, 1, 1]);
       expect(attempts.at(-1)?.node).toBe('top');
     },
   },
   {
     name: 'conditional-diamond',
-    says: 'A join of mode all behind a condition does not wait for the branch that is not taken.',
+    description: 'A join of mode all behind a condition does not wait for the branch that is not taken.',
     edges: ['start -> check', 'check/yes -> a -> join', 'check/default -> b -> join', 'start -> w -> join', 'join -> end'],
     nodes: { check: choice('take', 'yes') },
     input: { take: 'yes' },
-    holds: ({ status, runsOf, statusOf }) => {
+    verify: ({ status, runsOf, statusOf }) => {
       expect([status, runsOf('join'), statusOf('b')]).toEqual(['completed', 1, 'skipped']);
     },
   },
   {
     name: 'retried-diamond',
-    says: 'A branch that is repeated after a second does not let the join run before it has ended.',
+    description: 'A branch that is repeated after a second does not let the join run before it has ended.',
     edges: ['start -> a -> join -> end', 'start -> b -> join'],
-    replies: { a: [fails(), done('at last')] },
-    holds: ({ attempts }) =>
+    replies: { a: [failedWith(), finishedWith('at last')] },
+    verify: ({ attempts }) =>
       expect(attempts.map(({ node, attempt }) => `${node}${attempt}`)).toEqual(['a1', 'b1', 'a2', 'join1']),
   },
 ];

@@ -2,13 +2,13 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { minutes } from '../../../lib/engine/time.ts';
-import type { Outside } from '../outside.ts';
-import { type Drawn, type Topology, done, fails, once } from '../topology.ts';
+import type { RunActions } from '../run-actions.ts';
+import { type TopologyGraph, type Topology, finishedWith, failedWith, singleAttempt } from '../topology.ts';
 
 const calls = (workflowName: string, config: JsonObject = {}): JsonObject => ({ type: 'subflow', workflowName, ...config });
 
 /** What is called: `x`, and then its end. */
-const child: Drawn = {
+const child: TopologyGraph = {
   name: 'child',
   edges: ['begin -> x -> ends'],
   nodes: {
@@ -16,15 +16,15 @@ const child: Drawn = {
     ends: { type: 'end', outputParameters: [{ name: 'made', sourceVariable: '{{ctx.input.order}}' }] },
   },
 };
-const failing: Drawn = { ...child, nodes: { ...child.nodes, x: once } };
+const failing: TopologyGraph = { ...child, nodes: { ...child.nodes, x: singleAttempt } };
 /** It waits for a signal that nobody sends. */
-const waiting: Drawn = {
+const waiting: TopologyGraph = {
   name: 'child',
   edges: ['begin -> w -> ends'],
   nodes: { begin: { type: 'start' }, w: { type: 'signal', name: 'never' } },
 };
 /** It ends with what a signal brings. */
-const answered: Drawn = {
+const answered: TopologyGraph = {
   name: 'child',
   edges: ['begin -> w -> ends'],
   nodes: {
@@ -33,7 +33,7 @@ const answered: Drawn = {
     ends: { type: 'end', outputParameters: [{ name: 'said', sourceVariable: '{{ctx.answer.payload}}' }] },
   },
 };
-const begun = async ({ start, settle }: Outside): Promise<void> => {
+const begun = async ({ start, settle }: RunActions): Promise<void> => {
   await start();
   await settle();
 };
@@ -41,7 +41,7 @@ const begun = async ({ start, settle }: Outside): Promise<void> => {
 export const subflows: readonly Topology[] = [
   {
     name: 'subflow',
-    says: 'A call makes a run of its own with the input that it is given, and the caller goes on with that run’s output.',
+    description: 'A call makes a run of its own with the input that it is given, and the caller goes on with that run’s output.',
     edges: ['start -> call -> a -> end'],
     nodes: {
       call: calls('child', { input: { order: '{{ctx.input.order}}' }, outputVariable: 'made' }),
@@ -50,160 +50,164 @@ export const subflows: readonly Topology[] = [
     },
     calls: [child],
     input: { order: 7 },
-    holds: ({ status, output, called, runsOf }) => {
+    verify: ({ status, output, called, runsOf }) => {
       expect([status, output, runsOf('a')]).toEqual(['completed', { made: 7 }, 1]);
       expect(called.map((each) => [each.workflow, each.status, each.output])).toEqual([['child', 'completed', { made: 7 }]]);
     },
   },
   {
     name: 'subflow-of-its-inputs',
-    says: 'A call without an input of its own gives what its edges bring.',
+    description: 'A call without an input of its own gives what its edges bring.',
     edges: [{ from: 'start -> a -> call', targetParamLabel: 'order' }, 'call -> b'],
     nodes: { call: calls('child') },
     calls: [child],
-    replies: { a: done(9) },
-    holds: ({ called }) => expect(called.map(({ output }) => output)).toEqual([{ made: 9 }]),
+    replies: { a: finishedWith(9) },
+    verify: ({ called }) => expect(called.map(({ output }) => output)).toEqual([{ made: 9 }]),
   },
   {
     name: 'subflow-fails',
-    says: 'A called run that fails fails the node that called it, whose error edge is taken.',
+    description: 'A called run that fails fails the node that called it, whose error edge is taken.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child') },
     calls: [failing],
-    replies: { x: fails() },
-    holds: ({ status, statusOf, runsOf, called, of }) => {
+    replies: { x: failedWith() },
+    verify: ({ status, statusOf, runsOf, called, of }) => {
       expect([status, statusOf('next'), runsOf('rescue'), called[0]?.status]).toEqual(['completed', 'skipped', 1, 'failed']);
       expect(of('node.failed', 'call')).toMatchObject([{ failure: { code: 'subflow_failed', details: { code: 'error' } } }]);
     },
   },
   {
     name: 'subflow-fails-the-run',
-    says: 'A called run that fails fails its caller where nothing takes the error, and is called once.',
+    description: 'A called run that fails fails its caller where nothing takes the error, and is called once.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child') },
     calls: [failing],
-    replies: { x: fails() },
-    holds: ({ status, statusOf, called }) => expect([status, statusOf('next'), called.length]).toEqual(['failed', 'skipped', 1]),
+    replies: { x: failedWith() },
+    verify: ({ status, statusOf, called }) => expect([status, statusOf('next'), called.length]).toEqual(['failed', 'skipped', 1]),
   },
   {
     name: 'subflow-is-tried-again',
-    says: 'A call that its author lets be repeated is a new run at each attempt.',
+    description: 'A call that its author lets be repeated is a new run at each attempt.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child', { retry: { attempts: 2, backoffMs: 1_000 } }) },
     calls: [failing],
-    replies: { x: fails() },
-    holds: ({ status, called, of }) => {
+    replies: { x: failedWith() },
+    verify: ({ status, called, of }) => {
       expect([status, called.map((each) => each.status)]).toEqual(['failed', ['failed', 'failed']]);
       expect(of('subflow.called').map(({ attempt }) => attempt)).toEqual([1, 2]);
     },
   },
   {
     name: 'subflow-cancelled',
-    says: 'A called run that is cancelled fails the node that called it.',
+    description: 'A called run that is cancelled fails the node that called it.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child') },
     calls: [waiting],
-    outside: async (outside) => {
+    actions: async (outside) => {
       await begun(outside);
       await outside.cancelCalled('call', 'not needed');
       await outside.finish();
     },
-    holds: ({ status, runsOf, called, of }) => {
+    verify: ({ status, runsOf, called, of }) => {
       expect([status, runsOf('rescue'), called[0]?.status]).toEqual(['completed', 1, 'cancelled']);
       expect(of('node.failed', 'call')).toMatchObject([{ failure: { code: 'subflow_cancelled' } }]);
     },
   },
   {
     name: 'subflow-cancelled-with-its-caller',
-    says: 'A called run that is cancelled cancels its caller where that is what its author wished.',
+    description: 'A called run that is cancelled cancels its caller where that is what its author wished.',
     edges: ['start -> call -> next', 'start -> nap -> a'],
-    nodes: { call: calls('child', { whenCancelled: 'cancel' }), nap: { type: 'delay', delayMinutes: 30 } },
+    nodes: { call: calls('child', { onChildCancelled: 'cancel' }), nap: { type: 'delay', delayMinutes: 30 } },
     calls: [waiting],
-    outside: async (outside) => {
+    actions: async (outside) => {
       await begun(outside);
       await outside.cancelCalled('call');
       await outside.finish();
     },
-    holds: ({ status, statusOf, called }) =>
+    verify: ({ status, statusOf, called }) =>
       expect([status, statusOf('nap'), called[0]?.status]).toEqual(['cancelled', 'cancelled', 'cancelled']),
   },
   {
     name: 'subflow-of-a-cancelled-caller',
-    says: 'A caller that is cancelled cancels the run that it called.',
+    description: 'A caller that is cancelled cancels the run that it called.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child') },
     calls: [waiting],
-    outside: async (outside) => {
+    actions: async (outside) => {
       await begun(outside);
       await outside.cancel('enough');
       await outside.finish();
     },
-    holds: ({ status, called }) => expect([status, called[0]?.status]).toEqual(['cancelled', 'cancelled']),
+    verify: ({ status, called }) => expect([status, called[0]?.status]).toEqual(['cancelled', 'cancelled']),
   },
   {
-    name: 'subflow-that-goes-on',
-    says: 'A caller that is cancelled leaves the run that it called alone where that is what its author wished.',
+    name: 'subflow-abandoned',
+    description: 'A caller that is cancelled leaves the run that it called alone where that is what its author wished.',
     edges: ['start -> call -> next'],
-    nodes: { call: calls('child', { whenLeft: 'go_on', input: { order: 1 } }) },
+    nodes: { call: calls('child', { parentClosePolicy: 'abandon', input: { order: 1 } }) },
     calls: [
       { ...child, edges: ['begin -> rest -> x -> ends'], nodes: { ...child.nodes, rest: { type: 'delay', delayMinutes: 5 } } },
     ],
-    outside: async (outside) => {
+    actions: async (outside) => {
       await begun(outside);
       await outside.cancel();
       await outside.finish();
     },
-    holds: ({ status, called }) =>
+    verify: ({ status, called }) =>
       expect([status, called[0]?.status, called[0]?.runsOf('x')]).toEqual(['cancelled', 'completed', 1]),
   },
   {
     name: 'subflow-of-a-failed-caller',
-    says: 'A caller that fails beside its call cancels the run that it called.',
+    description: 'A caller that fails beside its call cancels the run that it called.',
     edges: ['start -> call -> next', 'start -> nap -> a'],
-    nodes: { call: calls('child'), nap: { type: 'delay', delayMinutes: 5 }, a: { ...once, errorHandling: 'fail_workflow' } },
+    nodes: {
+      call: calls('child'),
+      nap: { type: 'delay', delayMinutes: 5 },
+      a: { ...singleAttempt, errorHandling: 'fail_workflow' },
+    },
     calls: [waiting],
-    replies: { a: fails() },
-    holds: ({ status, called }) => expect([status, called.map((each) => each.status)]).toEqual(['failed', ['cancelled']]),
+    replies: { a: failedWith() },
+    verify: ({ status, called }) => expect([status, called.map((each) => each.status)]).toEqual(['failed', ['cancelled']]),
   },
   {
     name: 'subflow-expires',
-    says: 'A called run that does not end in time is cancelled, and the node has timed out.',
+    description: 'A called run that does not end in time is cancelled, and the node has timed out.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child', { expiresInSeconds: 7_200 }) },
     calls: [waiting],
-    holds: ({ status, statusOf, runsOf, called, of }) => {
+    verify: ({ status, statusOf, runsOf, called, of }) => {
       expect([status, statusOf('call'), runsOf('rescue')]).toEqual(['completed', 'timed_out', 1]);
       expect(called[0]?.status).toBe('cancelled');
       expect(of('node.timed_out', 'call')).toMatchObject([{ failure: { code: 'subflow_expired' } }]);
     },
   },
   {
-    name: 'subflow-of-nobody',
-    says: 'A call of a workflow that is not there fails the node, and no run is made.',
+    name: 'subflow-of-unknown-workflow',
+    description: 'A call of a workflow that is not there fails the node, and no run is made.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('nobody', { version: 1 }) },
-    holds: ({ runsOf, called, of }) => {
+    verify: ({ runsOf, called, of }) => {
       expect([runsOf('rescue'), called.length]).toEqual([1, 0]);
       expect(of('node.failed', 'call')).toMatchObject([{ failure: { code: 'workflow_not_found' } }]);
     },
   },
   {
     name: 'subflow-that-takes-no-such-input',
-    says: 'A call with an input that the other workflow does not take fails the node, and says which part.',
+    description: 'A call with an input that the other workflow does not take fails the node, and says which part.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child', { input: {} }) },
     calls: [{ ...child, options: { args: [{ name: 'order', type: 'number', required: true }] } }],
-    holds: ({ runsOf, called, of }) => {
+    verify: ({ runsOf, called, of }) => {
       expect([runsOf('rescue'), called.length]).toEqual([1, 0]);
       expect(of('node.failed', 'call')).toMatchObject([{ failure: { code: 'input_invalid' } }]);
     },
   },
   {
     name: 'subflow-of-itself',
-    says: 'A workflow that calls itself comes to an end: eight runs deep there is no other, and all of them fail.',
+    description: 'A workflow that calls itself comes to an end: eight runs deep there is no other, and all of them fail.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('subflow-of-itself') },
-    holds: (story) => {
+    verify: (story) => {
       const statuses: string[] = [];
       let deepest = story;
       for (let each: typeof story | undefined = story; each !== undefined; [each] = each.called) {
@@ -216,7 +220,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-a-subflow',
-    says: 'An output comes up through two calls.',
+    description: 'An output comes up through two calls.',
     edges: ['start -> call -> end'],
     nodes: {
       call: calls('middle', { input: '{{ctx.input}}', outputVariable: 'made' }),
@@ -235,14 +239,14 @@ export const subflows: readonly Topology[] = [
       child,
     ],
     input: { order: 'deep' },
-    holds: ({ output, called }) => {
+    verify: ({ output, called }) => {
       expect(output).toEqual({ made: 'deep' });
       expect(called.map((each) => each.called.map(({ workflow }) => workflow))).toEqual([['child']]);
     },
   },
   {
     name: 'subflow-in-a-loop',
-    says: 'Each pass of a loop calls a run of its own, and the loop’s results are what those gave.',
+    description: 'Each pass of a loop calls a run of its own, and the loop’s results are what those gave.',
     edges: ['start -> l', 'l/loop -> call', 'l/done -> end'],
     nodes: {
       l: { type: 'loop', sourceVariable: '{{ctx.input.orders}}' },
@@ -251,33 +255,34 @@ export const subflows: readonly Topology[] = [
     },
     calls: [child],
     input: { orders: ['a', 'b', 'c'] },
-    holds: ({ output, called }) => {
+    verify: ({ output, called }) => {
       expect(called.map((each) => each.output)).toEqual([{ made: 'a' }, { made: 'b' }, { made: 'c' }]);
       expect(output).toEqual({ results: [{ made: 'a' }, { made: 'b' }, { made: 'c' }] });
     },
   },
   {
     name: 'subflow-whose-end-is-lost',
-    says: 'Where the word of a called run’s end was lost, the sweep asks after that run, and the caller goes on with its output.',
+    description:
+      'Where the word of a called run’s end was lost, the sweep asks after that run, and the caller goes on with its output.',
     edges: ['start -> call -> a -> end'],
     nodes: {
       call: calls('child', { outputVariable: 'made' }),
       end: { type: 'end', outputParameters: [{ name: 'made', sourceVariable: '{{ctx.made.said}}' }] },
     },
     calls: [answered],
-    outside: async (outside) => {
-      const { send, lose, idle, sweep, finish } = outside;
+    actions: async (outside) => {
+      const { send, loseMessages, advanceIdle, sweep, finish } = outside;
       await begun(outside);
       // The signal ends the called run; what that sends to its caller lies in the queue.
       await send('answer', 'yes', { correlation: 'the child' });
-      await lose();
+      await loseMessages();
       for (let waited = 0; waited < minutes(30); waited += minutes(1)) {
-        await idle(minutes(1));
+        await advanceIdle(minutes(1));
         await sweep();
       }
       await finish();
     },
-    holds: ({ status, output, events, runsOf, called, of }) => {
+    verify: ({ status, output, events, runsOf, called, of }) => {
       expect([status, output, runsOf('a')]).toEqual(['completed', { made: 'yes' }, 1]);
       expect(called.map((each) => each.status)).toEqual(['completed']);
       expect(of('subflow.called').length).toBe(1);
@@ -289,24 +294,24 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-lost-messages',
-    says: 'A call whose message was lost is found by the sweep, and the run is made once.',
+    description: 'A call whose message was lost is found by the sweep, and the run is made once.',
     edges: ['start -> call -> a'],
     nodes: { call: calls('child') },
     calls: [child],
-    outside: async ({ start, lose, idle, sweep, settle, finish }) => {
+    actions: async ({ start, loseMessages, advanceIdle, sweep, settle, finish }) => {
       const swept = async (): Promise<void> => {
         for (let waited = 0; waited < minutes(30); waited += minutes(1)) {
-          await idle(minutes(1));
+          await advanceIdle(minutes(1));
           await sweep();
         }
       };
       await start();
-      await lose();
+      await loseMessages();
       await swept();
       await settle();
       await finish();
     },
-    holds: ({ status, called, runsOf }) => {
+    verify: ({ status, called, runsOf }) => {
       expect([status, runsOf('a')]).toEqual(['completed', 1]);
       expect(called.map((each) => [each.status, each.runsOf('x')])).toEqual([['completed', 1]]);
     },

@@ -1,89 +1,89 @@
 /** Time and the world outside: sleeps, deadlines, signals, wakes, resumptions and cancels. */
 import { expect } from 'vitest';
 import { hours, minutes, seconds } from '../../../lib/engine/time.ts';
-import { type Topology, done, lasting } from '../topology.ts';
+import { type Topology, finishedWith, takes } from '../topology.ts';
 
 const nap = (delayMinutes: number) => ({ type: 'delay', delayMinutes });
 
 export const time: readonly Topology[] = [
   {
     name: 'a-day-of-sleep',
-    says: 'A delay of 24 hours is kept by a timer, and sweeps meanwhile change nothing.',
+    description: 'A delay of 24 hours is kept by a timer, and sweeps meanwhile change nothing.',
     edges: ['start -> nap -> a -> end'],
     nodes: { nap: nap(1_440) },
-    outside: async ({ start, pass, sweep, finish }) => {
+    actions: async ({ start, advanceTime, sweep, finish }) => {
       await start();
       for (const wait of [3, 10, 10]) {
-        await pass(minutes(wait));
-        expect((await sweep()).mended).toBe(0);
+        await advanceTime(minutes(wait));
+        expect((await sweep()).recovered).toBe(0);
       }
       await finish();
     },
-    holds: ({ status, of }) =>
+    verify: ({ status, of }) =>
       expect([status, of('node.completed', 'nap').length, of('run.recovered').length]).toEqual(['completed', 1, 0]),
   },
   {
     name: 'sleep-past-the-deadline',
-    says: 'A sleep that would end after the deadline of the run is refused when it begins.',
+    description: 'A sleep that would end after the deadline of the run is refused when it begins.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
     options: { deadlineSeconds: 600 },
-    holds: ({ status, of }) => {
+    verify: ({ status, of }) => {
       expect(status).toBe('failed');
       expect(of('node.failed', 'nap')).toMatchObject([{ failure: { cause: 'deadline', code: 'sleep_past_deadline' } }]);
     },
   },
   {
     name: 'deadline-in-a-sleep',
-    says: 'A run whose deadline passes while it sleeps and nobody wakes it is ended by the sweep as timed out.',
+    description: 'A run whose deadline passes while it sleeps and nobody wakes it is ended by the sweep as timed out.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(9) },
     options: { deadlineSeconds: 600 },
-    outside: async ({ start, settle, lose, idle, sweep, finish }) => {
+    actions: async ({ start, settle, loseMessages, advanceIdle, sweep, finish }) => {
       await start();
       await settle();
-      await lose();
-      await idle(minutes(12));
+      await loseMessages();
+      await advanceIdle(minutes(12));
       await sweep();
       await finish();
     },
-    holds: ({ status, events, statusOf }) => {
+    verify: ({ status, events, statusOf }) => {
       expect([status, events.at(-1)?.type, statusOf('nap')]).toEqual(['failed', 'run.timed_out', 'cancelled']);
     },
   },
   {
     name: 'deadline-in-a-wait',
-    says: 'A run that waits for a signal which never comes is ended at its deadline.',
+    description: 'A run that waits for a signal which never comes is ended at its deadline.',
     edges: ['start -> wait -> a'],
     nodes: { wait: { type: 'signal', name: 'paid' } },
     options: { deadlineSeconds: 3_600 },
-    outside: async ({ start, pass, sweep, finish }) => {
+    actions: async ({ start, advanceTime, sweep, finish }) => {
       await start();
       for (let quarter = 0; quarter < 8; quarter += 1) {
-        await pass(minutes(8));
+        await advanceTime(minutes(8));
         await sweep();
       }
       await finish();
     },
-    holds: ({ status, of }) => {
+    verify: ({ status, of }) => {
       expect(status).toBe('failed');
       expect(of('run.timed_out')).toMatchObject([{ error: { code: 'deadline_exceeded' } }]);
     },
   },
   {
     name: 'timers-that-come-early',
-    says: 'A wake, an expiry and a further attempt that come before their time wait again, and come when it is time.',
+    description: 'A wake, an expiry and a further attempt that come before their time wait again, and come when it is time.',
     edges: ['start -> nap -> join', 'start -> wait -> late', 'wait/expired -> join', 'start -> a -> join'],
     nodes: { nap: nap(60), wait: { type: 'signal', name: 'paid', expiresInSeconds: 600, onExpiry: 'continue' } },
-    replies: { a: [{ kind: 'failed', failure: { cause: 'error', message: 'on purpose' } }, done('a')] },
-    outside: async ({ start, settle, hurry, finish }) => {
+    replies: { a: [{ kind: 'failed', failure: { cause: 'error', message: 'on purpose' } }, finishedWith('a')] },
+    actions: async ({ start, settle, deliverTimersEarly, finish }) => {
       await start();
       await settle();
-      await hurry();
-      await hurry();
+      await deliverTimersEarly();
+      await deliverTimersEarly();
       await finish();
     },
-    holds: ({ of, events, runsOf }) => {
+    verify: ({ of, events, runsOf }) => {
       expect(of('node.completed').map(({ nodeId }) => nodeId)).toEqual(['start', 'a', 'wait', 'nap', 'join']);
       const begun = Date.parse(events[0]?.timestamp ?? '');
       const endOf = (node: string): number =>
@@ -94,141 +94,141 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'wake',
-    says: 'A node that is woken goes on at once, and its timer changes nothing when it comes.',
+    description: 'A node that is woken goes on at once, and its timer changes nothing when it comes.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
-    outside: async ({ start, pass, wake, finish }) => {
+    actions: async ({ start, advanceTime, wake, finish }) => {
       await start();
-      await pass(minutes(10));
+      await advanceTime(minutes(10));
       expect(await wake('nap')).toEqual(['nap']);
       await finish();
     },
-    holds: ({ of, runsOf }) =>
+    verify: ({ of, runsOf }) =>
       expect([of('node.woken').length, of('node.completed', 'nap').length, runsOf('a')]).toEqual([1, 1, 1]),
   },
   {
     name: 'wake-one-of-two',
-    says: 'Only the node that is named is woken, and the join waits for the other.',
+    description: 'Only the node that is named is woken, and the join waits for the other.',
     edges: ['start -> one -> join', 'start -> two -> join'],
     nodes: { one: nap(10), two: nap(20) },
-    outside: async ({ start, settle, wake, finish }) => {
+    actions: async ({ start, settle, wake, finish }) => {
       await start();
       await settle();
       expect(await wake('two', 'join')).toEqual(['two']);
       await finish();
     },
-    holds: ({ of, runsOf }) => {
+    verify: ({ of, runsOf }) => {
       expect(of('node.completed').map(({ nodeId }) => nodeId)).toEqual(['start', 'two', 'one', 'join']);
       expect(runsOf('join')).toBe(1);
     },
   },
   {
     name: 'wake-is-no-signal',
-    says: 'A wake of everything wakes what sleeps, and a wait for a signal goes on.',
+    description: 'A wake of everything wakes what sleeps, and a wait for a signal goes on.',
     edges: ['start -> nap -> join', 'start -> wait -> join'],
     nodes: { nap: nap(10), wait: { type: 'signal', name: 'paid' } },
-    outside: async ({ start, settle, wake, send, finish }) => {
+    actions: async ({ start, settle, wake, send, finish }) => {
       await start();
       expect(await wake()).toEqual(['nap']);
       await settle();
       await send('paid', true);
       await finish();
     },
-    holds: ({ of, status }) => expect([of('node.woken').map(({ nodeId }) => nodeId), status]).toEqual([['nap'], 'completed']),
+    verify: ({ of, status }) => expect([of('node.woken').map(({ nodeId }) => nodeId), status]).toEqual([['nap'], 'completed']),
   },
   {
     name: 'resume',
-    says: 'A resumption is told with its reason, and wakes what sleeps.',
+    description: 'A resumption is told with its reason, and wakes what sleeps.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
-    outside: async ({ start, settle, resume, finish }) => {
+    actions: async ({ start, settle, resume, finish }) => {
       await start();
       await settle();
       await resume('the shop is open');
       await finish();
     },
-    holds: ({ of, status }) =>
+    verify: ({ of, status }) =>
       expect([of('run.resumed'), of('node.woken').length, status]).toEqual([[{ reason: 'the shop is open' }], 1, 'completed']),
   },
   {
     name: 'cancel-in-a-sleep',
-    says: 'A run that sleeps is cancelled, and its timer changes nothing when it comes.',
+    description: 'A run that sleeps is cancelled, and its timer changes nothing when it comes.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
-    outside: async ({ start, settle, cancel, finish }) => {
+    actions: async ({ start, settle, cancel, finish }) => {
       await start();
       await settle();
       expect(await cancel()).toEqual({ kind: 'cancelled' });
       expect(await cancel()).toEqual({ kind: 'cancelled' });
       await finish();
     },
-    holds: ({ status, statusOf, of }) =>
+    verify: ({ status, statusOf, of }) =>
       expect([status, statusOf('nap'), of('run.cancelled').length]).toEqual(['cancelled', 'cancelled', 1]),
   },
   {
     name: 'cancel-in-a-wait',
-    says: 'A run that waits for a signal is cancelled, and a signal that comes then reaches nobody.',
+    description: 'A run that waits for a signal is cancelled, and a signal that comes then reaches nobody.',
     edges: ['start -> wait -> a'],
     nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-1' } },
-    outside: async ({ start, settle, cancel, send, finish }) => {
+    actions: async ({ start, settle, cancel, send, finish }) => {
       await start();
       await settle();
       await cancel();
       expect(await send('paid', 1, { correlation: 'order-1' })).toEqual({ isDelivered: false });
       await finish();
     },
-    holds: ({ status, of }) => expect([status, of('signal.received').length]).toEqual(['cancelled', 0]),
+    verify: ({ status, of }) => expect([status, of('signal.received').length]).toEqual(['cancelled', 0]),
   },
   {
     name: 'cancel-before-anything',
-    says: 'A run that is cancelled before its first job is taken executes nothing.',
+    description: 'A run that is cancelled before its first job is taken executes nothing.',
     edges: ['start -> a -> b'],
-    outside: async ({ start, cancel, finish }) => {
+    actions: async ({ start, cancel, finish }) => {
       await start();
       await cancel();
       await finish();
     },
-    holds: ({ status, attempts }) => expect([status, attempts]).toEqual(['cancelled', []]),
+    verify: ({ status, attempts }) => expect([status, attempts]).toEqual(['cancelled', []]),
   },
   {
     name: 'cancel-between-retries',
-    says: 'A run that is cancelled while a node waits for its next attempt makes no further attempt.',
+    description: 'A run that is cancelled while a node waits for its next attempt makes no further attempt.',
     edges: ['start -> a'],
     replies: { a: { kind: 'failed', failure: { cause: 'error', message: 'on purpose' } } },
-    outside: async ({ start, settle, cancel, finish }) => {
+    actions: async ({ start, settle, cancel, finish }) => {
       await start();
       await settle();
       await cancel();
       await finish();
     },
-    holds: ({ status, runsOf }) => expect([status, runsOf('a')]).toEqual(['cancelled', 1]),
+    verify: ({ status, runsOf }) => expect([status, runsOf('a')]).toEqual(['cancelled', 1]),
   },
   {
     name: 'cancel-that-comes-too-late',
-    says: 'A run that has ended is not cancelled any more.',
+    description: 'A run that has ended is not cancelled any more.',
     edges: ['start -> a'],
-    outside: async ({ start, finish, cancel }) => {
+    actions: async ({ start, finish, cancel }) => {
       await start();
       await finish();
       expect(await cancel()).toEqual({ kind: 'run_terminal', status: 'completed' });
     },
-    holds: ({ status, of }) => expect([status, of('run.cancelled').length]).toEqual(['completed', 0]),
+    verify: ({ status, of }) => expect([status, of('run.cancelled').length]).toEqual(['completed', 0]),
   },
   {
     name: 'a-long-attempt',
-    says: 'A node that works for more than a second is told as started, once.',
+    description: 'A node that works for more than a second is told as started, once.',
     edges: ['start -> a -> b'],
     nodes: { a: { timeoutSeconds: 300 } },
-    replies: { a: lasting(seconds(200)) },
-    holds: ({ of, status }) => expect([of('node.started', 'a').length, status]).toEqual([1, 'completed']),
+    replies: { a: takes(seconds(200)) },
+    verify: ({ of, status }) => expect([of('node.started', 'a').length, status]).toEqual([1, 'completed']),
   },
   {
     name: 'a-node-that-announces-itself',
-    says: 'A request to another service is told as started before it is made.',
+    description: 'A request to another service is told as started before it is made.',
     edges: ['start -> ask -> end'],
     nodes: { ask: { type: 'http', url: 'https://example.com/' } },
-    replies: { ask: done({ status: 200 }) },
-    holds: ({ events }) => {
+    replies: { ask: finishedWith({ status: 200 }) },
+    verify: ({ events }) => {
       const types = events.filter(({ payload }) => payload['nodeId'] === 'ask').map(({ type }) => type);
       expect(types).toEqual(['node.queued', 'node.started', 'node.completed']);
     },
@@ -238,91 +238,91 @@ export const time: readonly Topology[] = [
 export const signals: readonly Topology[] = [
   {
     name: 'signal-after-its-wait',
-    says: 'A signal to a run that waits for it ends the wait with what it brings.',
+    description: 'A signal to a run that waits for it ends the wait with what it brings.',
     edges: ['start -> wait', { from: 'wait -> a', targetParamLabel: 'payment', sourceOutputKey: 'payload' }],
     nodes: { wait: { type: 'signal', name: 'paid' } },
-    replies: { a: ({ inputs }) => done(inputs) },
-    outside: async ({ start, pass, send, finish }) => {
+    replies: { a: ({ inputs }) => finishedWith(inputs) },
+    actions: async ({ start, advanceTime, send, finish }) => {
       await start();
-      await pass(hours(30));
+      await advanceTime(hours(30));
       expect(await send('paid', { amount: 12 })).toEqual({ isDelivered: true });
       await finish();
     },
-    holds: ({ given }) => expect(given('a')).toEqual({ payment: { amount: 12 } }),
+    verify: ({ inputsOf }) => expect(inputsOf('a')).toEqual({ payment: { amount: 12 } }),
   },
   {
     name: 'signal-before-its-wait',
-    says: 'A signal to a run that does not wait yet is kept until it does.',
+    description: 'A signal to a run that does not wait yet is kept until it does.',
     edges: ['start -> a -> wait -> end'],
     nodes: {
       wait: { type: 'signal', name: 'paid' },
       end: { outputParameters: [{ name: 'got', sourceVariable: '{{ctx.__node_wait.output.payload}}' }] },
     },
-    outside: async ({ start, send, finish }) => {
+    actions: async ({ start, send, finish }) => {
       await start();
       expect(await send('paid', 3)).toEqual({ isDelivered: false });
       await finish();
     },
-    holds: ({ output, of }) => expect([output, of('signal.received').length]).toEqual([{ got: 3 }, 1]),
+    verify: ({ output, of }) => expect([output, of('signal.received').length]).toEqual([{ got: 3 }, 1]),
   },
   {
     name: 'signal-expired-by-policy-fail',
-    says: 'A wait that is over without a signal fails its node as timed out, and is not tried again.',
+    description: 'A wait that is over without a signal fails its node as timed out, and is not tried again.',
     edges: ['start -> wait -> a'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 3_600 } },
-    holds: ({ status, of, statusOf }) => {
+    verify: ({ status, of, statusOf }) => {
       expect([status, statusOf('wait'), statusOf('a')]).toEqual(['failed', 'timed_out', 'skipped']);
       expect(of('node.timed_out')).toMatchObject([{ failure: { code: 'signal_expired' } }]);
     },
   },
   {
     name: 'signal-expired-into-an-error-edge',
-    says: 'A wait that fails for want of a signal takes its error edge.',
+    description: 'A wait that fails for want of a signal takes its error edge.',
     edges: ['start -> wait -> a', 'wait/error -> rescue'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 5 } },
-    holds: ({ status, runsOf }) => expect([status, runsOf('a'), runsOf('rescue')]).toEqual(['completed', 0, 1]),
+    verify: ({ status, runsOf }) => expect([status, runsOf('a'), runsOf('rescue')]).toEqual(['completed', 0, 1]),
   },
   {
     name: 'signal-expired-by-policy-continue',
-    says: 'A wait that is over without a signal leaves by its own way, with an output that says so.',
+    description: 'A wait that is over without a signal leaves by its own way, with an output that says so.',
     edges: ['start -> wait -> a', 'wait/expired -> b'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 5, onExpiry: 'continue' } },
-    holds: ({ status, runsOf, of }) => {
+    verify: ({ status, runsOf, of }) => {
       expect([status, runsOf('a'), runsOf('b')]).toEqual(['completed', 0, 1]);
       expect(of('node.completed', 'wait')).toMatchObject([{ handle: 'expired', output: { value: { signalId: null } } }]);
     },
   },
   {
     name: 'one-signal-two-waits',
-    says: 'A signal ends one wait, the one that began first; the other takes the next.',
+    description: 'A signal ends one wait, the one that began first; the other takes the next.',
     edges: ['start -> first', 'start -> a -> second'],
     nodes: {
       first: { type: 'signal', name: 'turn', correlation: 'table' },
       second: { type: 'signal', name: 'turn', correlation: 'table' },
     },
-    outside: async ({ start, pass, send, finish }) => {
+    actions: async ({ start, advanceTime, send, finish }) => {
       await start();
-      await pass(seconds(1));
+      await advanceTime(seconds(1));
       await send('turn', 1, { correlation: 'table' });
-      await pass(seconds(1));
+      await advanceTime(seconds(1));
       await send('turn', 2, { correlation: 'table' });
       await finish();
     },
-    holds: ({ of }) => expect(of('signal.received').map(({ nodeId }) => nodeId)).toEqual(['first', 'second']),
+    verify: ({ of }) => expect(of('signal.received').map(({ nodeId }) => nodeId)).toEqual(['first', 'second']),
   },
   {
     name: 'signal-by-what-the-run-is-about',
-    says: 'A wait can name what it is about by the run’s input; a signal about something else does not end it.',
+    description: 'A wait can name what it is about by the run’s input; a signal about something else does not end it.',
     edges: ['start -> wait -> end'],
     nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-{{ctx.input.order}}' } },
     input: { order: 8 },
-    outside: async ({ start, settle, send, finish }) => {
+    actions: async ({ start, settle, send, finish }) => {
       await start();
       await settle();
       expect(await send('paid', 'no', { correlation: 'order-9' })).toEqual({ isDelivered: false });
       expect(await send('paid', 'yes', { correlation: 'order-8' })).toEqual({ isDelivered: true });
       await finish();
     },
-    holds: ({ of }) => expect(of('node.completed', 'wait')).toMatchObject([{ output: { value: { payload: 'yes' } } }]),
+    verify: ({ of }) => expect(of('node.completed', 'wait')).toMatchObject([{ output: { value: { payload: 'yes' } } }]),
   },
 ];

@@ -4,10 +4,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { Table } from '../../../lib/aws/table.ts';
-import { unlogged } from '../../../lib/aws/unlogged.ts';
+import { withoutLogging } from '../../../lib/aws/without-logging.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
-import { startPiped } from './piped.ts';
+import { startDynoxideServer } from './dynoxide-server.ts';
 
 const modules = new URL('../../../node_modules/', import.meta.url);
 const installed = (path: string): string => fileURLToPath(new URL(path, modules));
@@ -43,7 +43,7 @@ export const dynamoImplementations: readonly Implementation[] = [
   ...(existsSync(dynoxide)
     ? [
         { name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) },
-        { name: 'dynoxide over a pipe', start: () => startPiped(dynoxide) },
+        { name: 'dynoxide over a pipe', start: () => startDynoxideServer(dynoxide) },
       ]
     : []),
   ...dynamodbLocal(),
@@ -53,7 +53,7 @@ export const dynamoImplementations: readonly Implementation[] = [
 export const testCredentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 export const dynamoAt = (address: string, settings: { readonly maxAttempts?: number } = {}): DynamoDBClient =>
-  unlogged(new DynamoDBClient({ endpoint: address, region: 'eu-central-1', credentials: testCredentials, ...settings }));
+  withoutLogging(new DynamoDBClient({ endpoint: address, region: 'eu-central-1', credentials: testCredentials, ...settings }));
 
 let tables = 0;
 

@@ -3,22 +3,22 @@ import fc from 'fast-check';
 import * as z from 'zod';
 import { packedDeployment } from '../../artifact/packed.ts';
 import { readDocument } from './document.ts';
-import { type FuzzAnswer, faultOf } from './judge.ts';
-import { type Bodies, type FuzzRequest, type Known, confirmsName, requestsOf } from './requests.ts';
+import { type FuzzResponse, violationOf } from './check-response.ts';
+import { type RequestBodies, type FuzzRequest, type ExistingIds, confirmsName, requestsOf } from './requests.ts';
 
 /** The way into an installation. */
-export interface Door {
+export interface FuzzTarget {
   readonly apiKey: string;
-  ask(request: FuzzRequest): Promise<FuzzAnswer>;
+  send(request: FuzzRequest): Promise<FuzzResponse>;
 }
 
 export interface Report {
   /** each with its seed, its number, what is wrong and what was sent */
-  readonly faults: readonly string[];
+  readonly violations: readonly string[];
   /** the part of the requests that were answered with 2xx */
-  readonly good: number;
+  readonly succeeded: number;
   /** operations that never were */
-  readonly neverGood: readonly string[];
+  readonly neverSucceeded: readonly string[];
 }
 
 const atOnce = 16;
@@ -41,15 +41,15 @@ const query = { kind: 'http', connection: 'https://orders.example.com/v1', reque
 
 const made = z.looseObject({ runId: z.string().optional(), keyId: z.string().optional(), cursor: z.string().nullish() });
 
-const furnish = async (door: Door): Promise<Known> => {
+const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
   let asked = 0;
-  const ask = async (method: string, target: string, body?: string | Uint8Array, contentType = 'application/json') => {
+  const send = async (method: string, target: string, body?: string | Uint8Array, contentType = 'application/json') => {
     const headers = [
       ['Authorization', `Bearer ${door.apiKey}`],
       ['Content-Type', contentType],
       ['Idempotency-Key', `furnish-${(asked += 1)}`],
     ] as const;
-    const { status, text } = await door.ask({ method, target, headers, body, operationId: '' });
+    const { status, text } = await door.send({ method, target, headers, body, operationId: '' });
     if (status >= 300) throw new Error(`${method} ${target}: ${status} ${text}`);
     return made.parse(JSON.parse(text));
   };
@@ -60,16 +60,16 @@ const furnish = async (door: Door): Promise<Known> => {
   const [runs, keys, deployments, cursors, schedules]: string[][] = [[], [], [], [], []];
   for (const at of numbers) {
     const name = names[at] ?? '';
-    await ask('POST', '/v1/workflows', JSON.stringify({ name, ...graph(at % 2 === 0 ? 60 : undefined) }));
-    runs?.push((await ask('POST', '/v1/runs', JSON.stringify({ workflowName: name, input: { at } }))).runId ?? '');
-    runs?.push((await ask('POST', '/v1/workflows/test', JSON.stringify(graph(60)))).runId ?? '');
-    await ask('POST', '/v1/queries', JSON.stringify({ name, ...query }));
+    await send('POST', '/v1/workflows', JSON.stringify({ name, ...graph(at % 2 === 0 ? 60 : undefined) }));
+    runs?.push((await send('POST', '/v1/runs', JSON.stringify({ workflowName: name, input: { at } }))).runId ?? '');
+    runs?.push((await send('POST', '/v1/workflows/test', JSON.stringify(graph(60)))).runId ?? '');
+    await send('POST', '/v1/queries', JSON.stringify({ name, ...query }));
     const scheduleId = `every-${at}`;
-    await ask('POST', '/v1/schedules', JSON.stringify({ scheduleId, workflowName: name, rate: '7 days' }));
+    await send('POST', '/v1/schedules', JSON.stringify({ scheduleId, workflowName: name, rate: '7 days' }));
     schedules?.push(scheduleId);
-    keys?.push((await ask('POST', '/v1/keys', JSON.stringify({ scopes: ['runs:read'] }))).keyId ?? '');
+    keys?.push((await send('POST', '/v1/keys', JSON.stringify({ scopes: ['runs:read'] }))).keyId ?? '');
   }
-  for (const name of spare) await ask('POST', '/v1/workflows', JSON.stringify({ name, ...graph() }));
+  for (const name of spare) await send('POST', '/v1/workflows', JSON.stringify({ name, ...graph() }));
   for (const id of numbers.slice(0, pieces / 2).map((at) => `dep_${at}`)) {
     const { manifest, archive } = await packedDeployment(id, { workflows: ['shipped'] });
     const form = new FormData();
@@ -77,17 +77,17 @@ const furnish = async (door: Door): Promise<Known> => {
     form.append('artifact', new File([Buffer.from(archive)], 'artifact'));
     const request = new Request('http://127.0.0.1/', { method: 'POST', body: form });
     const body = Buffer.from(await request.arrayBuffer());
-    await ask('POST', '/v1/deployments', body, request.headers.get('content-type') ?? '');
+    await send('POST', '/v1/deployments', body, request.headers.get('content-type') ?? '');
     deployments?.push(id);
   }
-  for (const id of ['dep_0', 'dep_1']) await ask('POST', `/v1/deployments/${id}/activate`);
+  for (const id of ['dep_0', 'dep_1']) await send('POST', `/v1/deployments/${id}/activate`);
   const codeRuns: string[] = [];
   for (const availableAt of ['2027-06-01T00:00:00Z', '2027-07-01T00:00:00Z']) {
     const body = JSON.stringify({ workflowName: 'shipped', deploymentId: 'dep_1', availableAt });
-    codeRuns.push((await ask('POST', '/v1/runs', body)).runId ?? '');
+    codeRuns.push((await send('POST', '/v1/runs', body)).runId ?? '');
   }
   for (const list of ['runs', 'workflows', 'keys', 'audit', 'deployments']) {
-    cursors?.push((await ask('GET', `/v1/${list}?limit=2`)).cursor ?? '');
+    cursors?.push((await send('GET', `/v1/${list}?limit=2`)).cursor ?? '');
   }
   return {
     name: [...names, ...spare],
@@ -103,7 +103,7 @@ const furnish = async (door: Door): Promise<Known> => {
   };
 };
 
-const bodiesFor = (known: Known): Bodies => {
+const bodiesFor = (known: ExistingIds): RequestBodies => {
   const graphs = fc.constantFrom(graph(), graph(60));
   const names = fc.constantFrom(...(known['name'] ?? []));
   return {
@@ -129,16 +129,16 @@ const bodiesFor = (known: Known): Bodies => {
 };
 
 /** @param seed makes the same requests again; what they meet depends on what those before them did */
-export const campaign = async (door: Door, seed: number, count: number): Promise<Report> => {
+export const campaign = async (door: FuzzTarget, seed: number, count: number): Promise<Report> => {
   const known = await furnish(door);
-  const described = await door.ask({ method: 'GET', target: '/v1/openapi.json', headers: [], body: undefined, operationId: '' });
+  const described = await door.send({ method: 'GET', target: '/v1/openapi.json', headers: [], body: undefined, operationId: '' });
   const document = readDocument(JSON.parse(described.text));
   const madeAt = performance.now();
   const requests = fc.sample(requestsOf(document, known, bodiesFor(known), door.apiKey), { seed, numRuns: count });
 
   const statuses = new Map<number, number>();
   const answeredWell = new Set<string>();
-  const faults: string[] = [];
+  const violations: string[] = [];
   const startedAt = performance.now();
   const making = ((startedAt - madeAt) / 1_000).toFixed(0);
   let next = 0;
@@ -146,25 +146,25 @@ export const campaign = async (door: Door, seed: number, count: number): Promise
     for (let at = next++; at < requests.length; at = next++) {
       const request = requests[at];
       if (request === undefined) return;
-      const answer = await door.ask(request);
+      const answer = await door.send(request);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       if (answer.status < 300) answeredWell.add(request.operationId);
-      const fault = faultOf(request, answer);
+      const fault = violationOf(request, answer);
       if (fault !== undefined)
-        faults.push(`seed ${seed}, request ${at}: ${fault}\n${shown(request)}\n${answer.text.slice(0, 500)}`);
+        violations.push(`seed ${seed}, request ${at}: ${fault}\n${shown(request)}\n${answer.text.slice(0, 500)}`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, sender));
 
   const well = [...statuses].reduce((sum, [status, times]) => sum + (status < 300 ? times : 0), 0);
-  const good = well / requests.length;
+  const succeeded = well / requests.length;
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
   const byStatus = [...statuses].toSorted(([one], [other]) => one - other).map(([status, times]) => `${times} × ${status}`);
   console.log(
-    `seed ${seed}: ${requests.length} requests (made in ${making} s) in ${seconds} s, ${(good * 100).toFixed(0)} % of them 2xx: ${byStatus.join(', ')}`,
+    `seed ${seed}: ${requests.length} requests (made in ${making} s) in ${seconds} s, ${(succeeded * 100).toFixed(0)} % of them 2xx: ${byStatus.join(', ')}`,
   );
-  const neverGood = document.operations.map(({ operationId }) => operationId).filter((id) => !answeredWell.has(id));
-  return { faults, good, neverGood };
+  const neverSucceeded = document.operations.map(({ operationId }) => operationId).filter((id) => !answeredWell.has(id));
+  return { violations, succeeded, neverSucceeded };
 };
 
 /** The request without the key, short enough to read. */

@@ -17,7 +17,7 @@ import { DynamoDeletions } from '../../../lib/aws/deletions.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
-import { DynamoPlaces } from '../../../lib/aws/places.ts';
+import { DynamoConcurrencySlots } from '../../../lib/aws/concurrency-slots.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../../lib/aws/reservations.ts';
@@ -28,33 +28,33 @@ import { SystemIds } from '../../../lib/aws/system-ids.ts';
 import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../../lib/aws/streams.ts';
-import { DynamoSeats } from '../../../lib/aws/seats.ts';
+import { DynamoReaderLeases } from '../../../lib/aws/reader-leases.ts';
 import { DynamoTickets } from '../../../lib/aws/tickets.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { days, hours } from '../../../lib/engine/time.ts';
 import { MemorySecrets } from '../../../lib/memory/secrets.ts';
-import { memoryWorld } from '../../../lib/memory/memory-world.ts';
+import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../../lib/nodes/catalogue.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
-import { Plans } from '../../../lib/service/graph.ts';
-import { KeptSecrets } from '../../../lib/service/kept-secrets.ts';
-import { WebhookSecrets } from '../../../lib/service/webhook-secrets.ts';
+import { Plans } from '../../../lib/service/commit/plans.ts';
+import { SecretCache } from '../../../lib/service/access/secret-cache.ts';
+import { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../../contract/emulators/dynamo.ts';
 import { startQueuesAndBucket } from '../../contract/emulators/fauxqs.ts';
 import { context, eventOf } from '../../functions/http.ts';
 import { delivery, hooksArn, hooksSecret, testProviders } from '../../functions/webhook-providers.ts';
-import type { Door } from './campaign.ts';
-import { type FuzzAnswer, routeOf } from './judge.ts';
+import type { FuzzTarget } from './campaign.ts';
+import { type FuzzResponse, routeOf } from './check-response.ts';
 import type { FuzzRequest } from './requests.ts';
 
-export interface OpenDoor extends Door {
+export interface OpenFuzzTarget extends FuzzTarget {
   close(): Promise<void>;
 }
 
 const bucket = 'fuzz-bucket';
 
-export const openHandlers = async (): Promise<OpenDoor> => {
+export const openHandlers = async (): Promise<OpenFuzzTarget> => {
   const implementation = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
   if (implementation === undefined) throw new Error('there is no emulator of DynamoDB');
   const emulator = await implementation.start();
@@ -71,7 +71,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     results: services.queue('results.fifo'),
   };
   // Timers and the bus are called and have no emulator of their own here.
-  const { timers, recurrences, notices, metrics } = memoryWorld();
+  const { timers, recurrences, notices, metrics } = memoryPorts();
   const deps: Deps = {
     clock,
     ids: new SystemIds(),
@@ -92,11 +92,11 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     reservations: new DynamoReservations(control),
     streams: new DynamoStreams(runs),
     tickets: new DynamoTickets(control),
-    seats: new DynamoSeats(control),
+    readerLeases: new DynamoReaderLeases(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
     signals: new DynamoSignals(control),
-    places: new DynamoPlaces(control),
+    concurrencySlots: new DynamoConcurrencySlots(control),
     deletions: new DynamoDeletions(control),
     deployments: new DynamoDeployments(control),
     settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true },
@@ -118,7 +118,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
   const webhooks = {
     ...tools,
     providers: async () => testProviders,
-    secrets: new WebhookSecrets(new KeptSecrets(secrets, clock)),
+    secrets: new WebhookSecrets(new SecretCache(secrets, clock)),
   };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
@@ -130,7 +130,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
   };
   return {
     apiKey: text,
-    ask: async (request): Promise<FuzzAnswer> => {
+    send: async (request): Promise<FuzzResponse> => {
       const handler = functions[routeOf(request)?.servedBy ?? 'api'];
       const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
       if (typeof body === 'string') return { status: statusCode, headers, text: body };

@@ -1,7 +1,7 @@
 /** Requests of the fuzz: about half as the document has them, about things that there are; the others wrong in one way or in many. */
 import fc from 'fast-check';
 import type { ApiDocument, Operation, Schema } from './document.ts';
-import { fitting, hostile } from './values.ts';
+import { matchingValue, hostileValue } from './values.ts';
 
 export interface FuzzRequest {
   readonly method: string;
@@ -14,12 +14,12 @@ export interface FuzzRequest {
 }
 
 /** What there is, by the names of parameters and members that name it. */
-export interface Known {
+export interface ExistingIds {
   readonly [name: string]: readonly string[];
 }
 
 /** Bodies that a schema alone does not make good. */
-export type Bodies = Readonly<Record<string, fc.Arbitrary<unknown>>>;
+export type RequestBodies = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
 /** Stands in a body for what the path names. */
 export const confirmsName = '{the name in the path}';
@@ -73,10 +73,15 @@ const headerNames = [
 /** Asked for less often: where its filters let nothing pass, it reads the days of a year. */
 const slow = ['listAudit'];
 
-export const requestsOf = (document: ApiDocument, known: Known, bodies: Bodies, apiKey: string): fc.Arbitrary<FuzzRequest> => {
+export const requestsOf = (
+  document: ApiDocument,
+  known: ExistingIds,
+  bodies: RequestBodies,
+  apiKey: string,
+): fc.Arbitrary<FuzzRequest> => {
   const knownOr = (name: string, schema: Schema): fc.Arbitrary<unknown> => {
     const there = known[name] ?? [];
-    const made = fitting(document, schema);
+    const made = matchingValue(document, schema);
     return there.length === 0
       ? made
       : fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...there) }, { weight: 1, arbitrary: made });
@@ -89,8 +94,11 @@ export const requestsOf = (document: ApiDocument, known: Known, bodies: Bodies, 
   );
   return fc.oneof(
     { weight: 13, arbitrary: anyGood },
-    { weight: 2, arbitrary: fc.tuple(anyGood, hostile).map(([request, body]) => ({ ...request, body: JSON.stringify(body) })) },
-    { weight: 2, arbitrary: fc.tuple(anyGood, fc.nat(), hostile).map(spoiled) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(anyGood, hostileValue).map(([request, body]) => ({ ...request, body: JSON.stringify(body) })),
+    },
+    { weight: 2, arbitrary: fc.tuple(anyGood, fc.nat(), hostileValue).map(spoiled) },
     {
       weight: 1,
       arbitrary: fc.tuple(anyGood, fc.uint8Array({ maxLength: 200 })).map(([request, body]) => ({ ...request, body })),
@@ -134,7 +142,7 @@ const goodRequest = (
   document: ApiDocument,
   operation: Operation,
   knownOr: (name: string, schema: Schema) => fc.Arbitrary<unknown>,
-  bodies: Bodies,
+  bodies: RequestBodies,
   apiKey: string,
 ): fc.Arbitrary<FuzzRequest> => {
   const { method, path, operationId, parameters, requestBody } = operation;
@@ -174,11 +182,11 @@ const bodyOf = (document: ApiDocument, schema: Schema, knownOr: (name: string, s
   const named = Object.fromEntries(
     Object.entries(properties).map(([name, member]) => [
       name,
-      required.includes(name) ? knownOr(name, member) : fitting(document, member),
+      required.includes(name) ? knownOr(name, member) : matchingValue(document, member),
     ]),
   );
   return fc
-    .tuple(fitting(document, schema), fc.record(named))
+    .tuple(matchingValue(document, schema), fc.record(named))
     .map(([made, replaced]) =>
       typeof made === 'object' && made !== null
         ? { ...made, ...Object.fromEntries(Object.entries(replaced).filter(([name]) => required.includes(name))) }

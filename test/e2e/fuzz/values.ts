@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ApiDocument, Schema } from './document.ts';
 
 /** No number, text or structure that a caller should send. */
-export const hostile: fc.Arbitrary<unknown> = fc.oneof(
+export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
     true,
@@ -41,12 +41,12 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
 const isOptional = fc.integer({ min: 0, max: 2 }).map((one) => one === 0);
 
 /** A value that the schema allows. */
-export const fitting = (document: ApiDocument, given: Schema, depth = 0): fc.Arbitrary<unknown> => {
+export const matchingValue = (document: ApiDocument, given: Schema, depth = 0): fc.Arbitrary<unknown> => {
   const schema = document.resolve(given);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return fc.oneof(...choices.map((choice) => fitting(document, choice, depth)));
+  if (choices !== undefined) return fc.oneof(...choices.map((choice) => matchingValue(document, choice, depth)));
   const type = typeof schema.type === 'string' ? schema.type : schema.type?.[0];
   switch (type) {
     case 'string':
@@ -60,7 +60,7 @@ export const fitting = (document: ApiDocument, given: Schema, depth = 0): fc.Arb
     case 'null':
       return fc.constant(null);
     case 'array':
-      return fc.array(fitting(document, schema.items ?? {}, depth + 1), {
+      return fc.array(matchingValue(document, schema.items ?? {}, depth + 1), {
         minLength: schema.minItems ?? 0,
         maxLength: Math.min(schema.maxItems ?? 4, (schema.minItems ?? 0) + 4),
       });
@@ -82,7 +82,7 @@ const textOf = ({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.
 
 const objectOf = (document: ApiDocument, { properties = {}, required = [] }: Schema, depth: number): fc.Arbitrary<unknown> => {
   const known = Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, fitting(document, schema, depth + 1)]),
+    Object.entries(properties).map(([name, schema]) => [name, matchingValue(document, schema, depth + 1)]),
   );
   if (Object.keys(known).length === 0)
     return fc.dictionary(fc.string({ maxLength: 10 }), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 });

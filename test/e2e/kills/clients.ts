@@ -7,12 +7,12 @@ import * as z from 'zod';
 import * as schema from '../../../lib/codec/ids.ts';
 import { hours, after } from '../../../lib/engine/time.ts';
 import type { Prng } from '../../simulation/prng.ts';
-import type { SentSignal } from '../../simulation/signal-watch.ts';
+import type { SentSignal } from '../../simulation/signal-checker.ts';
 import { runInvariant } from '../../simulation/violation.ts';
 import type { CloudTime } from './cloud-time.ts';
 import { codeWorkflows } from './code-load.ts';
 import { type Graph, graphs } from './graphs.ts';
-import type { Place } from './mortal-cloud.ts';
+import type { CloudAddress } from './killable-cloud.ts';
 
 export interface Start {
   readonly n: number;
@@ -29,7 +29,7 @@ export interface ClientFacts {
   readonly signals: readonly {
     readonly signal: SentSignal;
     readonly isDelivered: boolean;
-    readonly at: SentSignal['keptUntil'];
+    readonly at: SentSignal['bufferedUntil'];
   }[];
   /** events that readers were given, by run and id, as text */
   readonly seen: ReadonlyMap<string, ReadonlyMap<number, string>>;
@@ -54,19 +54,19 @@ export class Clients implements ClientFacts {
   readonly starts = new Map<string, Start>();
   readonly cancelAsked = new Set<string>();
   readonly cancelled = new Set<string>();
-  readonly signals: { signal: SentSignal; isDelivered: boolean; at: SentSignal['keptUntil'] }[] = [];
+  readonly signals: { signal: SentSignal; isDelivered: boolean; at: SentSignal['bufferedUntil'] }[] = [];
   readonly seen = new Map<string, Map<number, string>>();
   readonly #prng: Prng;
   readonly #time: CloudTime;
   /** where the cloud is, or will be once it is back */
-  #place: Promise<Place>;
+  #place: Promise<CloudAddress>;
   #isOver = false;
   #hasLeft = false;
   /** of whatever is done beside the lanes; nobody waits for that before the end */
   readonly #failure = Promise.withResolvers<never>();
   #count = 0;
 
-  constructor(prng: Prng, time: CloudTime, place: Promise<Place>) {
+  constructor(prng: Prng, time: CloudTime, place: Promise<CloudAddress>) {
     this.#prng = prng;
     this.#time = time;
     this.#place = place;
@@ -75,7 +75,7 @@ export class Clients implements ClientFacts {
   }
 
   /** The cloud is somewhere else from now on. */
-  moved(place: Promise<Place>): void {
+  moved(place: Promise<CloudAddress>): void {
     this.#place = place;
   }
 
@@ -158,8 +158,8 @@ export class Clients implements ClientFacts {
     const { status, body } = await this.#ask('POST', '/v1/signals', asked);
     runInvariant(11, status === 200 || status === 202, `a signal was answered ${status} ${JSON.stringify(body)}`);
     const at = this.#time.now();
-    const keptUntil = after(at, hours(24));
-    const signal = { scope: signals, signalId: schema.signalId.parse(signalId), name, correlation, keptUntil };
+    const bufferedUntil = after(at, hours(24));
+    const signal = { scope: signals, signalId: schema.signalId.parse(signalId), name, correlation, bufferedUntil };
     this.signals.push({ signal, isDelivered: sentShape.parse(body).delivered, at });
   }
 

@@ -31,9 +31,9 @@ export const countSchema = z.strictObject({
   commits: z.strictObject({ first: z.string(), last: z.string() }),
 });
 
-export type Count = z.output<typeof countSchema>;
+export type KillCounts = z.output<typeof countSchema>;
 
-const empty = (commit: string): Count => ({
+const empty = (commit: string): KillCounts => ({
   next: 1,
   rounds: 0,
   kills: { all: 0, whole: 0, threads: {} },
@@ -51,32 +51,32 @@ const empty = (commit: string): Count => ({
   commits: { first: commit, last: commit },
 });
 
-export const readCount = (file: string, commit: string): Count =>
+export const readCount = (file: string, commit: string): KillCounts =>
   existsSync(file) ? countSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : empty(commit);
 
-export function writeCount(file: string, count: Count): void {
+export function writeCount(file: string, count: KillCounts): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(count, undefined, 2)}\n`);
 }
 
-export function addRound(count: Count, { kills, restarts, verdict, toRestMs, toRestOfCloudMs }: RoundReport): void {
+export function addRound(count: KillCounts, { kills, restarts, result, timeToSettleMs, cloudTimeToSettleMs }: RoundReport): void {
   const { whole = 0, ...threads } = kills;
   count.rounds += 1;
   count.kills.whole += whole;
   addAll(count.kills.threads, threads);
   count.kills.all += Object.values(kills).reduce((sum, each) => sum + each, 0);
   count.restarts += restarts;
-  count.runs.started += verdict.runs;
-  addAll(count.runs.ended, verdict.byStatus);
-  count.commitsRead += verdict.commits;
-  count.effects.counted += verdict.effects;
-  count.effects.repeated += verdict.repeated;
-  count.foretold += verdict.foretold;
-  count.lostNodes += verdict.lost;
-  count.eventsRead += verdict.eventsRead;
+  count.runs.started += result.runs;
+  addAll(count.runs.ended, result.byStatus);
+  count.commitsRead += result.commits;
+  count.effects.counted += result.effects;
+  count.effects.repeated += result.repeated;
+  count.foretold += result.foretold;
+  count.lostNodes += result.lost;
+  count.eventsRead += result.eventsRead;
   const { longestToRest } = count;
-  longestToRest.seconds = Math.max(longestToRest.seconds, Math.round(toRestMs / 100) / 10);
-  longestToRest.ofCloudSeconds = Math.max(longestToRest.ofCloudSeconds, Math.round(toRestOfCloudMs / 100) / 10);
+  longestToRest.seconds = Math.max(longestToRest.seconds, Math.round(timeToSettleMs / 100) / 10);
+  longestToRest.ofCloudSeconds = Math.max(longestToRest.ofCloudSeconds, Math.round(cloudTimeToSettleMs / 100) / 10);
 }
 
 function addAll(sums: Record<string, number>, others: Readonly<Record<string, number>>): void {

@@ -1,5 +1,5 @@
 /** The graphs under load: each shape a kill can tear apart, with what comes of it for an input `n`, however often it is torn. */
-import { outsideUrl } from './outside-address.ts';
+import { effectServerUrl } from './effect-server-address.ts';
 
 type Foretold = { readonly status: 'completed'; readonly output: unknown } | { readonly status: 'failed'; readonly code: string };
 
@@ -29,7 +29,7 @@ const ask = (id: string, value: string, { ms = 10, fails = 0 } = {}, more: objec
   type: 'http',
   config: {
     method: 'POST',
-    url: `${outsideUrl}/work`,
+    url: `${effectServerUrl}/work`,
     query: { value, ms: String(ms), fails: String(fails) },
     body: {},
     outputVariable: id,
@@ -251,7 +251,7 @@ export const leafGraph = {
 };
 
 /** Whether a node of the graph leaves a mark outside. */
-export const asksOutside = (workflowName: string, nodeId: string): boolean =>
+export const callsEffectServer = (workflowName: string, nodeId: string): boolean =>
   [leafGraph, ...graphs.map(({ definition }) => definition)].some(
     ({ name, nodes }) => name === workflowName && nodes.some(({ id, type }) => id === nodeId && type === 'http'),
   );

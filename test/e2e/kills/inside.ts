@@ -6,8 +6,8 @@
 import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import workerThreads, { Worker, getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
-import { type Asked, type Told, startVariables } from './doors.ts';
-import { outsideAddress } from './outside-address.ts';
+import { type ControlRequest, type ControlResponse, startVariables } from './cloud-control.ts';
+import { effectServerAddress } from './effect-server-address.ts';
 
 /** Shared by all threads: how many milliseconds the cloud's clock is ahead of the machine's. */
 const clockKey = 'stepwell.kills.clock';
@@ -18,7 +18,7 @@ function shared(): { readonly ahead: BigInt64Array; readonly port: number } {
     const buffer = new SharedArrayBuffer(8);
     new BigInt64Array(buffer)[0] = BigInt(process.env[startVariables.aheadMs] ?? '0');
     setEnvironmentData(clockKey, buffer);
-    setEnvironmentData(portKey, Number(process.env[startVariables.outsidePort] ?? '0'));
+    setEnvironmentData(portKey, Number(process.env[startVariables.effectServerPort] ?? '0'));
   }
   const [buffer, port] = [getEnvironmentData(clockKey), getEnvironmentData(portKey)];
   if (!(buffer instanceof SharedArrayBuffer) || typeof port !== 'number')
@@ -40,7 +40,7 @@ function moveClock(): void {
 }
 
 const isAddressed = (value: unknown): value is { host: unknown; port: unknown } =>
-  typeof value === 'object' && value !== null && 'host' in value && value.host === outsideAddress;
+  typeof value === 'object' && value !== null && 'host' in value && value.host === effectServerAddress;
 
 /** As a router would: one address of the internet is the test's server. */
 function leadOutside(): void {
@@ -111,8 +111,8 @@ function letSchedulerLook(): void {
 }
 
 function openDoors(): void {
-  const tell = (told: Told): void => void process.send?.(told);
-  const end = (asked: Extract<Asked, { kind: 'end-thread' }>): void => {
+  const tell = (told: ControlResponse): void => void process.send?.(told);
+  const end = (asked: Extract<ControlRequest, { kind: 'end-thread' }>): void => {
     const found = busyThread(asked.rank);
     if (found === undefined) {
       onBusy = () => setTimeout(() => end(asked), asked.afterMs % 20);
@@ -122,13 +122,13 @@ function openDoors(): void {
     const [worker, name] = found;
     void worker.terminate().then(() => tell({ kind: 'thread-ended', name, id: asked.id }));
   };
-  process.on('message', (asked: Asked) => {
+  process.on('message', (asked: ControlRequest) => {
     if (asked.kind === 'move-clock') {
       Atomics.add(ahead, 0, BigInt(asked.byMs));
       tell({ kind: 'clock-moved', id: asked.id });
-    } else if (asked.kind === 'look') {
+    } else if (asked.kind === 'list-active') {
       tell({
-        kind: 'at-work',
+        kind: 'active',
         id: asked.id,
         names: [...functionThreads.values()].flatMap(({ name, isBusy }) => (isBusy ? [name] : [])),
       });

@@ -8,17 +8,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { optionsOrEnd, wholeNumber } from '../../../scripts/options.ts';
+import { parseOptionsOrExit, wholeNumber } from '../../../scripts/options.ts';
 import { synthesize } from '../../../lib/local/synth/synthesize.ts';
 import { Prng } from '../../simulation/prng.ts';
 import { writeProof } from '../../simulation/write-proof.ts';
 import { addRound, readCount, writeCount } from './count.ts';
-import { root } from './mortal-cloud.ts';
-import { prepare } from './prepared.ts';
-import { type Kill, playRound } from './round.ts';
+import { root } from './killable-cloud.ts';
+import { prepare } from './prepare.ts';
+import { type Kill, runRound } from './round.ts';
 
 const given = wholeNumber.exactOptional();
-const values = optionsOrEnd({
+const values = parseOptionsOrExit({
   usage: 'usage: npm run kills -- [--minutes <n>] [--kills <n>] | --seed <n>',
   options: { minutes: { type: 'string' }, kills: { type: 'string' }, seed: { type: 'string' } },
   shape: z.object({ minutes: given, kills: given, seed: given }),
@@ -41,7 +41,7 @@ try {
   if (values.seed === undefined) {
     await goOn();
     writeProof();
-  } else console.dir(await playRound({ seed: values.seed, kills: killsOf(values.seed), prepared }), { depth: 4 });
+  } else console.dir(await runRound({ seed: values.seed, kills: killsOf(values.seed), prepared }), { depth: 4 });
 } finally {
   rmSync(prepared, { recursive: true, force: true });
 }
@@ -55,7 +55,7 @@ async function goOn(): Promise<void> {
     const seed = count.next;
     const startedAt = performance.now();
     try {
-      addRound(count, await playRound({ seed, kills: killsOf(seed), prepared }));
+      addRound(count, await runRound({ seed, kills: killsOf(seed), prepared }));
     } catch (trouble) {
       const message = trouble instanceof Error ? trouble.message : String(trouble);
       console.log(`seed ${seed}: ${message}`);

@@ -10,14 +10,14 @@ import { Prng } from '../../simulation/prng.ts';
 import { runInvariant } from '../../simulation/violation.ts';
 import { Clients } from './clients.ts';
 import { CloudTime } from './cloud-time.ts';
-import { type Known, type Verdict, type Evidence, compare, judge } from './judge.ts';
-import { type MortalCloud, startMortal } from './mortal-cloud.ts';
-import { type Outside, openOutside } from './outside.ts';
+import { type Known, type RoundResult, type Evidence, compare, checkRound } from './check-round.ts';
+import { type KillableCloud, startKillableCloud } from './killable-cloud.ts';
+import { type EffectServer, openEffectServer } from './effect-server.ts';
 import { type Reading, Tables, readTables } from './tables.ts';
 
 export type Kill = 'whole' | 'thread';
 
-export interface RoundAsked {
+export interface RoundOptions {
   readonly seed: number;
   readonly kills: readonly Kill[];
   /** a folder in which everything that is run has been published and deployed */
@@ -28,14 +28,14 @@ export interface RoundReport {
   /** of function threads by function, and of everything as `whole` */
   readonly kills: Readonly<Record<string, number>>;
   readonly restarts: number;
-  readonly verdict: Verdict;
+  readonly result: RoundResult;
   /** from the last kill until every run had ended, by the machine's clock and by the cloud's, in milliseconds */
-  readonly toRestMs: number;
-  readonly toRestOfCloudMs: number;
+  readonly timeToSettleMs: number;
+  readonly cloudTimeToSettleMs: number;
 }
 
 /** A cloud that has come to rest, for whoever wants to look at it, or to meddle with it. */
-export interface Rested {
+export interface SettledRound {
   readonly report: RoundReport;
   readonly tables: Tables;
   readonly evidence: Evidence;
@@ -47,21 +47,21 @@ const offMs = [0, 0, 0, 70_000, 200_000, 1_000_000];
 /** By the cloud's clock: a day of sweeps, and no run of the load sleeps for more than half an hour. */
 const mostRestMs = 12 * 3_600_000;
 
-export async function playRound(
-  asked: RoundAsked,
-  look: (rested: Rested) => Promise<void> = async () => {},
+export async function runRound(
+  options: RoundOptions,
+  look: (rested: SettledRound) => Promise<void> = async () => {},
 ): Promise<RoundReport> {
-  const prng = new Prng(asked.seed);
+  const prng = new Prng(options.seed);
   const time = new CloudTime();
-  const outside = await openOutside();
-  const folder = copyOf(asked.prepared);
-  const mortal = new Mortal(folder, outside, time);
-  const clients = new Clients(new Prng(asked.seed + 1_000_003), time, mortal.cloud.started);
+  const outside = await openEffectServer();
+  const folder = copyOf(options.prepared);
+  const mortal = new RestartableCloud(folder, outside, time);
+  const clients = new Clients(new Prng(options.seed + 1_000_003), time, mortal.cloud.started);
   try {
     const working = clients.work();
     // A violation that a client sees ends the round at once.
     const kills = await Promise.race([
-      strike(asked.kills, prng, { mortal, clients, time }),
+      strike(options.kills, prng, { mortal, clients, time }),
       working.then(() => new Map<string, number>()),
     ]);
     clients.finish();
@@ -69,12 +69,12 @@ export async function playRound(
     await working;
     const tables = new Tables((await mortal.cloud.started).tables);
     await comeToRest(tables, mortal, time);
-    const rest = { toRestMs: Date.now() - from.at, toRestOfCloudMs: time.now() - from.cloud };
+    const rest = { timeToSettleMs: Date.now() - from.at, cloudTimeToSettleMs: time.now() - from.cloud };
     const reading = await readTables(tables);
     compare(reading, mortal.known);
     const evidence = { facts: clients, effects: outside.effects, time };
-    const verdict = await judge(reading, evidence);
-    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, verdict, ...rest };
+    const result = await checkRound(reading, evidence);
+    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, verdict: result, ...rest };
     await look({ report, tables, evidence, reading });
     return report;
   } finally {
@@ -98,23 +98,23 @@ function copyOf(prepared: string): string {
 }
 
 /** The cloud of a round: one after the other on the same folder. */
-class Mortal {
-  cloud: MortalCloud;
+class RestartableCloud {
+  cloud: KillableCloud;
   restarts = 0;
   readonly known: Known = new Map();
   readonly #folder: string;
-  readonly #outside: Outside;
+  readonly #outside: EffectServer;
   readonly #time: CloudTime;
 
-  constructor(folder: string, outside: Outside, time: CloudTime) {
+  constructor(folder: string, outside: EffectServer, time: CloudTime) {
     this.#folder = folder;
     this.#outside = outside;
     this.#time = time;
     this.cloud = this.#start();
   }
 
-  #start(): MortalCloud {
-    return startMortal(this.#folder, { aheadMs: this.#time.aheadMs, outsidePort: this.#outside.port });
+  #start(): KillableCloud {
+    return startKillableCloud(this.#folder, { aheadMs: this.#time.aheadMs, effectServerPort: this.#outside.port });
   }
 
   async restart(wasOffMs: number): Promise<void> {
@@ -132,7 +132,7 @@ class Mortal {
 }
 
 interface Parts {
-  readonly mortal: Mortal;
+  readonly mortal: RestartableCloud;
   readonly clients: Clients;
   readonly time: CloudTime;
 }
@@ -183,7 +183,7 @@ const functionIn = (name: string): string => (/StepwellFunctions(\w+)Function[0-
 const stillMs = 500;
 const skipMs = 61_000;
 
-async function comeToRest(tables: Tables, mortal: Mortal, time: CloudTime): Promise<void> {
+async function comeToRest(tables: Tables, mortal: RestartableCloud, time: CloudTime): Promise<void> {
   const until = time.now() + mostRestMs;
   let before = '';
   let since = performance.now();

@@ -11,7 +11,7 @@ import type { RunAddress } from '../../../lib/engine/ids.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
 import { runStatuses } from '../../../lib/engine/log/head.ts';
 import { type Signer, askTables } from '../../signed-request.ts';
-import type { Told } from '../../../lib/engine/log/public-event.ts';
+import type { RunIdentity } from '../../../lib/engine/log/public-event.ts';
 
 /** Asks DynamoDB with the key of the machine's owner. */
 export class Tables {
@@ -91,7 +91,7 @@ const keyShape = z.object({ pk: textOf, sk: textOf });
 const commitShape = z.object({ v: numberOf.pipe(z.literal(1)), e: packedOf, f: numberOf, a: numberOf, b: textOf, n: textOf });
 const headShape = commitShape.extend({
   w: textOf,
-  k: textOf.pipe(z.enum(['graph', 'fetch', 'code'])),
+  k: textOf.pipe(z.enum(['graph', 'bundle', 'code'])),
   ci: textOf.pipe(schema.correlationId).optional(),
   tp: textOf.pipe(schema.traceparent).optional(),
   ca: numberOf,
@@ -106,9 +106,9 @@ const entryShape = keyShape.extend({
 
 export interface StoredRun {
   readonly address: RunAddress;
-  readonly told: Told;
+  readonly told: RunIdentity;
   readonly workflowName: string;
-  readonly kind: 'graph' | 'fetch' | 'code';
+  readonly kind: 'graph' | 'bundle' | 'code';
   readonly status: (typeof runStatuses)[number];
   readonly asOf: number;
   /** in the order of their keys, and with the numbers in these, whatever is missing */

@@ -2,19 +2,19 @@
 import { describe, expect, test } from 'vitest';
 import { firstAttempt, signalId, topLevel } from '../../../lib/engine/ids.ts';
 import { TagReader } from '../../../lib/engine/log/tags.ts';
-import { silences } from '../../../lib/engine/log/silence.ts';
+import { heartbeatStates } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { foldBody, parseFold } from '../../../lib/codec/fold.ts';
 import { stepNodeId } from '../../../lib/engine/durable/step.ts';
 import { after, days, hours, minutes, seconds } from '../../../lib/engine/time.ts';
-import { plain } from '../play.ts';
-import { PlayedCode, childRuns, deadlineAt } from './played.ts';
+import { plain } from '../graph-run-fixture.ts';
+import { CodeRunFixture, childRuns, deadlineAt } from './code-run-fixture.ts';
 
 const refOf = (key: string) => ({ node: { nodeId: stepNodeId(key), iteration: topLevel }, attempt: firstAttempt });
 
 describe('a chain of steps', () => {
   test('costs one commit more than it has steps, after the first', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('a')]);
     run.turn([run.did('a'), run.asks('b')]);
     run.turn([run.did('b'), { kind: 'returned', output: 'done' }]);
@@ -24,14 +24,14 @@ describe('a chain of steps', () => {
   });
 
   test('ten that begin side by side are one commit', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn(Array.from({ length: 10 }, (_, index) => run.asks(`part:${index}`)));
     expect(run.commits).toHaveLength(2);
     expect(run.history.open).toHaveLength(10);
   });
 
   test('its history is what was asked for and what came of it, in the order of the log', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('a'), run.asks('b')]);
     run.turn([run.did('b', 2), run.asks('c'), run.failed('a')]);
     expect(run.history.entries.map((entry) => `${entry.kind} ${entry.key}`)).toEqual([
@@ -47,83 +47,94 @@ describe('a chain of steps', () => {
 
 describe('rests and wakes', () => {
   test('a sleep lets the drive go in its own commit, and its end asks for the next', () => {
-    const run = new PlayedCode();
-    run.turn([run.sleeps('nap')], 'rests');
-    expect(run.drives).toHaveLength(0);
+    const run = new CodeRunFixture();
+    run.turn([run.sleeps('nap')], 'suspended');
+    expect(run.openWorkflowTasks).toHaveLength(0);
     expect(run.commits).toHaveLength(2);
     run.later(seconds(60));
-    run.say({ kind: 'node-woken', ...refOf('nap') });
-    expect(run.last).toEqual(['NODE_COMPLETED nap', 'NODE_DISPATCHED .drive.2']);
+    run.decide({ kind: 'node-woken', ...refOf('nap') });
+    expect(run.last).toEqual(['NODE_COMPLETED nap', 'NODE_DISPATCHED .workflow-task.2']);
   });
 
   test('a wake that comes early changes nothing', () => {
-    const run = new PlayedCode();
-    run.turn([run.sleeps('nap')], 'rests');
-    expect(run.say({ kind: 'node-woken', ...refOf('nap') })).toEqual([]);
+    const run = new CodeRunFixture();
+    run.turn([run.sleeps('nap')], 'suspended');
+    expect(run.decide({ kind: 'node-woken', ...refOf('nap') })).toEqual([]);
   });
 
   test('a signal that comes while the run is driven asks for no second drive', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const wait = { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } as const;
-    run.turn([run.asks('work'), { kind: 'asked', command: wait }]);
+    run.turn([run.asks('work'), { kind: 'scheduled', command: wait }]);
     const signal = { signalId: signalId('s1'), payload: { by: 'me' }, receivedAt: run.now };
-    run.say({ kind: 'signal-received', ...refOf('ok'), signal });
-    expect(run.drives).toHaveLength(1);
+    run.decide({ kind: 'signal-received', ...refOf('ok'), signal });
+    expect(run.openWorkflowTasks).toHaveLength(1);
     expect(run.node('ok')).toMatchObject({ status: 'completed', output: { value: { data: { by: 'me' } } } });
   });
 
   test('a signal that did not come in time is told as null', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const expiresAt = after(run.now, seconds(5));
     run.turn(
-      [{ kind: 'asked', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x', expiresAt } }],
-      'rests',
+      [{ kind: 'scheduled', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x', expiresAt } }],
+      'suspended',
     );
     run.later(seconds(5));
-    run.say({ kind: 'node-woken', ...refOf('ok') });
+    run.decide({ kind: 'node-woken', ...refOf('ok') });
     expect(run.node('ok')).toMatchObject({ status: 'completed', output: { value: null } });
-    expect(run.drives).toHaveLength(1);
+    expect(run.openWorkflowTasks).toHaveLength(1);
   });
 
   test('a run that was called and did not end in time fails its step, and is left to go on', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const expiresAt = after(run.now, seconds(5));
-    run.turn([{ kind: 'asked', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1, expiresAt } }], 'rests');
-    expect(run.node('sub')).toMatchObject({ status: 'waiting', for: 'child', childRunId: childRuns(1), whenLeft: 'go_on' });
+    run.turn(
+      [{ kind: 'scheduled', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1, expiresAt } }],
+      'suspended',
+    );
+    expect(run.node('sub')).toMatchObject({
+      status: 'waiting',
+      for: 'child',
+      childRunId: childRuns(1),
+      parentClosePolicy: 'abandon',
+    });
     run.later(seconds(5));
-    run.say({ kind: 'node-woken', ...refOf('sub') });
+    run.decide({ kind: 'node-woken', ...refOf('sub') });
     expect(run.node('sub')).toMatchObject({ status: 'timed_out', failure: { code: 'workflow_expired' } });
   });
 
   test('a step that is to be tried again in a while has its drive asked for then, and a signal sooner', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const retryAt = after(run.now, seconds(64));
-    run.turn([run.asks('work'), { kind: 'asked', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } }]);
-    const { startedAt, endedAt } = run.driven;
+    run.turn([
+      run.asks('work'),
+      { kind: 'scheduled', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } },
+    ]);
+    const { startedAt, endedAt } = run.currentWorkflowTask;
     const failure = { cause: 'error', message: 'no' } as const;
     const retried = { kind: 'retried', key: 'work', attempt: firstAttempt, failure, delayMs: seconds(64), retryAt } as const;
-    run.turn([{ ...retried, startedAt, endedAt }], 'rests', retryAt);
-    expect(run.drives).toMatchObject([{ notBefore: retryAt }]);
+    run.turn([{ ...retried, startedAt, endedAt }], 'suspended', retryAt);
+    expect(run.openWorkflowTasks).toMatchObject([{ notBefore: retryAt }]);
     const signal = { signalId: signalId('s1'), payload: 1, receivedAt: run.now };
-    run.say({ kind: 'signal-received', ...refOf('ok'), signal });
-    expect(run.drives.map((drive) => (drive.status === 'queued' ? drive.notBefore : 0))).toEqual([retryAt, undefined]);
+    run.decide({ kind: 'signal-received', ...refOf('ok'), signal });
+    expect(run.openWorkflowTasks.map((drive) => (drive.status === 'queued' ? drive.notBefore : 0))).toEqual([retryAt, undefined]);
     expect(run.history.open).toMatchObject([{ key: 'work', attempt: 2, retryAt, lost: 0 }]);
   });
 
   test('code that awaits something that is no step is looked at five times, and then has failed', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     for (let looked = 1; looked <= 4; looked += 1) {
-      run.turn([], 'hands_on');
-      expect(run.drives).toMatchObject([{ attempt: looked + 1 }]);
+      run.turn([], 'yielded');
+      expect(run.openWorkflowTasks).toMatchObject([{ attempt: looked + 1 }]);
       run.later(minutes(5));
     }
-    run.turn([], 'rests');
+    run.turn([], 'suspended');
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'code_stalled' } });
   });
 
   test('a sleep that would end after the deadline ends the run at once', () => {
-    const run = new PlayedCode();
-    run.turn([run.sleeps('nap', days(8)), run.asks('never')], 'rests');
+    const run = new CodeRunFixture();
+    run.turn([run.sleeps('nap', days(8)), run.asks('never')], 'suspended');
     expect(run.last).toContain('RUN_TIMED_OUT');
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
     expect(run.node('never')).toBeUndefined();
@@ -132,42 +143,54 @@ describe('rests and wakes', () => {
 
 describe('drives that do not come to an end of their own', () => {
   test('where a step broke the thread, the step has failed and is tried again, and another drive does it', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('bomb'), run.asks('calm')]);
     const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
-    run.say({ kind: 'drive-broke', ...run.driven, failure, running: [{ key: 'bomb', attempt: firstAttempt }] });
+    run.decide({
+      kind: 'workflow-task-crashed',
+      ...run.currentWorkflowTask,
+      failure,
+      running: [{ key: 'bomb', attempt: firstAttempt }],
+    });
     expect(run.node('bomb')).toMatchObject({ status: 'queued', attempt: 2 });
     expect(run.node('calm')).toMatchObject({ status: 'queued', attempt: 1 });
-    expect(run.drives).toMatchObject([{ nodeId: '.drive.2', notBefore: after(run.now, seconds(1)) }]);
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', notBefore: after(run.now, seconds(1)) }]);
   });
 
   test('a step that always breaks it has failed after its attempts, and the code hears of it', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('bomb', { retry: { maximumAttempts: 1 } })]);
     const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
-    run.say({ kind: 'drive-broke', ...run.driven, failure, running: [{ key: 'bomb', attempt: firstAttempt }] });
+    run.decide({
+      kind: 'workflow-task-crashed',
+      ...run.currentWorkflowTask,
+      failure,
+      running: [{ key: 'bomb', attempt: firstAttempt }],
+    });
     expect(run.node('bomb')).toMatchObject({ status: 'failed' });
-    expect(run.drives).toHaveLength(1);
+    expect(run.openWorkflowTasks).toHaveLength(1);
     expect(run.state.progress.status).toBe('running');
   });
 
   test('code that breaks its thread before it asks for anything has failed after ten times', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
     for (let broke = 1; broke <= 10; broke += 1) {
       expect(run.state.progress.status).not.toBe('failed');
-      run.say({ kind: 'drive-broke', ...run.driven, failure, running: [] });
+      run.decide({ kind: 'workflow-task-crashed', ...run.currentWorkflowTask, failure, running: [] });
       run.later(minutes(5));
     }
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'code_crashed' } });
   });
 
   test('one that is put off waits 5 s, then twice as long, at most 5 minutes, and never gives up', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const failure = { cause: 'error', code: 'replay_diverged', message: 'not the same' } as const;
     const waits: number[] = [];
     for (let tried = 0; tried < 60; tried += 1) {
-      const [event] = run.say({ kind: 'drive-put-off', ...run.driven, failure }).filter(({ type }) => type === 'NODE_RETRIED');
+      const [event] = run
+        .decide({ kind: 'workflow-task-deferred', ...run.currentWorkflowTask, failure })
+        .filter(({ type }) => type === 'NODE_RETRIED');
       if (event?.type === 'NODE_RETRIED') waits.push(event.delayMs / 1_000);
       run.later(minutes(5));
     }
@@ -177,28 +200,37 @@ describe('drives that do not come to an end of their own', () => {
   });
 
   test('a signal does not hurry a drive that was put off, and who asks for the run to go on does', () => {
-    const run = new PlayedCode();
-    run.turn([{ kind: 'asked', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } }]);
-    run.say({ kind: 'drive-put-off', ...run.driven, failure: { cause: 'error', code: 'replay_diverged', message: 'no' } });
-    run.say({ kind: 'signal-received', ...refOf('ok'), signal: { signalId: signalId('s'), payload: 1, receivedAt: run.now } });
-    expect(run.drives).toHaveLength(1);
-    run.say({ kind: 'resume-requested', reason: 'the artifact is right again' });
-    expect(run.drives).toHaveLength(2);
+    const run = new CodeRunFixture();
+    run.turn([{ kind: 'scheduled', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } }]);
+    run.decide({
+      kind: 'workflow-task-deferred',
+      ...run.currentWorkflowTask,
+      failure: { cause: 'error', code: 'replay_diverged', message: 'no' },
+    });
+    run.decide({ kind: 'signal-received', ...refOf('ok'), signal: { signalId: signalId('s'), payload: 1, receivedAt: run.now } });
+    expect(run.openWorkflowTasks).toHaveLength(1);
+    run.decide({ kind: 'resume-requested', reason: 'the artifact is right again' });
+    expect(run.openWorkflowTasks).toHaveLength(2);
   });
 
   test('a lost drive without a step at work fails the run', () => {
-    const run = new PlayedCode();
-    const { node, attempt } = run.driven;
-    run.say({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its message died' } });
-    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'drive_lost' } });
+    const run = new CodeRunFixture();
+    const { node, attempt } = run.currentWorkflowTask;
+    run.decide({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its message died' } });
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'workflow_task_lost' } });
   });
 
   test('a lost drive fails an attempt of each step that was at work, and their policies decide', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('a', { retry: { maximumAttempts: 1 } }), run.asks('b')]);
-    const { node, attempt } = run.driven;
-    run.say({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its workers died' } });
-    expect(run.last).toEqual(['NODE_FAILED a', 'NODE_RETRIED b', 'NODE_COMPLETED .drive.1', 'NODE_DISPATCHED .drive.2']);
+    const { node, attempt } = run.currentWorkflowTask;
+    run.decide({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its workers died' } });
+    expect(run.last).toEqual([
+      'NODE_FAILED a',
+      'NODE_RETRIED b',
+      'NODE_COMPLETED .workflow-task.1',
+      'NODE_DISPATCHED .workflow-task.2',
+    ]);
     expect(run.state.progress.status).toBe('running');
     expect([...run.state.nodes.entries()].find(([key]) => key === 'a')?.[1]).toMatchObject({
       status: 'failed',
@@ -208,8 +240,8 @@ describe('drives that do not come to an end of their own', () => {
 });
 
 describe('undoing', () => {
-  const begun = (): PlayedCode => {
-    const run = new PlayedCode();
+  const begun = (): CodeRunFixture => {
+    const run = new CodeRunFixture();
     run.turn([run.asks('book', { hasRollback: true }), run.asks('note')]);
     run.turn([run.did('book', 'B7'), run.did('note'), run.asks('pay')]);
     return run;
@@ -220,8 +252,8 @@ describe('undoing', () => {
     run.turn([run.failed('pay'), { kind: 'threw', failure: { cause: 'error', message: 'no money' } }]);
     expect(run.last).toEqual(['NODE_FAILED pay', 'ROLLBACK_STARTED']);
     expect(run.state.progress.status).toBe('running');
-    expect(run.history.ending).toMatchObject({ status: 'failed' });
-    run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:book' } }]);
+    expect(run.history.runOutcome).toMatchObject({ status: 'failed' });
+    run.turn([{ kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:book' } }]);
     run.turn([run.did('rollback:book'), { kind: 'rolled-back', failures: [] }]);
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { message: 'no money' } });
     expect(run.state.open.size).toBe(0);
@@ -231,42 +263,42 @@ describe('undoing', () => {
     const run = begun();
     const failure = { cause: 'error', message: 'no money' } as const;
     run.turn([run.failed('pay'), { kind: 'threw', failure }]);
-    expect(run.state.code?.ending).toMatchObject({ status: 'failed' });
+    expect(run.state.code?.runOutcome).toMatchObject({ status: 'failed' });
     const lost = () =>
-      run.say({
+      run.decide({
         kind: 'node-lost',
-        node: run.driven.node,
-        attempt: run.driven.attempt,
+        node: run.currentWorkflowTask.node,
+        attempt: run.currentWorkflowTask.attempt,
         failure: { cause: 'lost', message: 'gone' },
       });
     lost();
     expect(run.state.progress.status).toBe('running');
-    expect(run.drives).toHaveLength(1);
+    expect(run.openWorkflowTasks).toHaveLength(1);
     lost();
     expect(run.state.progress).toMatchObject({ status: 'failed', error: failure });
   });
 
   test('a cancelled run cancels what is open, is driven at once to undo what was done, and a second cancel changes nothing', () => {
     const run = begun();
-    run.say({ kind: 'cancel-requested', reason: 'enough' });
+    run.decide({ kind: 'cancel-requested', reason: 'enough' });
     expect(run.last).toEqual(['ROLLBACK_STARTED']);
     expect(run.node('pay')).toMatchObject({ status: 'cancelled' });
-    expect(run.say({ kind: 'cancel-requested' })).toEqual([]);
-    run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:book' } }]);
+    expect(run.decide({ kind: 'cancel-requested' })).toEqual([]);
+    run.turn([{ kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:book' } }]);
     run.turn([run.did('rollback:book'), { kind: 'rolled-back', failures: [] }]);
     expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'enough' });
   });
 
   test('a cancelled run that nothing was done in is cancelled in one commit', () => {
-    const run = new PlayedCode();
-    run.say({ kind: 'cancel-requested' });
+    const run = new CodeRunFixture();
+    run.decide({ kind: 'cancel-requested' });
     expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_CANCELLED']);
   });
 
   test('what could not be undone is said, and a cancelled run has failed then', () => {
     const run = begun();
-    run.say({ kind: 'cancel-requested', reason: 'enough' });
-    run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:book' } }]);
+    run.decide({ kind: 'cancel-requested', reason: 'enough' });
+    run.turn([{ kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:book' } }]);
     const failure = { cause: 'error', message: 'the hotel does not answer' } as const;
     run.turn([run.failed('rollback:book'), { kind: 'rolled-back', failures: [{ key: 'book', failure }] }]);
     expect(run.state.progress).toMatchObject({
@@ -278,12 +310,12 @@ describe('undoing', () => {
   test('a run whose deadline passes undoes what it did, for an hour at most', () => {
     const run = begun();
     run.now = deadlineAt;
-    run.say({ kind: 'deadline-passed' });
+    run.decide({ kind: 'deadline-passed' });
     expect(run.last).toEqual(['ROLLBACK_STARTED']);
     run.later(minutes(59));
-    expect(run.say({ kind: 'deadline-passed' })).toEqual([]);
+    expect(run.decide({ kind: 'deadline-passed' })).toEqual([]);
     run.later(hours(1));
-    run.say({ kind: 'deadline-passed' });
+    run.decide({ kind: 'deadline-passed' });
     expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
     expect(run.state.progress).toMatchObject({
       error: { code: 'deadline_exceeded', details: { rollbackFailures: [{ step: 'book' }] } },
@@ -291,11 +323,15 @@ describe('undoing', () => {
   });
 
   describe('where the code diverges', () => {
-    const diverge = (run: PlayedCode, code = 'replay_diverged') =>
-      run.say({ kind: 'drive-put-off', ...run.driven, failure: { cause: 'error', code, message: 'book is not a sleep' } });
+    const diverge = (run: CodeRunFixture, code = 'replay_diverged') =>
+      run.decide({
+        kind: 'workflow-task-deferred',
+        ...run.currentWorkflowTask,
+        failure: { cause: 'error', code, message: 'book is not a sleep' },
+      });
     /** Three things that can be undone, done in this order. */
-    const withThree = (): PlayedCode => {
-      const run = new PlayedCode();
+    const withThree = (): CodeRunFixture => {
+      const run = new CodeRunFixture();
       run.turn(['one', 'two', 'three'].map((key) => run.asks(key, { hasRollback: true })));
       run.turn(['three', 'one', 'two'].map((key) => run.did(key)));
       return run;
@@ -303,7 +339,7 @@ describe('undoing', () => {
 
     test('a cancelled run is given five tries, and ends with the names of what is not undone, the last one done first', () => {
       const run = withThree();
-      run.say({ kind: 'cancel-requested', reason: 'enough' });
+      run.decide({ kind: 'cancel-requested', reason: 'enough' });
       for (let tries = 1; tries < 5; tries += 1) {
         diverge(run);
         expect(run.state.progress.status).toBe('running');
@@ -324,8 +360,8 @@ describe('undoing', () => {
     test('what was undone before is not named, and what failed with why', () => {
       const run = withThree();
       run.turn([{ kind: 'threw', failure: { cause: 'error', message: 'no money' } }]);
-      run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:two' } }]);
-      run.turn([run.did('rollback:two'), { kind: 'asked', command: { kind: 'rollback', key: 'rollback:one' } }]);
+      run.turn([{ kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:two' } }]);
+      run.turn([run.did('rollback:two'), { kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:one' } }]);
       run.turn([run.failed('rollback:one')]);
       for (let tries = 1; tries <= 5; tries += 1) diverge(run);
       const { progress } = run.state;
@@ -341,7 +377,7 @@ describe('undoing', () => {
       for (let tries = 1; tries <= 9; tries += 1) diverge(run);
       expect(run.state.progress.status).toBe('running');
       const other = withThree();
-      other.say({ kind: 'cancel-requested' });
+      other.decide({ kind: 'cancel-requested' });
       for (let tries = 1; tries <= 9; tries += 1) diverge(other, 'artifact_unusable');
       expect(other.state.progress.status).toBe('running');
     });
@@ -350,33 +386,33 @@ describe('undoing', () => {
 
 describe('a workflow that is run once more', () => {
   test('keeps what was completed, forgets the rest, and is driven when it is time', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap')]);
     const retryAt = after(run.now, seconds(1));
-    const again = { delayMs: seconds(1), retryAt };
-    run.turn([run.did('a', 'A'), run.failed('b'), { kind: 'threw', failure: { cause: 'error', message: 'b' }, again }]);
-    expect(run.drives).toMatchObject([{ notBefore: retryAt }]);
+    const nextAttempt = { delayMs: seconds(1), retryAt };
+    run.turn([run.did('a', 'A'), run.failed('b'), { kind: 'threw', failure: { cause: 'error', message: 'b' }, nextAttempt }]);
+    expect(run.openWorkflowTasks).toMatchObject([{ notBefore: retryAt }]);
     expect(run.history).toMatchObject({ attempt: 2, entries: [], open: [], kept: [{ key: 'a', output: { value: 'A' } }] });
     run.later(seconds(1));
     run.turn([run.asks('b')]);
-    expect(run.history.entries).toEqual([{ kind: 'asked', key: 'b', step: 'function' }]);
+    expect(run.history.entries).toEqual([{ kind: 'scheduled', key: 'b', step: 'function' }]);
   });
 });
 
 describe('a call, where the workflow is run once more', () => {
-  const calls = (run: PlayedCode) =>
-    run.turn([{ kind: 'asked', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1 } }]);
-  const again = (run: PlayedCode) => {
+  const calls = (run: CodeRunFixture) =>
+    run.turn([{ kind: 'scheduled', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1 } }]);
+  const again = (run: CodeRunFixture) => {
     const retryAt = after(run.now, seconds(1));
-    run.turn([{ kind: 'threw', failure: { cause: 'error', message: 'no' }, again: { delayMs: seconds(1), retryAt } }]);
+    run.turn([{ kind: 'threw', failure: { cause: 'error', message: 'no' }, nextAttempt: { delayMs: seconds(1), retryAt } }]);
     run.later(seconds(1));
   };
 
   test('of a run that failed is of another run', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     calls(run);
     const end = { status: 'failed', error: { cause: 'error', message: 'no' } } as const;
-    run.say({ kind: 'child-ended', ...refOf('sub'), childRunId: childRuns(1), end });
+    run.decide({ kind: 'child-ended', ...refOf('sub'), childRunId: childRuns(1), end });
     again(run);
     calls(run);
     expect(run.node('sub')).toMatchObject({ childRunId: childRuns(2) });
@@ -384,7 +420,7 @@ describe('a call, where the workflow is run once more', () => {
   });
 
   test('of a run that goes on is of the same', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     calls(run);
     again(run);
     calls(run);
@@ -393,61 +429,65 @@ describe('a call, where the workflow is run once more', () => {
 });
 
 test('a drive that rests and leaves a step undone is followed by another', () => {
-  const run = new PlayedCode();
-  run.turn([run.asks('work')], 'rests');
-  expect(run.drives).toMatchObject([{ nodeId: '.drive.2', status: 'queued' }]);
+  const run = new CodeRunFixture();
+  run.turn([run.asks('work')], 'suspended');
+  expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', status: 'queued' }]);
 });
 
 describe('what others know of a code run', () => {
   test('a stored fold is the same as the log, at every commit', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     const check = () => expect(plain(restoreFold(parseFold(foldBody(storeFold(run.state)))))).toEqual(plain(run.state));
     check();
     run.turn([run.asks('book', { hasRollback: true, retry: { maximumAttempts: 2 } }), run.sleeps('nap')]);
     check();
     const failure = { cause: 'lost', message: 'gone' } as const;
-    const { startedAt, endedAt } = run.driven;
+    const { startedAt, endedAt } = run.currentWorkflowTask;
     const times = { startedAt, endedAt };
     run.turn([{ kind: 'retried', key: 'book', attempt: firstAttempt, failure, delayMs: seconds(0), retryAt: run.now, ...times }]);
     check();
     expect(run.history.open).toMatchObject([{ key: 'book', attempt: 2, lost: 1 }]);
     run.turn([run.did('book', 'B7', 2)]);
-    run.say({ kind: 'cancel-requested' });
+    run.decide({ kind: 'cancel-requested' });
     check();
   });
 
   test('its drive is silent where nobody beats, and its steps never are', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
-    const found = silences(run.state, [], after(run.now, minutes(30)));
+    const found = heartbeatStates(run.state, [], after(run.now, minutes(30)));
     expect(found.map(([key, { kind }]) => [key, kind])).toEqual([
-      ['.drive.1', 'silent'],
-      ['work', 'carried'],
+      ['.workflow-task.1', 'timed_out'],
+      ['work', 'delegated'],
     ]);
   });
 
   test('a run that was left with nobody is driven by whoever looks at it', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
-    const { node, attempt, startedAt, endedAt } = run.driven;
+    const { node, attempt, startedAt, endedAt } = run.currentWorkflowTask;
     // Such a log is written by no decision: this one is made by hand.
     const done = { type: 'NODE_COMPLETED', ...node, attempt, output: { value: null }, handle: null, startedAt, endedAt } as const;
-    run.force([done]);
-    expect(run.drives).toHaveLength(0);
-    run.say({ kind: 'recovered', nodes: [] });
-    expect(run.drives).toHaveLength(1);
+    run.appendEvents([done]);
+    expect(run.openWorkflowTasks).toHaveLength(0);
+    run.decide({ kind: 'recovered', nodes: [] });
+    expect(run.openWorkflowTasks).toHaveLength(1);
   });
 
   test('tags tell of its steps, and of a drive only that it cannot drive', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('a')]);
-    run.say({ kind: 'drive-put-off', ...run.driven, failure: { cause: 'error', code: 'replay_diverged', message: 'no' } });
-    run.turn([run.did('a')], 'hands_on');
+    run.decide({
+      kind: 'workflow-task-deferred',
+      ...run.currentWorkflowTask,
+      failure: { cause: 'error', code: 'replay_diverged', message: 'no' },
+    });
+    run.turn([run.did('a')], 'yielded');
     run.turn([{ kind: 'returned', output: 1 }]);
     const reader = new TagReader();
     const tags = run.commits.flatMap((commit) => reader.read(commit));
     expect(tags.map(({ tag, nodeId }) => `${tag} ${nodeId}`)).toEqual([
-      'node_retried .drive.1',
+      'node_retried .workflow-task.1',
       'node_started a',
       'node_completed a',
     ]);

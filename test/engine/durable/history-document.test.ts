@@ -1,6 +1,6 @@
 /** What a run's history says as a document, from the events that readers outside see. */
 import { describe, expect, test } from 'vitest';
-import { type ValuePlace, historyDocument } from '../../../lib/engine/durable/history-document.ts';
+import { type ValueSource, historyDocument } from '../../../lib/engine/durable/history-document.ts';
 import { replayVersionKey } from '../../../lib/engine/durable/replay-version.ts';
 
 const run = { id: 'wrun_1', workflowName: 'order', version: '2', createdAt: 'then', deadlineAt: 'later' };
@@ -17,7 +17,7 @@ const did = (key: string, output: unknown = key, endedAt = 'soon'): Event =>
   at('node.completed', `node-${key}`, { output: { value: output }, endedAt });
 const broke = { cause: 'error', message: 'no' };
 const failed = (key: string, type = 'node.failed'): Event => at(type, `node-${key}`, { failure: broke, endedAt: 'soon' });
-const asked = (key: string, step = 'function') => ({ kind: 'asked', key, step });
+const asked = (key: string, step = 'function') => ({ kind: 'scheduled', key, step });
 const settled = (key: string, endedAt = 'soon') => ({
   kind: 'settled',
   key,
@@ -74,7 +74,7 @@ describe('what the code asked for', () => {
 
   test('is none of what drives it, what has no key, what is of no known kind, and what is no node', () => {
     const events = [
-      asks('1', 'drive'),
+      asks('1', 'workflow_task'),
       at('node.queued', 'x', { step: { kind: 'function' } }),
       asks('y', 'dance'),
       at('node.queued', 'z'),
@@ -121,14 +121,14 @@ test('of a workflow that was run again the last attempt is told, and what all ea
     asks('c'),
   );
   expect(document).toMatchObject({ attempt: 3, entries: [asked('c')] });
-  expect(document.kept).toStrictEqual([
+  expect(document.priorResults).toStrictEqual([
     { key: 'a', step: 'function', output: 'a', endedAt: 'soon' },
     { key: 'b', step: 'function', output: 'b', endedAt: 'late' },
   ]);
 });
 
 test('a value that lies apart is asked for by its name, and told whose it is', () => {
-  const places: [ValuePlace, string][] = [];
+  const places: [ValueSource, string][] = [];
   const ref = (name: string) => ({ ref: `item:${name}`, bytes: 9 });
   const { input, entries, end } = historyDocument(
     run,

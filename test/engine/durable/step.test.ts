@@ -1,11 +1,11 @@
 /** Node ids of steps, and how long the code waits before it tries one again. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { driveNodeId, stepNodeId } from '../../../lib/engine/durable/step.ts';
-import { judgeFailure, stepRetryDefaults, workflowRetryDefaults } from '../../../lib/engine/durable/step-retry.ts';
+import { workflowTaskNodeId, stepNodeId } from '../../../lib/engine/durable/step.ts';
+import { decideRetry, stepRetryDefaults, workflowRetryDefaults } from '../../../lib/engine/durable/step-retry.ts';
 import { nodeIdPattern } from '../../../lib/engine/ids.ts';
 import { after, days, seconds } from '../../../lib/engine/time.ts';
-import { dawn } from '../play.ts';
+import { dawn } from '../graph-run-fixture.ts';
 
 test('a plain name is its own id, and anything else is spelled out', () => {
   expect(stepNodeId('charge-card')).toBe('charge-card');
@@ -29,19 +29,19 @@ test('no two keys have one id, and none has that of a drive', () => {
       expect(new Set(ids).size).toBe(keys.length);
       for (const id of ids) {
         expect(id).toMatch(nodeIdPattern);
-        expect(id).not.toBe(driveNodeId(1));
+        expect(id).not.toBe(workflowTaskNodeId(1));
       }
     }),
     { numRuns: 2_000 },
   );
-  expect(stepNodeId('.drive.1')).not.toBe(driveNodeId(1));
+  expect(stepNodeId('.workflow-task.1')).not.toBe(workflowTaskNodeId(1));
 });
 
 test('waits are min(1 s × 2^(attempt − 1), 100 s) without jitter, and end after ten attempts', () => {
   const waits = Array.from({ length: 10 }, (_, index) =>
-    judgeFailure(stepRetryDefaults, { failed: index + 1, isFinal: false, now: dawn, deadlineAt: after(dawn, days(1)) }),
+    decideRetry(stepRetryDefaults, { failedAttempt: index + 1, isFinal: false, now: dawn, deadlineAt: after(dawn, days(1)) }),
   );
-  expect(waits.map((judged) => (judged.kind === 'again' ? judged.delayMs / 1_000 : 'over'))).toEqual([
+  expect(waits.map((judged) => (judged.kind === 'retry' ? judged.delayMs / 1_000 : 'over'))).toEqual([
     1,
     2,
     4,
@@ -57,13 +57,13 @@ test('waits are min(1 s × 2^(attempt − 1), 100 s) without jitter, and end aft
 
 test('0 attempts are no end of them, a workflow has one, and a final failure has no other', () => {
   const asked = { isFinal: false, now: dawn, deadlineAt: after(dawn, days(1)) };
-  expect(judgeFailure({ ...stepRetryDefaults, maximumAttempts: 0 }, { ...asked, failed: 9_999 }).kind).toBe('again');
-  expect(judgeFailure(workflowRetryDefaults, { ...asked, failed: 1 }).kind).toBe('over');
-  expect(judgeFailure(stepRetryDefaults, { ...asked, failed: 1, isFinal: true }).kind).toBe('over');
+  expect(decideRetry({ ...stepRetryDefaults, maximumAttempts: 0 }, { ...asked, failedAttempt: 9_999 }).kind).toBe('again');
+  expect(decideRetry(workflowRetryDefaults, { ...asked, failedAttempt: 1 }).kind).toBe('over');
+  expect(decideRetry(stepRetryDefaults, { ...asked, failedAttempt: 1, isFinal: true }).kind).toBe('over');
 });
 
 test('a try that would begin at the deadline or after it is none', () => {
   const asked = { failed: 1, isFinal: false, now: dawn };
-  expect(judgeFailure(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(1)) }).kind).toBe('over');
-  expect(judgeFailure(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(2)) }).kind).toBe('again');
+  expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(1)) }).kind).toBe('over');
+  expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(2)) }).kind).toBe('again');
 });

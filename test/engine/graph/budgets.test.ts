@@ -3,25 +3,37 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { Budget } from '../../../lib/engine/graph/definition.ts';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
-import { decideRerunFrom, resultsBefore } from '../../../lib/engine/graph/rerun-from.ts';
+import { decideRerunFrom, reusableResults } from '../../../lib/engine/graph/rerun-from.ts';
 import { nodeId } from '../../../lib/engine/ids.ts';
 import { type TokenCount } from '../../../lib/engine/log/events.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
 import { foldBody, parseFold } from '../../../lib/codec/fold.ts';
-import { type Drawing, calls, failed, finished, graph, names, noRetry, passes, threeAttempts } from '../graphs.ts';
-import { type Script, faultsOf, playOut } from '../play-out.ts';
-import { Play, dawn, plain, started, types } from '../play.ts';
+import {
+  type GraphSpec,
+  calls,
+  failed,
+  finished,
+  graph,
+  names,
+  noRetry,
+  completesAtOnce,
+  threeAttempts,
+} from '../graph-builder.ts';
+import { type Script, violationsOf, runToCompletion } from '../run-to-completion.ts';
+import { GraphRunFixture, dawn, plain, started, types } from '../graph-run-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const within = (budget: Budget, drawing: Drawing) => graph({ ...drawing, options: { budget } });
+const within = (budget: Budget, drawing: GraphSpec) => graph({ ...drawing, options: { budget } });
 const telling = (input: number, output: number, outcome: Outcome = finished()): Outcome =>
   outcome.kind === 'finished' || outcome.kind === 'failed' ? { ...outcome, tokens: { input, output } } : outcome;
 
 describe('executions', () => {
   test('as many as the budget are made, and the one beyond it ends the run instead', () => {
-    const play = started(within({ maxNodeExecutions: 2 }, { nodes: { start: passes }, edges: ['start -> a -> b -> c'] }));
+    const play = started(
+      within({ maxNodeExecutions: 2 }, { nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c'] }),
+    );
     play.ends('a');
     expect(play.statusOf('b')).toBe('queued');
     const last = play.ends('b');
@@ -36,16 +48,19 @@ describe('executions', () => {
 
   test('a run that needs no more than its budget ends as it would without one', () => {
     const play = started(
-      within({ maxNodeExecutions: 2 }, { nodes: { start: passes, end: passes }, edges: ['start -> a -> b -> end'] }),
+      within(
+        { maxNodeExecutions: 2 },
+        { nodes: { start: completesAtOnce, end: completesAtOnce }, edges: ['start -> a -> b -> end'] },
+      ),
     );
     play.ends('a');
     play.ends('b');
-    expect([play.status, play.state.spent.executions]).toEqual(['completed', 2]);
+    expect([play.status, play.state.budgetUsage.executions]).toEqual(['completed', 2]);
   });
 
   test('of those that are ready together none is asked for where not all have room, and what is open is cancelled', () => {
     const edges = ['start -> a', 'start -> b -> c', 'b -> d', 'b -> e'];
-    const play = started(within({ maxNodeExecutions: 4 }, { nodes: { start: passes }, edges }));
+    const play = started(within({ maxNodeExecutions: 4 }, { nodes: { start: completesAtOnce }, edges }));
     expect(types(play.ends('b'))).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
     expect(play.statuses('a', 'c', 'd', 'e')).toEqual(['cancelled', 'pending', 'pending', 'pending']);
     expect(play.error?.details).toEqual({ budget: 'maxNodeExecutions', limit: 4, used: 2, nodeId: 'e' });
@@ -56,30 +71,33 @@ describe('executions', () => {
   test('roots beyond it end the run in its first commit, at once and later', () => {
     const drawn = within({ maxNodeExecutions: 1 }, { edges: ['a -> c', 'b -> c'] });
     expect(types(started(drawn).events)).toEqual(['INPUT_SET', 'RUN_STARTED', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
-    const later = new Play(drawn);
+    const later = new GraphRunFixture(drawn);
     later.start({}, after(dawn, hours(1)));
     expect([later.status, later.error?.details?.['nodeId']]).toEqual(['failed', 'b']);
   });
 
   test('a repetition counts, and one without room leaves the failure on the record and ends the run', () => {
-    const drawing = { nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] };
+    const drawing = {
+      nodes: { start: completesAtOnce, a: { retry: threeAttempts } },
+      edges: ['start -> a -> b', 'a/error -> rescue'],
+    };
     const play = started(within({ maxNodeExecutions: 2 }, drawing));
     play.ends('a', failed());
-    expect(play.state.spent.executions).toBe(2);
+    expect(play.state.budgetUsage.executions).toBe(2);
     expect(types(play.ends('a', failed()))).toEqual(['NODE_FAILED', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
     expect(play.error).toMatchObject({ code: 'budget_exceeded', details: { nodeId: 'a', used: 2 } });
     expect(play.statusOf('a')).toBe('failed');
   });
 
   test('a failure that would end the run anyway is not hidden by the budget', () => {
-    const nodes = { start: passes, a: { retry: noRetry, errorHandling: 'fail_workflow' as const } };
+    const nodes = { start: completesAtOnce, a: { retry: noRetry, errorHandling: 'fail_workflow' as const } };
     const play = started(within({ maxNodeExecutions: 1 }, { nodes, edges: ['start -> a -> b'] }));
     play.ends('a', failed());
     expect(play.error?.cause).toBe('error');
   });
 
   test('passes of a loop count each node of theirs', () => {
-    const nodes = { start: passes, each: { loop: { over: [1, 2, 3] } } };
+    const nodes = { start: completesAtOnce, each: { loop: { over: [1, 2, 3] } } };
     const play = started(within({ maxNodeExecutions: 2 }, { nodes, edges: ['start -> each', 'each/loop -> a'] }));
     play.ends('a@each[0]');
     play.ends('a@each[1]');
@@ -87,51 +105,60 @@ describe('executions', () => {
   });
 
   test('a call of another run counts once for each attempt, and what is decided without a worker never', () => {
-    const nodes = { start: passes, k: { pure: calls(), retry: threeAttempts }, nap: passes, end: passes };
+    const nodes = {
+      start: completesAtOnce,
+      k: { pure: calls(), retry: threeAttempts },
+      nap: completesAtOnce,
+      end: completesAtOnce,
+    };
     const drawing = { nodes, edges: ['start -> nap -> k -> end'] };
     const play = started(within({ maxNodeExecutions: 2 }, drawing));
-    expect(play.state.spent.executions).toBe(1);
+    expect(play.state.budgetUsage.executions).toBe(1);
     const error = { cause: 'error', message: 'it broke' } as const;
-    play.say(play.childEnded('k', { status: 'failed', error }));
-    expect(play.state.spent.executions).toBe(2);
+    play.decide(play.childEnded('k', { status: 'failed', error }));
+    expect(play.state.budgetUsage.executions).toBe(2);
     play.ends('k', calls());
-    expect(play.state.spent.executions).toBe(2);
-    play.say(play.childEnded('k', { status: 'failed', error }));
+    expect(play.state.budgetUsage.executions).toBe(2);
+    play.decide(play.childEnded('k', { status: 'failed', error }));
     expect(play.error?.code).toBe('budget_exceeded');
     const refused = started(within({ maxNodeExecutions: 1 }, { nodes, edges: ['start -> a', 'start -> k', 'k -> end'] }));
     expect([refused.error?.code, refused.eventsOf('SUBFLOW_CALLED').length]).toEqual(['budget_exceeded', 1]);
   });
 
   test('a run that starts later has used as much as one that starts at once', () => {
-    const drawn = within({ maxNodeExecutions: 2 }, { nodes: { start: passes }, edges: ['start -> a -> b'] });
-    const later = new Play(drawn);
+    const drawn = within({ maxNodeExecutions: 2 }, { nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] });
+    const later = new GraphRunFixture(drawn);
     later.start({}, after(dawn, hours(1)));
-    expect(later.state.spent.executions).toBe(0);
-    later.pass(hours(1));
+    expect(later.state.budgetUsage.executions).toBe(0);
+    later.advanceTime(hours(1));
     later.ends('start');
     later.ends('a');
     later.ends('b');
-    expect([later.status, later.state.spent.executions]).toEqual(['completed', 2]);
+    expect([later.status, later.state.budgetUsage.executions]).toEqual(['completed', 2]);
   });
 
   test('a run that goes on from a node has a budget of its own, and one without room is made and has failed', () => {
-    const drawing = { nodes: { start: passes }, edges: ['start -> a -> b -> c'] };
+    const drawing = { nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c'] };
     const first = started(graph(drawing));
     for (const id of ['a', 'b', 'c']) first.ends(id, telling(5, 5));
-    const again = new Play(within({ maxNodeExecutions: 1, maxTokens: 1 }, drawing));
+    const again = new GraphRunFixture(within({ maxNodeExecutions: 1, maxTokens: 1 }, drawing));
     const from = nodeId('c');
-    const kept = resultsBefore(again.graph.plan, first.state, from);
-    const events = decideRerunFrom({ value: {} }, {}, { from, kept }, again.tools) ?? [];
+    const reused = reusableResults(again.graph.plan, first.state, from);
+    const events = decideRerunFrom({ value: {} }, {}, { from, reused }, again.tools) ?? [];
     expect(types(events).at(-1)).toBe('NODE_DISPATCHED');
-    const wide = new Play(within({ maxNodeExecutions: 1 }, { nodes: { start: passes }, edges: ['start -> a', 'start -> b'] }));
-    const none = decideRerunFrom({ value: {} }, {}, { from: nodeId('a'), kept: [] }, wide.tools) ?? [];
+    const wide = new GraphRunFixture(
+      within({ maxNodeExecutions: 1 }, { nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b'] }),
+    );
+    const none = decideRerunFrom({ value: {} }, {}, { from: nodeId('a'), reused: [] }, wide.tools) ?? [];
     expect(types(none).at(-1)).toBe('RUN_FAILED');
   });
 });
 
 describe('tokens', () => {
   test('up to the budget they end nothing; the result that goes beyond it is kept, and the run is over', () => {
-    const play = started(within({ maxTokens: 20 }, { nodes: { start: passes }, edges: ['start -> a -> b -> c', 'start -> d'] }));
+    const play = started(
+      within({ maxTokens: 20 }, { nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c', 'start -> d'] }),
+    );
     play.ends('a', telling(15, 5));
     expect(play.statusOf('b')).toBe('queued');
     expect(types(play.ends('b', telling(1, 0)))).toEqual(['NODE_COMPLETED', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
@@ -144,19 +171,22 @@ describe('tokens', () => {
   });
 
   test('those of an attempt that failed count, whether it is tried again or not', () => {
-    const drawing = { nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a', 'a/error -> rescue'] };
+    const drawing = {
+      nodes: { start: completesAtOnce, a: { retry: threeAttempts } },
+      edges: ['start -> a', 'a/error -> rescue'],
+    };
     const play = started(within({ maxTokens: 10 }, drawing));
     play.ends('a', telling(4, 4, failed()));
-    expect([play.state.spent.tokens, play.status]).toEqual([8, 'running']);
+    expect([play.state.budgetUsage.tokens, play.status]).toEqual([8, 'running']);
     play.ends('a', telling(1, 2, failed()));
-    expect([play.state.spent.tokens, play.error?.code]).toEqual([11, 'budget_exceeded']);
+    expect([play.state.budgetUsage.tokens, play.error?.code]).toEqual([11, 'budget_exceeded']);
   });
 
   test('results of one commit are weighed one after the other, and what comes after the end is not heard', () => {
     const edges = names(10, 'n').map((id) => `start -> ${id}`);
-    const play = started(within({ maxTokens: 25 }, { nodes: { start: passes }, edges }));
-    play.say(...names(10, 'n').map((id) => play.ended(id, telling(5, 5))));
-    expect([play.state.spent.tokens, play.eventsOf('NODE_COMPLETED').length]).toEqual([30, 4]);
+    const play = started(within({ maxTokens: 25 }, { nodes: { start: completesAtOnce }, edges }));
+    play.decide(...names(10, 'n').map((id) => play.ended(id, telling(5, 5))));
+    expect([play.state.budgetUsage.tokens, play.eventsOf('NODE_COMPLETED').length]).toEqual([30, 4]);
   });
 });
 
@@ -170,14 +200,14 @@ const layered = fc.record({
 type Layered = typeof layered extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Layers of nodes that are tried three times, then a loop around one more, and a call. */
-const drawingOf = ({ widths, items, concurrency }: Layered): Drawing => {
+const drawingOf = ({ widths, items, concurrency }: Layered): GraphSpec => {
   const layers = widths.map((width, layer) => names(width, `n${layer}_`));
   const traits = Object.fromEntries(layers.flat().map((id) => [id, { retry: threeAttempts }]));
   const last = layers.at(-1) ?? [];
   return {
     nodes: {
       ...traits,
-      start: passes,
+      start: completesAtOnce,
       each: {
         loop: { over: Array.from({ length: items }, (_, at) => at), concurrency, onItemFailure: 'continue' },
         joinMode: 'any',
@@ -202,14 +232,14 @@ const scriptOf =
   };
 
 /** From the events alone, by their names, and not by the fold. */
-const countOf = (play: Play): number =>
+const countOf = (play: GraphRunFixture): number =>
   play.events.filter(
     ({ type, ...event }) =>
       type === 'NODE_DISPATCHED' ||
       type === 'NODE_RETRIED' ||
       (type === 'SUBFLOW_CALLED' && 'attempt' in event && event.attempt === 1),
   ).length;
-const tokensOf = (play: Play): number =>
+const tokensOf = (play: GraphRunFixture): number =>
   play.events
     .flatMap((event): readonly TokenCount[] => ('tokens' in event && event.tokens !== undefined ? [event.tokens] : []))
     .reduce((sum, { input, output }) => sum + input + output, 0);
@@ -218,12 +248,12 @@ describe('in every order', () => {
   test('a run is ended by its executions where it would need more of them, and not a commit sooner', () => {
     fc.assert(
       fc.property(layered, fc.integer({ min: 1, max: 30 }), (all, maxNodeExecutions) => {
-        const free = playOut(graph(drawingOf(all)), all.seed, scriptOf(all));
-        const play = playOut(within({ maxNodeExecutions }, drawingOf(all)), all.seed, scriptOf(all));
-        expect(faultsOf(play)).toEqual([]);
+        const free = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all));
+        const play = runToCompletion(within({ maxNodeExecutions }, drawingOf(all)), all.seed, scriptOf(all));
+        expect(violationsOf(play)).toEqual([]);
         const isOver = countOf(free) > maxNodeExecutions;
         expect(play.error?.code === 'budget_exceeded').toBe(isOver);
-        expect([countOf(play), tokensOf(play)]).toEqual([play.state.spent.executions, play.state.spent.tokens]);
+        expect([countOf(play), tokensOf(play)]).toEqual([play.state.budgetUsage.executions, play.state.budgetUsage.tokens]);
         expect(countOf(play)).toBeLessThanOrEqual(maxNodeExecutions);
         const whole = isOver ? play.commits.slice(0, -1) : play.commits;
         expect(whole).toEqual(free.commits.slice(0, whole.length));
@@ -236,9 +266,9 @@ describe('in every order', () => {
   test('and by its tokens with the first result that goes beyond them', () => {
     fc.assert(
       fc.property(layered, fc.integer({ min: 1, max: 60 }), (all, maxTokens) => {
-        const free = playOut(graph(drawingOf(all)), all.seed, scriptOf(all));
-        const play = playOut(within({ maxTokens }, drawingOf(all)), all.seed, scriptOf(all));
-        expect(faultsOf(play)).toEqual([]);
+        const free = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all));
+        const play = runToCompletion(within({ maxTokens }, drawingOf(all)), all.seed, scriptOf(all));
+        expect(violationsOf(play)).toEqual([]);
         const isOver = tokensOf(free) > maxTokens;
         expect(play.error?.code === 'budget_exceeded').toBe(isOver);
         if (!isOver) expect(play.commits).toEqual(free.commits);
@@ -251,8 +281,10 @@ describe('in every order', () => {
   test('a fold that was stored and read again has used the same', () => {
     fc.assert(
       fc.property(layered, fc.nat(40), (all, moment) => {
-        const { commits } = playOut(graph(drawingOf(all)), all.seed, scriptOf(all));
-        const play = playOut(graph(drawingOf(all)), all.seed, scriptOf(all), { cancelAfter: 1 + (moment % commits.length) });
+        const { commits } = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all));
+        const play = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all), {
+          cancelAfter: 1 + (moment % commits.length),
+        });
         expect(plain(restoreFold(parseFold(foldBody(storeFold(play.state)))))).toEqual(plain(play.state));
       }),
       { numRuns: 100, seed: 6 },

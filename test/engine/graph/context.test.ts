@@ -4,14 +4,14 @@ import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
 import { contextAt } from '../../../lib/engine/graph/context-at.ts';
 import { topLevel } from '../../../lib/engine/ids.ts';
 import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
-import { failed, finished, graph, passes, threeAttempts } from '../graphs.ts';
-import { Play, started } from '../play.ts';
+import { failed, finished, graph, completesAtOnce, threeAttempts } from '../graph-builder.ts';
+import { GraphRunFixture, started } from '../graph-run-fixture.ts';
 
 const parallel = () =>
   started(
     graph({
       nodes: {
-        start: passes,
+        start: completesAtOnce,
         slow: { retry: threeAttempts },
         fast: { outputVariable: 'news' },
         next: {},
@@ -35,7 +35,7 @@ test('a completion after the dispatch is not seen by the attempt, nor by its ret
 test('an attempt sees the same, whatever happens while it runs', () => {
   const play = parallel();
   const before = play.inputOf('slow').context.all({ hidden: true });
-  play.say(play.started('slow'));
+  play.decide(play.started('slow'));
   play.ends('fast', finished('late'));
   play.ends('slow', failed());
   expect(play.inputOf('slow').context.all({ hidden: true })).toEqual(before);
@@ -44,7 +44,7 @@ test('an attempt sees the same, whatever happens while it runs', () => {
 test('a late parent of an any-join is not among the inputs of the join', () => {
   const play = started(
     graph({
-      nodes: { start: passes, join: { joinMode: 'any', merge: 'array' } },
+      nodes: { start: completesAtOnce, join: { joinMode: 'any', merge: 'array' } },
       edges: [
         'start -> a',
         'start -> b',
@@ -61,7 +61,7 @@ test('a late parent of an any-join is not among the inputs of the join', () => {
 test('later writings of a key win, in the order of the log', () => {
   const play = started(
     graph({
-      nodes: { start: passes, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
+      nodes: { start: completesAtOnce, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
       edges: ['start -> a -> seesA -> join', 'start -> b -> seesB -> join'],
     }),
   );
@@ -73,7 +73,7 @@ test('later writings of a key win, in the order of the log', () => {
 test('the result of each node is readable by its id, and hidden from whoever does not ask', () => {
   const play = started(
     graph({
-      nodes: { start: passes, check: { pure: finished(null, 'yes') }, a: { outputVariable: 'x' } },
+      nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') }, a: { outputVariable: 'x' } },
       edges: ['start -> check', 'check/yes -> a -> bad', 'check/no -> off', 'bad/error -> last'],
     }),
     {},
@@ -111,10 +111,10 @@ const answers = new Map<PayloadRef, JsonValue>([
   ['blob:b', 'B'],
 ]);
 
-const withStored = (loaded = new Map<PayloadRef, JsonValue>()): Play => {
-  const play = new Play(
+const withStored = (loaded = new Map<PayloadRef, JsonValue>()): GraphRunFixture => {
+  const play = new GraphRunFixture(
     graph({
-      nodes: { start: passes, a: { outputVariable: 'a' }, b: { outputVariable: 'b' } },
+      nodes: { start: completesAtOnce, a: { outputVariable: 'a' }, b: { outputVariable: 'b' } },
       edges: [
         'start -> a',
         'start -> b',

@@ -1,86 +1,99 @@
 /** How ready nodes are asked for: one goes on where it is, a few are queued, and of many the results are collected. */
 import { expect, test } from 'vitest';
-import { mostDirectSiblings } from '../../../lib/engine/graph/advance.ts';
+import { maxDirectSiblings } from '../../../lib/engine/graph/advance.ts';
 import { decide } from '../../../lib/engine/graph/decide.ts';
 import type { Via } from '../../../lib/engine/log/events.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
-import { type Drawing, failed, finished, graph, ms, names, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
-import { Play, type Settings, dawn, started, told } from '../play.ts';
+import {
+  type GraphSpec,
+  failed,
+  finished,
+  graph,
+  ms,
+  names,
+  completesAtOnce,
+  sleepsUntil,
+  threeAttempts,
+} from '../graph-builder.ts';
+import { GraphRunFixture, type Settings, dawn, started, told } from '../graph-run-fixture.ts';
 
-const fan = (width: number): Drawing => ({
-  nodes: { start: passes },
+const fan = (width: number): GraphSpec => ({
+  nodes: { start: completesAtOnce },
   edges: names(width, 'c').map((id) => `start -> a -> ${id} -> join`),
 });
 
-const vias = (play: Play, prefix: string): readonly Via[] =>
+const vias = (play: GraphRunFixture, prefix: string): readonly Via[] =>
   play.eventsOf('NODE_DISPATCHED').flatMap((event) => (event.nodeId.startsWith(prefix) ? [event.via] : []));
 
 /** How the siblings of a fan behind `a` were asked for. */
 const dispatched = (width: number, settings: Settings = {}): readonly Via[] => {
-  const unique: Drawing = { ...fan(width), edges: ['start -> a', ...names(width, 'c').flatMap((id) => [`a -> ${id} -> join`])] };
+  const unique: GraphSpec = {
+    ...fan(width),
+    edges: ['start -> a', ...names(width, 'c').flatMap((id) => [`a -> ${id} -> join`])],
+  };
   const play = started(graph(unique), settings);
   play.ends('a');
   return vias(play, 'c');
 };
 
 test('eight siblings are the most that commit their own results', () => {
-  expect(mostDirectSiblings).toBe(8);
+  expect(maxDirectSiblings).toBe(8);
   expect(new Set(dispatched(8))).toEqual(new Set(['queue']));
   expect(new Set(dispatched(9))).toEqual(new Set(['collect']));
   expect(dispatched(1_000)).toEqual(Array(1_000).fill('collect'));
 });
 
 test('of a crowd none is kept back: its result would contend with all the others', () => {
-  expect(dispatched(9, { keepsOne: true })).toEqual(Array(9).fill('collect'));
+  expect(dispatched(9, { runsOneInline: true })).toEqual(Array(9).fill('collect'));
 });
 
 test('a worker that goes on keeps the first ready node, and has begun it', () => {
-  expect(dispatched(3, { keepsOne: true })).toEqual(['inline', 'queue', 'queue']);
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b'] }), { keepsOne: false });
+  expect(dispatched(3, { runsOneInline: true })).toEqual(['inline', 'queue', 'queue']);
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }), { runsOneInline: false });
   expect(play.statusOf('a')).toBe('queued');
-  const going = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b'] }), { keepsOne: true });
+  const going = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }), { runsOneInline: true });
   expect(told(going.ends('a'))).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED a', 'NODE_DISPATCHED b', 'NODE_STARTED b']);
 });
 
 test('nobody is kept by a decider that does not go on', () => {
-  expect(dispatched(1, { keepsOne: false })).toEqual(['queue']);
+  expect(dispatched(1, { runsOneInline: false })).toEqual(['queue']);
 });
 
 test('several facts in one commit keep one node at most', () => {
   const play = started(
     graph({
-      nodes: { start: passes },
+      nodes: { start: completesAtOnce },
       edges: ['start -> a -> x', 'start -> b -> y'],
     }),
-    { keepsOne: true },
+    { runsOneInline: true },
   );
-  play.say(play.ended('a'), play.ended('b'));
+  play.decide(play.ended('a'), play.ended('b'));
   expect([vias(play, 'x'), vias(play, 'y')]).toEqual([['inline'], ['queue']]);
 });
 
 test('a repetition that stays with its worker is the one node that is kept', () => {
   const play = started(
     graph({
-      nodes: { start: passes, a: { retry: { ...threeAttempts, backoffMs: ms(10) } } },
+      nodes: { start: completesAtOnce, a: { retry: { ...threeAttempts, backoffMs: ms(10) } } },
       edges: ['start -> a', 'start -> b -> y'],
     }),
-    { keepsOne: true },
+    { runsOneInline: true },
   );
-  play.say(play.ended('a', failed()), play.ended('b'));
+  play.decide(play.ended('a', failed()), play.ended('b'));
   expect([play.eventsOf('NODE_RETRIED')[0]?.via, vias(play, 'y')]).toEqual(['inline', ['queue']]);
-  const other = started(play.graph, { keepsOne: true });
-  other.say(other.ended('b'), other.ended('a', failed()));
+  const other = started(play.graph, { runsOneInline: true });
+  other.decide(other.ended('b'), other.ended('a', failed()));
   expect([other.eventsOf('NODE_RETRIED')[0]?.via, vias(other, 'y')]).toEqual(['queue', ['inline']]);
 });
 
 test('those already at work count as siblings, and sleepers do not', () => {
-  const wide = (sleepers: number): Play => {
+  const wide = (sleepers: number): GraphRunFixture => {
     const naps = names(sleepers, 'nap');
     const busy = names(8 - sleepers, 'busy');
     const pure = sleepsUntil(after(dawn, hours(1)));
     const play = started(
       graph({
-        nodes: { start: passes, ...Object.fromEntries(naps.map((id) => [id, { pure }])) },
+        nodes: { start: completesAtOnce, ...Object.fromEntries(naps.map((id) => [id, { pure }])) },
         edges: [...naps, ...busy].flatMap((id) => [`start -> ${id}`]).concat('busy0 -> x', 'busy0 -> y'),
       }),
     );
@@ -93,16 +106,18 @@ test('those already at work count as siblings, and sleepers do not', () => {
 
 test('all that becomes ready in one commit counts as siblings of one another', () => {
   const twice = graph({
-    nodes: { start: passes },
+    nodes: { start: completesAtOnce },
     edges: ['start -> a', 'start -> b', ...names(5, 'x').map((id) => `a -> ${id}`), ...names(5, 'y').map((id) => `b -> ${id}`)],
   });
   const play = started(twice);
-  play.say(play.ended('a'), play.ended('b'));
+  play.decide(play.ended('a'), play.ended('b'));
   expect(vias(play, 'y')).toEqual(Array(5).fill('collect'));
 });
 
 test('pure nodes are decided in their parent’s commit, and what is behind them is dispatched in it', () => {
-  const play = started(graph({ nodes: { start: passes, p: passes, q: passes }, edges: ['start -> a -> p -> q -> b'] }));
+  const play = started(
+    graph({ nodes: { start: completesAtOnce, p: completesAtOnce, q: completesAtOnce }, edges: ['start -> a -> p -> q -> b'] }),
+  );
   expect(told(play.ends('a'))).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_COMPLETED a',
@@ -116,7 +131,7 @@ test('a pure node sees what the same commit has already decided', () => {
   const play = started(
     graph({
       nodes: {
-        start: passes,
+        start: completesAtOnce,
         a: { outputVariable: 'count' },
         p: { pure: ({ context }) => finished([context.get('count') ?? null, 'seen']), outputVariable: 'twice' },
         q: { pure: ({ context }) => finished(null, context.get('twice') === undefined ? 'no' : 'yes') },
@@ -130,7 +145,7 @@ test('a pure node sees what the same commit has already decided', () => {
 });
 
 test('a dispatch names the node’s longest distance from a root', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b -> c', 'start -> c'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c', 'start -> c'] }));
   for (const id of ['a', 'b', 'c']) play.ends(id);
   expect(play.eventsOf('NODE_DISPATCHED').map(({ nodeId, wave }) => [nodeId, wave])).toEqual([
     ['a', 1],
@@ -140,22 +155,22 @@ test('a dispatch names the node’s longest distance from a root', () => {
 });
 
 test('a graph with several roots begins with all of them', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> join', 'a -> join', 'b -> join'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> join', 'a -> join', 'b -> join'] }));
   expect(play.statuses('start', 'a', 'b', 'join')).toEqual(['completed', 'queued', 'queued', 'pending']);
 });
 
 test('a run that starts later asks for its roots now, to be taken then, and decides nothing else', () => {
-  const play = new Play(graph({ nodes: { start: passes }, edges: ['start -> a'] }));
+  const play = new GraphRunFixture(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }));
   const startAt = after(dawn, hours(5));
   expect(told(play.start({ n: 1 }, startAt))).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_DISPATCHED start']);
   expect(play.node('start')).toMatchObject({ status: 'queued', notBefore: startAt, attempt: 1 });
-  play.pass(hours(5));
+  play.advanceTime(hours(5));
   play.ends('start');
   expect(play.statusOf('a')).toBe('queued');
 });
 
 test('of a run that starts later with many roots, the results are collected too', () => {
-  const play = new Play(graph({ nodes: Object.fromEntries(names(9, 'r').map((id) => [id, {}])) }));
+  const play = new GraphRunFixture(graph({ nodes: Object.fromEntries(names(9, 'r').map((id) => [id, {}])) }));
   play.start({}, after(dawn, hours(5)));
   expect(vias(play, 'r')).toEqual(Array(9).fill('collect'));
 });

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, test, vi } from 'vitest';
 import type { EdgeCondition } from '../../../lib/engine/graph/definition.ts';
-import { carried, isMet } from '../../../lib/engine/graph/edge-condition.ts';
-import { DecisionWork, workLimits } from '../../../lib/engine/graph/work.ts';
+import { edgeValue, isMet } from '../../../lib/engine/graph/edge-condition.ts';
+import { DecisionWork, workLimits } from '../../../lib/engine/graph/work-limits.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { ends, failed, finished, graph, passes } from '../graphs.ts';
-import { playOut } from '../play-out.ts';
+import { ends, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
+import { runToCompletion } from '../run-to-completion.ts';
 
 const json: fc.Arbitrary<JsonValue> = fc.json().map((text) => JSON.parse(text));
 
@@ -74,18 +74,18 @@ describe('for any value', () => {
 });
 
 test('the value is what the edge carries', () => {
-  expect(carried({ sourceOutputKey: 'a.b' }, { a: { b: 2 } })).toBe(2);
-  expect(carried({ sourceOutputKey: 'a.c' }, { a: { b: 2 } })).toBeNull();
-  expect(carried({}, { a: 1 })).toEqual({ a: 1 });
+  expect(edgeValue({ sourceOutputKey: 'a.b' }, { a: { b: 2 } })).toBe(2);
+  expect(edgeValue({ sourceOutputKey: 'a.c' }, { a: { b: 2 } })).toBeNull();
+  expect(edgeValue({}, { a: 1 })).toEqual({ a: 1 });
   const rows = { rows: [{ id: 'first' }, { id: 'second' }] };
-  expect(carried({ sourceOutputKey: 'rows.1.id' }, rows)).toBe('second');
-  expect(['rows.2', 'rows.length', 'rows.-1', 'rows.1.5', 'rows.'].map((key) => carried({ sourceOutputKey: key }, rows))).toEqual(
-    Array.from({ length: 5 }, () => null),
-  );
+  expect(edgeValue({ sourceOutputKey: 'rows.1.id' }, rows)).toBe('second');
+  expect(
+    ['rows.2', 'rows.length', 'rows.-1', 'rows.1.5', 'rows.'].map((key) => edgeValue({ sourceOutputKey: key }, rows)),
+  ).toEqual(Array.from({ length: 5 }, () => null));
 });
 
 const statuses = (drawing: Parameters<typeof graph>[0], output: JsonValue): Record<string, string> => {
-  const { state } = playOut(graph(drawing), 1, (id) => (id === 'a' ? finished(output) : finished(id)));
+  const { state } = runToCompletion(graph(drawing), 1, (id) => (id === 'a' ? finished(output) : finished(id)));
   return Object.fromEntries(
     [...state.nodes.entries()].map(([id, node]) => [id, node.status === 'skipped' ? `skipped ${node.reason}` : node.status]),
   );
@@ -123,7 +123,7 @@ describe('in a run', () => {
     const nodes = {
       b: { pure: ({ inputs }: { inputs: { readonly [key: string]: JsonValue } }) => finished(inputs['x'] ?? null) },
     };
-    const { state } = playOut(graph({ nodes, edges }), 1, (id) => (id === 'a' ? finished({ some: 1 }) : finished(id)));
+    const { state } = runToCompletion(graph({ nodes, edges }), 1, (id) => (id === 'a' ? finished({ some: 1 }) : finished(id)));
     const found = [...state.nodes.entries()].flatMap(([id, node]) =>
       id === 'b' && node.status === 'completed' ? [node.output] : [],
     );
@@ -137,7 +137,7 @@ describe('in a run', () => {
       c: 'skipped branch_not_taken',
       d: 'completed',
     });
-    const { state } = playOut(graph({ edges }), 1, (id) => (id === 'a' ? failed() : finished(id)));
+    const { state } = runToCompletion(graph({ edges }), 1, (id) => (id === 'a' ? failed() : finished(id)));
     expect([...state.nodes.entries()].map(([, { status }]) => status)).toEqual(['failed', 'skipped', 'skipped', 'skipped']);
   });
 
@@ -157,7 +157,7 @@ describe('what conditions look at', () => {
   const judged = (joinMode: 'all' | 'any', isPure: boolean): number => {
     const looking = vi.spyOn(DecisionWork.prototype, 'looking');
     const nodes = {
-      start: passes,
+      start: completesAtOnce,
       ...(isPure ? Object.fromEntries(ids.map((id) => [id, { pure: finished(0) }])) : {}),
       join: { joinMode },
     };
@@ -166,7 +166,7 @@ describe('what conditions look at', () => {
       { from: `${id} -> join`, ...unmet },
       { from: `${id} -> join`, ...unmet },
     ]);
-    const play = playOut(graph({ nodes, edges }), 1, () => finished(0));
+    const play = runToCompletion(graph({ nodes, edges }), 1, () => finished(0));
     expect(play.statusOf('join')).toBe('skipped');
     // `Play` asks each question twice.
     const calls = looking.mock.calls.length / 2;
@@ -190,7 +190,7 @@ describe('what conditions look at', () => {
       'a -> e',
       ...targets.map((id) => `${id}/error -> e`),
     ];
-    const { state } = playOut(graph({ nodes, edges }), 1, (id) => finished(id));
+    const { state } = runToCompletion(graph({ nodes, edges }), 1, (id) => finished(id));
     const failures = [...state.nodes.entries()].flatMap(([id, node]) =>
       node.status === 'failed' ? [[id, node.failure.cause, node.failure.code]] : [],
     );
@@ -202,7 +202,7 @@ describe('what conditions look at', () => {
     const text = 'x'.repeat(workLimits.decision.matching * 4);
     const nodes = { a: { pure: finished(text) }, b: { pure: finished(1) }, c: { pure: finished(2) } };
     const edges = [when('a -> b', { type: 'contains', value: 'x' }), 'b -> c'];
-    const play = playOut(graph({ nodes, edges }), 1, (id) => finished(id));
+    const play = runToCompletion(graph({ nodes, edges }), 1, (id) => finished(id));
     expect(play.commits[0]?.events.filter(({ type }) => type === 'NODE_DISPATCHED')).toMatchObject([
       { nodeId: 'b', isPure: true },
     ]);

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
-import { ends, failed, finished, graph, passes } from '../graphs.ts';
-import { Play, started, types } from '../play.ts';
+import { ends, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
+import { GraphRunFixture, started, types } from '../graph-run-fixture.ts';
 
-const forked = (a: Parameters<Play['ends']>[1], b: Parameters<Play['ends']>[1]) => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b'] }));
+const forked = (a: Parameters<GraphRunFixture['ends']>[1], b: Parameters<GraphRunFixture['ends']>[1]) => {
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b'] }));
   play.ends('a', a);
   play.ends('b', b);
   return play;
@@ -29,7 +29,7 @@ test('a leaf that took too long fails the run as one that failed', () => {
 test('a leaf skipped by a branch is a success', () => {
   const play = started(
     graph({
-      nodes: { start: passes, check: { pure: finished(null, 'yes') } },
+      nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') } },
       edges: ['start -> check', 'check/yes -> a', 'check/no -> b'],
     }),
   );
@@ -38,7 +38,7 @@ test('a leaf skipped by a branch is a success', () => {
 });
 
 test('a leaf skipped because its parent failed is none, though the failed node is no leaf', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'start -> c'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'start -> c'] }));
   play.ends('a', failed());
   expect(play.status).toBe('running');
   play.ends('c');
@@ -46,7 +46,7 @@ test('a leaf skipped because its parent failed is none, though the failed node i
 });
 
 test('the failure of a node in the middle that an error edge took leaves the run a success', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'a/error -> rescue'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'a/error -> rescue'] }));
   play.ends('a', failed());
   play.ends('rescue');
   expect(play.status).toBe('completed');
@@ -57,14 +57,16 @@ test('where several leaves failed, the first in the drawing is named, whichever 
     ['a', 'b'],
     ['b', 'a'],
   ]) {
-    const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b'] }));
+    const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b'] }));
     for (const id of order) play.ends(id, failed());
     expect(play.error?.details).toEqual({ nodeId: 'a' });
   }
 });
 
 test('one end node’s output is the run’s', () => {
-  const play = started(graph({ nodes: { start: passes, end: { pure: ends({ total: 3 }) } }, edges: ['start -> a -> end'] }));
+  const play = started(
+    graph({ nodes: { start: completesAtOnce, end: { pure: ends({ total: 3 }) } }, edges: ['start -> a -> end'] }),
+  );
   expect(types(play.ends('a')).slice(-3)).toEqual(['NODE_COMPLETED', 'RUN_STATUS_CHANGED', 'RUN_COMPLETED']);
   expect(play.output).toEqual({ value: { total: 3 } });
 });
@@ -73,7 +75,7 @@ test('an end node that was not reached brings nothing', () => {
   const play = started(
     graph({
       nodes: {
-        start: passes,
+        start: completesAtOnce,
         check: { pure: finished(null, 'yes') },
         good: { pure: ends('yes') },
         bad: { pure: ends('no', 'error') },
@@ -90,7 +92,10 @@ test.each([
 ])('the first end node does not end the run; the outputs of all are joined, later ones winning: %s before %s', (...order) => {
   const end = (own: string) => ({ pure: ends({ [own]: 1, last: own }) });
   const play = started(
-    graph({ nodes: { start: passes, endA: end('a'), endB: end('b') }, edges: ['start -> a -> endA', 'start -> b -> endB'] }),
+    graph({
+      nodes: { start: completesAtOnce, endA: end('a'), endB: end('b') },
+      edges: ['start -> a -> endA', 'start -> b -> endB'],
+    }),
   );
   play.ends(order[0] ?? '');
   expect(play.status).toBe('running');
@@ -102,7 +107,7 @@ test('a name that objects have a setter for is one of the outputs like any other
   const end = (text: string) => ({ pure: ends(JSON.parse(text)) });
   const play = started(
     graph({
-      nodes: { start: passes, endA: end('{"__proto__":{"a":1}}'), endB: end('{"b":2}') },
+      nodes: { start: completesAtOnce, endA: end('{"__proto__":{"a":1}}'), endB: end('{"b":2}') },
       edges: ['start -> endA', 'start -> endB'],
     }),
   );
@@ -111,7 +116,7 @@ test('a name that objects have a setter for is one of the outputs like any other
 
 test('an end node with status error fails the run and is named', () => {
   const play = started(
-    graph({ nodes: { start: passes, end: { pure: ends({}, 'error') } }, edges: ['start -> a -> end', 'start -> b'] }),
+    graph({ nodes: { start: completesAtOnce, end: { pure: ends({}, 'error') } }, edges: ['start -> a -> end', 'start -> b'] }),
   );
   play.ends('a');
   expect(play.status).toBe('running');
@@ -125,7 +130,7 @@ test('an end node with status error fails the run and is named', () => {
 test('the output of an end node is the context’s `output`, and of no other node', () => {
   const play = started(
     graph({
-      nodes: { start: passes, end: { pure: ends({ total: 3 }), outputVariable: 'mine' } },
+      nodes: { start: completesAtOnce, end: { pure: ends({ total: 3 }), outputVariable: 'mine' } },
       edges: ['start -> end', 'start -> a -> b'],
     }),
   );
@@ -137,7 +142,11 @@ test('the output of an end node is the context’s `output`, and of no other nod
 test('a disabled node passes on with nothing, runs nothing, and may be an end', () => {
   const play = started(
     graph({
-      nodes: { start: passes, off: { isDisabled: true, outputVariable: 'off' }, end: { isDisabled: true, pure: ends('never') } },
+      nodes: {
+        start: completesAtOnce,
+        off: { isDisabled: true, outputVariable: 'off' },
+        end: { isDisabled: true, pure: ends('never') },
+      },
       edges: ['start -> off -> a -> end', 'off/error -> rescue'],
     }),
   );
@@ -148,7 +157,7 @@ test('a disabled node passes on with nothing, runs nothing, and may be an end', 
 });
 
 test('a run of pure nodes is over in its first commit', () => {
-  const play = started(graph({ nodes: { start: passes, end: { pure: ends('done') } }, edges: ['start -> end'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce, end: { pure: ends('done') } }, edges: ['start -> end'] }));
   expect([play.commits.length, play.status]).toEqual([1, 'completed']);
 });
 
@@ -165,11 +174,11 @@ test('a single end node’s stored output is passed on as it is; several are ask
   const stored = (ref: PayloadRef) => ({
     pure: { ...ends(), kind: 'finished' as const, handle: null, end: 'success' as const, output: { ref, bytes: 9 } },
   });
-  const one = started(graph({ nodes: { start: passes, end: stored('blob:1') }, edges: ['start -> end'] }));
+  const one = started(graph({ nodes: { start: completesAtOnce, end: stored('blob:1') }, edges: ['start -> end'] }));
   expect(one.output).toEqual({ ref: 'blob:1', bytes: 9 });
 
   const several = graph({
-    nodes: { start: passes, x: stored('blob:x'), y: stored('blob:y') },
+    nodes: { start: completesAtOnce, x: stored('blob:x'), y: stored('blob:y') },
     edges: ['start -> x', 'start -> y'],
   });
   expect(() => started(several)).toThrow(new PayloadsNeeded(['blob:x', 'blob:y']));
@@ -177,7 +186,7 @@ test('a single end node’s stored output is passed on as it is; several are ask
     ['blob:x', { x: 1 }],
     ['blob:y', { y: 2 }],
   ]);
-  const play = new Play(several, { loaded });
+  const play = new GraphRunFixture(several, { loaded });
   play.start();
   expect(play.output).toEqual({ value: { x: 1, y: 2 } });
 });

@@ -1,13 +1,13 @@
 /** Whose failure it is, who is asked about it, and what the run makes of it. */
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
-import { type NodeTraits, failed, finished, graph, passes } from '../graphs.ts';
-import { type Play, started } from '../play.ts';
+import { type NodeTraits, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
+import { type GraphRunFixture, started } from '../graph-run-fixture.ts';
 
 const chain = (b: NodeTraits, a: NodeTraits = {}) =>
-  started(graph({ nodes: { start: passes, a, b }, edges: ['start -> a -> b -> c'] }));
+  started(graph({ nodes: { start: completesAtOnce, a, b }, edges: ['start -> a -> b -> c'] }));
 
-const blamed = (play: Play): unknown => play.error?.details?.['nodeId'];
+const blamed = (play: GraphRunFixture): unknown => play.error?.details?.['nodeId'];
 
 test('skip: the children of a failed node are skipped, and the run fails and names the node', () => {
   const play = chain({ onParentFailure: 'skip' });
@@ -35,7 +35,7 @@ test('propagate: the child fails as well, by a cause of its own, and the run nam
 test('propagate down to the leaf: the run still names the node where it began', () => {
   const play = started(
     graph({
-      nodes: { start: passes, b: { onParentFailure: 'propagate' }, c: { onParentFailure: 'propagate' } },
+      nodes: { start: completesAtOnce, b: { onParentFailure: 'propagate' }, c: { onParentFailure: 'propagate' } },
       edges: ['start -> a -> b -> c'],
     }),
   );
@@ -47,7 +47,7 @@ test('propagate down to the leaf: the run still names the node where it began', 
 test('propagate follows the child’s own error edge', () => {
   const play = started(
     graph({
-      nodes: { start: passes, b: { onParentFailure: 'propagate' } },
+      nodes: { start: completesAtOnce, b: { onParentFailure: 'propagate' } },
       edges: ['start -> a -> b -> c', 'b/error -> rescue'],
     }),
   );
@@ -60,7 +60,7 @@ test('propagate follows the child’s own error edge', () => {
 test('substitute_default: the child runs with an empty text for what is missing, and the run ends well', () => {
   const play = started(
     graph({
-      nodes: { start: passes, b: { onParentFailure: 'substitute_default' } },
+      nodes: { start: completesAtOnce, b: { onParentFailure: 'substitute_default' } },
       edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'text' }],
     }),
     {},
@@ -74,7 +74,7 @@ test('substitute_default: the child runs with an empty text for what is missing,
 
 test('substitute_default also stands in where a failure further up cut the parent off', () => {
   const play = started(
-    graph({ nodes: { start: passes, c: { onParentFailure: 'substitute_default' } }, edges: ['start -> a -> b -> c'] }),
+    graph({ nodes: { start: completesAtOnce, c: { onParentFailure: 'substitute_default' } }, edges: ['start -> a -> b -> c'] }),
   );
   play.ends('a', failed());
   expect(play.statuses('a', 'b', 'c')).toEqual(['failed', 'skipped', 'queued']);
@@ -85,7 +85,7 @@ test('substitute_default also stands in where a failure further up cut the paren
 test('substitute_default does not make a branch run that was not taken', () => {
   const play = started(
     graph({
-      nodes: { start: passes, check: { pure: finished(null, 'yes') }, b: { onParentFailure: 'substitute_default' } },
+      nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') }, b: { onParentFailure: 'substitute_default' } },
       edges: ['start -> check', 'check/no -> a -> b'],
     }),
   );
@@ -99,7 +99,10 @@ test.each(['a', 'b'])('a join with a failed and a good parent asks its policy, w
     ['substitute_default', 'queued'],
   ] as const) {
     const play = started(
-      graph({ nodes: { start: passes, join: { onParentFailure } }, edges: ['start -> a -> join', 'start -> b -> join'] }),
+      graph({
+        nodes: { start: completesAtOnce, join: { onParentFailure } },
+        edges: ['start -> a -> join', 'start -> b -> join'],
+      }),
     );
     for (const id of last === 'a' ? ['b', 'a'] : ['a', 'b']) play.ends(id, id === 'a' ? failed() : finished());
     expect(play.statusOf('join')).toBe(status);
@@ -107,7 +110,7 @@ test.each(['a', 'b'])('a join with a failed and a good parent asks its policy, w
 });
 
 test('a join with a starved and a live edge goes on with the live one', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> x -> join', 'start -> b -> join'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> x -> join', 'start -> b -> join'] }));
   play.ends('a', failed());
   play.ends('b');
   expect(play.statuses('x', 'join')).toEqual(['skipped', 'queued']);
@@ -117,7 +120,10 @@ test('a join with a starved and a live edge goes on with the live one', () => {
 
 test('the error edge takes the failure, and finds it under the node’s output variable', () => {
   const play = started(
-    graph({ nodes: { start: passes, a: { outputVariable: 'answer' } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+    graph({
+      nodes: { start: completesAtOnce, a: { outputVariable: 'answer' } },
+      edges: ['start -> a -> b', 'a/error -> rescue'],
+    }),
   );
   play.ends('a', failed('timeout'));
   expect(play.statuses('a', 'b', 'rescue')).toEqual(['timed_out', 'skipped', 'queued']);
@@ -136,7 +142,7 @@ test('without an error edge a failure writes nothing under the output variable',
 });
 
 test('a node that finishes by the handle `error` has not failed', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
   play.ends('a', finished({ success: false }, 'error'));
   expect(play.statuses('a', 'b', 'rescue')).toEqual(['completed', 'skipped', 'queued']);
 });
@@ -144,7 +150,7 @@ test('a node that finishes by the handle `error` has not failed', () => {
 test('fail_workflow ends the run at once, error edge or not, and cancels what is open', () => {
   const play = started(
     graph({
-      nodes: { start: passes, a: { errorHandling: 'fail_workflow' } },
+      nodes: { start: completesAtOnce, a: { errorHandling: 'fail_workflow' } },
       edges: ['start -> a', 'start -> busy', 'a/error -> rescue'],
     }),
   );
@@ -163,11 +169,14 @@ test('fail_workflow of a node that is failed by its parent names the node where 
 
 test('a pure node that fails is handled as any other, in the same commit', () => {
   const play = started(
-    graph({ nodes: { start: passes, a: { pure: failed('invalid') } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+    graph({ nodes: { start: completesAtOnce, a: { pure: failed('invalid') } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
   );
   expect([play.commits.length, play.statuses('a', 'b', 'rescue')]).toEqual([1, ['failed', 'skipped', 'queued']]);
   const halting = started(
-    graph({ nodes: { start: passes, a: { pure: failed('invalid'), errorHandling: 'fail_workflow' } }, edges: ['start -> a'] }),
+    graph({
+      nodes: { start: completesAtOnce, a: { pure: failed('invalid'), errorHandling: 'fail_workflow' } },
+      edges: ['start -> a'],
+    }),
   );
   expect([halting.commits.length, halting.status]).toEqual([1, 'failed']);
 });
@@ -175,7 +184,7 @@ test('a pure node that fails is handled as any other, in the same commit', () =>
 test('the node that is named is the one whose failure cut the leaf off, not one that was handled', () => {
   const play = started(
     graph({
-      nodes: { start: passes },
+      nodes: { start: completesAtOnce },
       edges: ['start -> handled', 'start -> guilty', 'handled/error -> join', 'guilty -> join'],
     }),
   );
@@ -187,7 +196,7 @@ test('the node that is named is the one whose failure cut the leaf off, not one 
 test('the node that is named is not one whose failure was stood in for', () => {
   const play = started(
     graph({
-      nodes: { start: passes, mended: { onParentFailure: 'substitute_default' } },
+      nodes: { start: completesAtOnce, mended: { onParentFailure: 'substitute_default' } },
       edges: ['start -> forgiven -> mended -> join', 'start -> guilty -> cut -> between -> join -> leaf'],
     }),
   );
@@ -214,9 +223,9 @@ test.each([
   ['after', ['start -> work', 'start -> pure', 'start -> strict']],
 ])('a node that ends the run %s its siblings were looked at leaves them as they are', (_when, edges) => {
   const nodes: Record<string, NodeTraits> = {
-    start: passes,
+    start: completesAtOnce,
     strict: { pure: failed('invalid'), errorHandling: 'fail_workflow' },
-    pure: passes,
+    pure: completesAtOnce,
   };
   const play = started(graph({ nodes, edges: [...edges, 'pure -> more', 'strict/error -> rescue'] }));
   expect(play.status).toBe('failed');
@@ -225,6 +234,8 @@ test.each([
 
 test('a root that ends the run leaves the roots that come after it as they are', () => {
   const strict: NodeTraits = { pure: failed('invalid'), errorHandling: 'fail_workflow' };
-  const play = started(graph({ nodes: { strict, pure: passes, work: {} }, edges: ['strict -> a', 'pure -> b', 'work -> c'] }));
+  const play = started(
+    graph({ nodes: { strict, pure: completesAtOnce, work: {} }, edges: ['strict -> a', 'pure -> b', 'work -> c'] }),
+  );
   expect([play.status, ...play.statuses('pure', 'work', 'b')]).toEqual(['failed', 'pending', 'pending', 'pending']);
 });

@@ -1,10 +1,10 @@
 /** The inputs of an attempt: the run's own, then what the edges bring under their labels. */
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { type DrawnEdge, type NodeTraits, failed, finished, graph, passes } from '../graphs.ts';
-import { started } from '../play.ts';
+import { type EdgeSpec, type NodeTraits, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
+import { started } from '../graph-run-fixture.ts';
 
-const brings = (from: string, targetParamLabel: string, rest: Omit<DrawnEdge, 'from'> = {}): DrawnEdge => ({
+const brings = (from: string, targetParamLabel: string, rest: Omit<EdgeSpec, 'from'> = {}): EdgeSpec => ({
   from,
   targetParamLabel,
   ...rest,
@@ -12,14 +12,17 @@ const brings = (from: string, targetParamLabel: string, rest: Omit<DrawnEdge, 'f
 
 /** The inputs of `t` behind `a`, `b`, `c`, which bring these outputs, told in the order c, a, b. */
 const inputsOf = (
-  edges: readonly DrawnEdge[],
+  edges: readonly EdgeSpec[],
   outputs: Readonly<Record<string, JsonValue>>,
   traits: NodeTraits = {},
   input: JsonValue = {},
 ) => {
   const sources = Object.keys(outputs);
   const play = started(
-    graph({ nodes: { start: passes, ...labelled, t: traits }, edges: [...sources.map((id) => `start -> ${id}`), ...edges] }),
+    graph({
+      nodes: { start: completesAtOnce, ...labelled, t: traits },
+      edges: [...sources.map((id) => `start -> ${id}`), ...edges],
+    }),
     {},
     input,
   );
@@ -82,7 +85,7 @@ test('several answers of lenses are merged as their texts', () => {
   expect(inputsOf(edges, { a: answer, b: { ...answer, output: 'two' } }, { merge: 'concat' })).toEqual({ x: '{"n":1}\n\ntwo' });
 });
 
-const three = (rest: Omit<DrawnEdge, 'from'> = {}): readonly DrawnEdge[] => [
+const three = (rest: Omit<EdgeSpec, 'from'> = {}): readonly EdgeSpec[] => [
   brings('a -> t', 'x', rest),
   brings('b -> t', 'x', rest),
   brings('c -> t', 'x', rest),
@@ -124,7 +127,7 @@ test('where an edge says so one value alone is merged too: an array of one, a te
 test('sources that share a label are told apart by their ids', () => {
   const play = started(
     graph({
-      nodes: { start: passes, a: { label: 'Same' }, b: { label: 'Same' }, t: { merge: 'json_object' } },
+      nodes: { start: completesAtOnce, a: { label: 'Same' }, b: { label: 'Same' }, t: { merge: 'json_object' } },
       edges: ['start -> a', 'start -> b', brings('a -> t', 'x'), brings('b -> t', 'x')],
     }),
   );
@@ -136,7 +139,7 @@ test('sources that share a label are told apart by their ids', () => {
 test('a branch that was not taken brings nothing, and the run’s own input stays', () => {
   const play = started(
     graph({
-      nodes: { start: passes, check: { pure: finished(null, 'yes') }, t: { merge: 'array' } },
+      nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') }, t: { merge: 'array' } },
       edges: [
         'start -> check',
         'check/yes -> a',
@@ -154,7 +157,11 @@ test('a branch that was not taken brings nothing, and the run’s own input stay
 });
 
 test('the error edge of a failed parent makes live what it brings nothing for', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', brings('a/error -> t', 'x')] }), {}, { x: 'own' });
+  const play = started(
+    graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', brings('a/error -> t', 'x')] }),
+    {},
+    { x: 'own' },
+  );
   play.ends('a', failed());
   expect(play.inputOf('t').inputs).toEqual({ x: 'own' });
 });

@@ -2,25 +2,25 @@
 import { expect, test } from 'vitest';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
-import { type NodeTraits, failed, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
-import { type Play, dawn, started, told, types } from '../play.ts';
+import { type NodeTraits, failed, graph, ms, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
+import { type GraphRunFixture, dawn, started, told, types } from '../graph-run-fixture.ts';
 
 const cancel: Fact = { kind: 'cancel-requested', reason: 'no longer needed' };
 const late: Fact = { kind: 'deadline-passed' };
 const deadlineAt = after(dawn, hours(1));
 
 const two = (a: NodeTraits = {}) =>
-  started(graph({ nodes: { start: passes, a }, edges: ['start -> a -> c', 'start -> b -> c'] }), { deadlineAt });
+  started(graph({ nodes: { start: completesAtOnce, a }, edges: ['start -> a -> c', 'start -> b -> c'] }), { deadlineAt });
 
 test('a cancel ends the run in one event, whatever is open', () => {
   const play = started(
     graph({
-      nodes: { start: passes, nap: { pure: sleepsUntil(after(dawn, seconds(9))) } },
+      nodes: { start: completesAtOnce, nap: { pure: sleepsUntil(after(dawn, seconds(9))) } },
       edges: ['start -> a -> c', 'start -> nap', 'start -> b'],
     }),
   );
-  play.say(play.started('a'));
-  const events = play.say(cancel);
+  play.decide(play.started('a'));
+  const events = play.decide(cancel);
   expect(events).toEqual([
     { type: 'RUN_STATUS_CHANGED', status: 'cancelled' },
     { type: 'RUN_CANCELLED', reason: 'no longer needed' },
@@ -40,51 +40,51 @@ test('after a cancel no fact changes anything', () => {
     cancel,
     recoveredOf('a'),
   ];
-  play.say(cancel);
-  play.pass(hours(2));
-  for (const fact of facts) expect(play.say(fact)).toEqual([]);
-  expect(play.say(...facts)).toEqual([]);
+  play.decide(cancel);
+  play.advanceTime(hours(2));
+  for (const fact of facts) expect(play.decide(fact)).toEqual([]);
+  expect(play.decide(...facts)).toEqual([]);
 });
 
 test('a cancel after the ending changes nothing: the result has won', () => {
   const play = two();
   for (const id of ['a', 'b', 'c']) play.ends(id);
-  expect([play.say(cancel), play.status]).toEqual([[], 'completed']);
+  expect([play.decide(cancel), play.status]).toEqual([[], 'completed']);
 });
 
 test('in one commit, what is told before the cancel counts and what is told after does not', () => {
   const play = two();
-  play.say(play.ended('a'), cancel, play.ended('b'));
+  play.decide(play.ended('a'), cancel, play.ended('b'));
   expect(play.statuses('a', 'b', 'c')).toEqual(['completed', 'cancelled', 'pending']);
 });
 
 test('a cancel needs no reason', () => {
   const play = two();
-  play.say({ kind: 'cancel-requested' });
+  play.decide({ kind: 'cancel-requested' });
   expect(play.state.progress).toEqual({ status: 'cancelled', endedAt: dawn });
 });
 
 test('the deadline ends the run as failed, and only once it has passed', () => {
   const play = two();
-  play.pass(ms(3_600_000 - 1));
-  expect(play.say(late)).toEqual([]);
-  play.pass(ms(1));
-  expect(types(play.say(late))).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  play.advanceTime(ms(3_600_000 - 1));
+  expect(play.decide(late)).toEqual([]);
+  play.advanceTime(ms(1));
+  expect(types(play.decide(late))).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
   expect(play.error).toMatchObject({ cause: 'deadline', code: 'deadline_exceeded' });
   expect(play.statuses('a', 'b')).toEqual(['cancelled', 'cancelled']);
-  expect(play.say(play.ended('a'), late, cancel)).toEqual([]);
+  expect(play.decide(play.ended('a'), late, cancel)).toEqual([]);
 });
 
 test('a lost attempt is repeated as its policy says, and its last one says so in the context', () => {
   const play = started(
     graph({
-      nodes: { start: passes, a: { retry: { ...threeAttempts, retryOn: ['lost'] } } },
+      nodes: { start: completesAtOnce, a: { retry: { ...threeAttempts, retryOn: ['lost'] } } },
       edges: ['start -> a -> b', 'a/error -> rescue'],
     }),
   );
-  expect(told(play.say(play.lost('a')))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED a']);
-  expect(told(play.say(play.lost('a')))).toEqual(['NODE_RETRIED a']);
-  expect(told(play.say(play.lost('a')))).toEqual(['SYSTEM_SET', 'NODE_FAILED a', 'NODE_SKIPPED b', 'NODE_DISPATCHED rescue']);
+  expect(told(play.decide(play.lost('a')))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED a']);
+  expect(told(play.decide(play.lost('a')))).toEqual(['NODE_RETRIED a']);
+  expect(told(play.decide(play.lost('a')))).toEqual(['SYSTEM_SET', 'NODE_FAILED a', 'NODE_SKIPPED b', 'NODE_DISPATCHED rescue']);
   const { context } = play.inputOf('rescue');
   expect(context.get('__recoveryError')).toEqual({ nodeId: 'a', message: 'its message died' });
   expect([context.keys(), context.keys({ hidden: true }).includes('__recoveryError')]).toEqual([['input'], true]);
@@ -92,12 +92,12 @@ test('a lost attempt is repeated as its policy says, and its last one says so in
 
 test('a lost node without an error edge fails the run by the leaf rule, or at once where it must', () => {
   const lenient = two();
-  lenient.say(lenient.lost('a'));
+  lenient.decide(lenient.lost('a'));
   expect([lenient.status, lenient.statuses('a', 'c')]).toEqual(['running', ['failed', 'pending']]);
   lenient.ends('b');
   expect([lenient.status, lenient.error?.cause, lenient.error?.details]).toEqual(['failed', 'lost', { nodeId: 'a' }]);
   const strict = two({ errorHandling: 'fail_workflow' });
-  strict.say(strict.lost('a'));
+  strict.decide(strict.lost('a'));
   expect([strict.status, strict.error?.cause]).toEqual(['failed', 'lost']);
 });
 
@@ -105,31 +105,31 @@ test('the loss of an attempt that is not the present one changes nothing', () =>
   const play = two({ retry: threeAttempts });
   const stale = play.lost('a');
   play.ends('a', failed());
-  expect(play.say(stale)).toEqual([]);
+  expect(play.decide(stale)).toEqual([]);
 });
 
 test('a result after the loss, and a loss after the result, change nothing', () => {
   const play = two();
   const [result, loss] = [play.ended('a'), play.lost('a')];
-  play.say(loss);
-  expect(play.say(result)).toEqual([]);
+  play.decide(loss);
+  expect(play.decide(result)).toEqual([]);
   const other = two();
-  other.say(result);
-  expect(other.say(loss)).toEqual([]);
+  other.decide(result);
+  expect(other.decide(loss)).toEqual([]);
 });
 
 test('a recovery is told where something was mended, and only there', () => {
   const play = two();
-  expect(play.say({ kind: 'recovered', nodes: [] })).toEqual([]);
-  expect(play.say(recoveredOf('a'))).toEqual([{ type: 'RUN_RECOVERED', nodes: ['a'] }]);
+  expect(play.decide({ kind: 'recovered', nodes: [] })).toEqual([]);
+  expect(play.decide(recoveredOf('a'))).toEqual([{ type: 'RUN_RECOVERED', nodes: ['a'] }]);
   expect(play.statusOf('a')).toBe('queued');
 });
 
 test('the first sign of work makes the run a running one, once', () => {
   const play = two();
   expect(play.status).toBe('pending');
-  play.say(play.started('a'));
-  play.say(play.started('b'));
+  play.decide(play.started('a'));
+  play.decide(play.started('b'));
   play.ends('a');
   play.ends('b');
   expect(play.eventsOf('RUN_STATUS_CHANGED')).toEqual([{ type: 'RUN_STATUS_CHANGED', status: 'running' }]);
@@ -138,17 +138,17 @@ test('the first sign of work makes the run a running one, once', () => {
 test('a start that is told twice, or of a node that is not queued, changes nothing', () => {
   const play = two();
   const start = play.started('a');
-  play.say(start);
-  expect(play.say(start)).toEqual([]);
+  play.decide(start);
+  expect(play.decide(start)).toEqual([]);
   play.ends('a');
-  expect(play.say(start, play.started('c'))).toEqual([]);
+  expect(play.decide(start, play.started('c'))).toEqual([]);
 });
 
 test('every fact told twice in one breath counts once', () => {
-  const once = (tell: (play: Play) => Fact): readonly string[] => {
+  const once = (tell: (play: GraphRunFixture) => Fact): readonly string[] => {
     const [single, double] = [two(), two()];
-    single.say(tell(single));
-    double.say(tell(double), tell(double));
+    single.decide(tell(single));
+    double.decide(tell(double), tell(double));
     expect(double.commits).toEqual(single.commits);
     return told(single.events);
   };

@@ -1,22 +1,22 @@
 /** A join fires once, whatever the timing, and waits for no branch that will not come. */
 import { expect, test } from 'vitest';
 import { type EdgeState } from '../../../lib/engine/graph/edge-state.ts';
-import { type Verdict, verdict } from '../../../lib/engine/graph/join.ts';
+import { type JoinDecision, decideJoin } from '../../../lib/engine/graph/join.ts';
 import type { NodePolicy } from '../../../lib/engine/graph/plan.ts';
-import { type Drawing, type NodeTraits, failed, finished, graph, names, passes } from '../graphs.ts';
-import { type Play, started, told } from '../play.ts';
+import { type GraphSpec, type NodeTraits, failed, finished, graph, names, completesAtOnce } from '../graph-builder.ts';
+import { type GraphRunFixture, started, told } from '../graph-run-fixture.ts';
 
 /** All orders of these. */
 const orders = (all: readonly string[]): readonly (readonly string[])[] =>
   all.length === 0 ? [[]] : all.flatMap((first) => orders(all.filter((one) => one !== first)).map((rest) => [first, ...rest]));
 
-const fanIn = (joinMode: 'all' | 'any', parents = ['a', 'b', 'c']): Drawing => ({
-  nodes: { start: passes, join: { joinMode } },
+const fanIn = (joinMode: 'all' | 'any', parents = ['a', 'b', 'c']): GraphSpec => ({
+  nodes: { start: completesAtOnce, join: { joinMode } },
   edges: parents.map((id) => `start -> ${id} -> join`),
 });
 
 /** Which facts dispatched the node: 1 for the first after the start. */
-const firings = (play: Play, id: string): number =>
+const firings = (play: GraphRunFixture, id: string): number =>
   play.eventsOf('NODE_DISPATCHED').filter((event) => event.nodeId === id).length;
 
 test.each(orders(['a', 'b', 'c']))('an all-join fires with the last of %s, %s, %s', (...order) => {
@@ -54,14 +54,14 @@ test('an any-join’s late parent holds the run open, and its late failure does 
 
 test.each(orders(['a', 'b']))('parents that end in one commit, %s before %s, fire an all-join once', (...order) => {
   const play = started(graph(fanIn('all', ['a', 'b'])));
-  const events = play.say(...order.map((id) => play.ended(id)));
+  const events = play.decide(...order.map((id) => play.ended(id)));
   expect(told(events).filter((one) => one === 'NODE_DISPATCHED join')).toHaveLength(1);
 });
 
 test('two edges from one parent are one parent', () => {
   const play = started(
     graph({
-      nodes: { start: passes },
+      nodes: { start: completesAtOnce },
       edges: [
         'start -> a',
         { from: 'a -> join', sourceOutputKey: 'x', targetParamLabel: 'x' },
@@ -74,7 +74,7 @@ test('two edges from one parent are one parent', () => {
 });
 
 const choice = (handle: string): Readonly<Record<string, NodeTraits>> => ({
-  start: passes,
+  start: completesAtOnce,
   check: { pure: finished(null, handle) },
 });
 
@@ -116,21 +116,21 @@ test('a node with one live and one dead edge is not skipped with the dead branch
 test('an edge without a handle, `output` and `success` all follow the main way out', () => {
   const edges = ['start -> a', 'a -> x', 'a/output -> y', 'a/success -> z', 'a/other -> gone'];
   for (const handle of ['output', 'success']) {
-    const play = started(graph({ nodes: { start: passes }, edges }));
+    const play = started(graph({ nodes: { start: completesAtOnce }, edges }));
     play.ends('a', finished(null, handle));
     expect(play.statuses('x', 'y', 'z', 'gone')).toEqual(['queued', 'queued', 'queued', 'skipped']);
   }
 });
 
 test('a node that ends its branch skips all that hangs on it', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'a/error -> c'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'a/error -> c'] }));
   play.ends('a', finished(null, null));
   expect([play.statuses('b', 'c'), play.status]).toEqual([['skipped', 'skipped'], 'completed']);
 });
 
 test.each(orders(['a', 'b']))('an error edge into a join counts as its branch, with %s before %s', (...order) => {
   const play = started(
-    graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join', 'a -> onward'] }),
+    graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join', 'a -> onward'] }),
   );
   for (const id of order) play.ends(id, id === 'a' ? failed() : finished());
   expect(play.statuses('a', 'onward', 'join')).toEqual(['failed', 'skipped', 'queued']);
@@ -139,26 +139,28 @@ test.each(orders(['a', 'b']))('an error edge into a join counts as its branch, w
 });
 
 test.each(orders(['a', 'b']))('an error edge that is not needed does not hold its join up, with %s before %s', (...order) => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join'] }));
+  const play = started(
+    graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join'] }),
+  );
   for (const id of order) play.ends(id);
   expect(play.statusOf('join')).toBe('queued');
 });
 
-const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'broken', 'starved'];
+const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'source_failed', 'upstream_failed'];
 const policies = ['skip', 'propagate', 'substitute_default'] as const;
 
 /** The rule of docs/decisions/edges-are-never-stored.md in other words than the engine's. */
 const expected = (
   edges: readonly EdgeState[],
   { joinMode, onParentFailure }: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>,
-): Verdict => {
+): JoinDecision => {
   const count = (state: EdgeState): number => edges.filter((edge) => edge === state).length;
   if (joinMode === 'any' && count('live') > 0) return 'fire';
   if (count('unresolved') > 0) return 'wait';
-  if (count('broken') > 0)
+  if (count('source_failed') > 0)
     return ({ skip: 'skip_parent', propagate: 'upstream_failure', substitute_default: 'fire' } as const)[onParentFailure];
   if (count('live') > 0) return 'fire';
-  if (count('starved') === 0) return 'skip_branch';
+  if (count('upstream_failed') === 0) return 'skip_branch';
   return onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
 };
 
@@ -168,7 +170,7 @@ test('every combination of three edges has the verdict that the rules give it, i
       for (const x of states) {
         for (const y of states) {
           for (const z of states)
-            expect(verdict(new Set([x, y, z]), { joinMode, onParentFailure })).toBe(
+            expect(decideJoin(new Set([x, y, z]), { joinMode, onParentFailure })).toBe(
               expected([z, x, y], { joinMode, onParentFailure }),
             );
         }

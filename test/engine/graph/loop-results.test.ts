@@ -1,13 +1,13 @@
 /** Results of passes go into a store together, and come back in the order of the items. */
 import { describe, expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
-import { allResults, storedResults } from '../../../lib/engine/graph/loop-results.ts';
+import { allResults, serializeResults } from '../../../lib/engine/graph/loop-results.ts';
 import type { JsonValue, Payload, PayloadRef } from '../../../lib/engine/json.ts';
-import type { LoopState, PassResult } from '../../../lib/engine/log/loop-state.ts';
+import type { LoopState, IterationResult } from '../../../lib/engine/log/loop-state.ts';
 import { seconds } from '../../../lib/engine/time.ts';
-import { dawn } from '../play.ts';
+import { dawn } from '../graph-run-fixture.ts';
 
-const loopOf = (items: number, kept: readonly Payload[], fresh: readonly PassResult[]): LoopState => ({
+const loopOf = (items: number, stored: readonly Payload[], pendingResults: readonly IterationResult[]): LoopState => ({
   itemVariable: 'item',
   indexVariable: 'index',
   concurrency: 1,
@@ -20,19 +20,19 @@ const loopOf = (items: number, kept: readonly Payload[], fresh: readonly PassRes
   next: items,
   open: [],
   failed: 0,
-  fresh,
-  freshSize: 0,
-  size: 0,
-  kept,
+  pendingResults,
+  pendingSize: 0,
+  totalSize: 0,
+  stored,
 });
 
-const result = (index: number, value: JsonValue): PassResult => ({ index, payload: { value } });
-const apart = (index: number, ref: PayloadRef): PassResult => ({ index, payload: { ref, bytes: 9 } });
+const result = (index: number, value: JsonValue): IterationResult => ({ index, payload: { value } });
+const apart = (index: number, ref: PayloadRef): IterationResult => ({ index, payload: { ref, bytes: 9 } });
 const nothing = new Map<PayloadRef, JsonValue>();
 
 describe('results that are put away', () => {
   test('keep their places and values, and of what is stored apart its name and size', () => {
-    expect(storedResults([result(3, { seat: 7 }), result(1, null), apart(2, 'item:out-2')])).toEqual([
+    expect(serializeResults([result(3, { seat: 7 }), result(1, null), apart(2, 'item:out-2')])).toEqual([
       { index: 3, payload: { value: { seat: 7 } } },
       { index: 1, payload: { value: null } },
       { index: 2, payload: { ref: 'item:out-2', bytes: 9 } },
@@ -40,11 +40,11 @@ describe('results that are put away', () => {
   });
 
   test('come back with those that are not, in the order of the items', () => {
-    const pages: readonly (readonly PassResult[])[] = [
+    const pages: readonly (readonly IterationResult[])[] = [
       [result(3, 'three'), result(0, null)],
       [apart(1, 'blob:one'), apart(5, 'item:five')],
     ];
-    const kept = pages.map((page): Payload => ({ value: storedResults(page) }));
+    const kept = pages.map((page): Payload => ({ value: serializeResults(page) }));
     const loaded = new Map<PayloadRef, JsonValue>([
       ['blob:one', 'one'],
       ['item:five', 'five'],
@@ -72,8 +72,8 @@ describe('results that are put away', () => {
     };
     expect(needed(nothing)).toEqual(['item:page-1', 'item:page-2']);
     const loaded = new Map<PayloadRef, JsonValue>([
-      ['item:page-1', storedResults([apart(1, 'item:out-1')])],
-      ['item:page-2', storedResults([result(0, 'none')])],
+      ['item:page-1', serializeResults([apart(1, 'item:out-1')])],
+      ['item:page-2', serializeResults([result(0, 'none')])],
     ]);
     expect(needed(loaded)).toEqual(['item:out-1', 'item:out-2']);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { seconds } from '../../../lib/engine/time.ts';
 import {
-  type Drawing,
+  type GraphSpec,
   type NodeTraits,
   awaits,
   ends,
@@ -10,22 +10,22 @@ import {
   finished,
   graph,
   ms,
-  passes,
+  completesAtOnce,
   sleepsUntil,
   threeAttempts,
-} from '../graphs.ts';
-import { type Play, dawn, foldOf, plain, started, told } from '../play.ts';
+} from '../graph-builder.ts';
+import { type GraphRunFixture, dawn, foldOf, plain, started, told } from '../graph-run-fixture.ts';
 
 const each = (loop: NonNullable<NodeTraits['loop']>, more: NodeTraits = {}): NodeTraits => ({
   loop,
   outputVariable: 'results',
   ...more,
 });
-const simple = (loop: NonNullable<NodeTraits['loop']>, more: Drawing = {}): Drawing => ({
-  nodes: { start: passes, each: each(loop), ...more.nodes },
+const simple = (loop: NonNullable<NodeTraits['loop']>, more: GraphSpec = {}): GraphSpec => ({
+  nodes: { start: completesAtOnce, each: each(loop), ...more.nodes },
   edges: ['start -> each', 'each/loop -> work', 'each/done -> after', ...(more.edges ?? [])],
 });
-const resultsOf = (play: Play): unknown => play.state.written.get('results')?.at(-1)?.payload;
+const resultsOf = (play: GraphRunFixture): unknown => play.state.contextWrites.get('results')?.at(-1)?.payload;
 
 describe('one after the other', () => {
   test('the next pass begins in the commit that ends the one before it', () => {
@@ -65,11 +65,11 @@ describe('one after the other', () => {
   test('a result that comes again changes nothing, during its pass and after it', () => {
     const play = started(graph(simple({ over: [1, 2] })));
     const first = play.ended('work@each[0]', finished('A'));
-    play.say(first);
-    expect(play.say(first)).toEqual([]);
-    expect(play.say({ kind: 'node-woken', node: first.node, attempt: first.attempt })).toEqual([]);
+    play.decide(first);
+    expect(play.decide(first)).toEqual([]);
+    expect(play.decide({ kind: 'node-woken', node: first.node, attempt: first.attempt })).toEqual([]);
     play.ends('work@each[1]');
-    expect(play.say(first)).toEqual([]);
+    expect(play.decide(first)).toEqual([]);
   });
 
   test('an edge from the body back to the loop says "continue", and changes nothing', () => {
@@ -109,7 +109,7 @@ describe('what a pass sees', () => {
     play.ends('work@each[1]', finished('from pass 1'));
     play.ends('more@each[1]', finished('second'));
     expect(play.inputOf('after').context.all()).toEqual({ input: {}, rate: 7, results: ['first', 'second'] });
-    expect(play.state.passes.size).toBe(0);
+    expect(play.state.iterations.size).toBe(0);
     expect([...play.state.nodes.keys()]).toEqual(['before', 'start', 'each', 'after']);
   });
 
@@ -138,7 +138,7 @@ describe('many at a time', () => {
   test('ten passes and more send their results to be collected, and ten results begin ten passes in one commit', () => {
     const play = started(graph(simple({ over: Array.from({ length: 40 }, (_, at) => at), concurrency: 10 })));
     expect(new Set(play.eventsOf('NODE_DISPATCHED').map(({ via }) => via))).toEqual(new Set(['collect']));
-    const events = play.say(...Array.from({ length: 10 }, (_, at) => play.ended(`work@each[${at}]`)));
+    const events = play.decide(...Array.from({ length: 10 }, (_, at) => play.ended(`work@each[${at}]`)));
     expect(events.filter(({ type }) => type === 'ITERATION_STARTED')).toHaveLength(10);
     expect(new Set(events.flatMap((event) => ('via' in event ? [event.via] : [])))).toEqual(new Set(['collect']));
   });
@@ -148,15 +148,15 @@ describe('many at a time', () => {
     const begun = play.eventsOf('ITERATION_STARTED').length;
     expect(begun).toBeGreaterThan(100);
     expect(begun).toBeLessThan(300);
-    while (play.eventsOf('ITERATION_STARTED').length < 1_000) expect(play.say(play.woken('each')).length).toBeGreaterThan(0);
-    expect(play.say(play.woken('each'))).toEqual([]);
+    while (play.eventsOf('ITERATION_STARTED').length < 1_000) expect(play.decide(play.woken('each')).length).toBeGreaterThan(0);
+    expect(play.decide(play.woken('each'))).toEqual([]);
   });
 
   test('a body of pure nodes goes through its items in a few commits', () => {
     const over = Array.from({ length: 1_000 }, (_, at) => at);
     const pure: NodeTraits = { pure: ({ context }) => finished(context.get('item') ?? null) };
     const play = started(graph(simple({ over }, { nodes: { work: pure } })));
-    while (play.statusOf('each') === 'waiting') play.say(play.woken('each'));
+    while (play.statusOf('each') === 'waiting') play.decide(play.woken('each'));
     expect(resultsOf(play)).toEqual({ value: over });
     expect(play.commits.length).toBeLessThan(15);
   });
@@ -179,8 +179,8 @@ describe('a pass that fails', () => {
       passes: { items: 3, started: 2, ended: 1, failed: 1 },
     });
     expect(play.openIds()).toEqual(['rescue']);
-    expect(play.state.passes.size).toBe(0);
-    expect(play.say(late)).toEqual([]);
+    expect(play.state.iterations.size).toBe(0);
+    expect(play.decide(late)).toEqual([]);
   });
 
   test('is tried again first, by its own policy', () => {
@@ -262,11 +262,11 @@ describe('bodies', () => {
       graph(simple({ over: [1, 2] }, { nodes: { nap, ask: { pure: awaits() } }, edges: ['work -> nap -> ask'] })),
     );
     play.ends('work@each[0]');
-    expect(play.say(play.woken('nap@each[0]'))).toEqual([]);
-    play.pass(seconds(5));
-    play.say(play.woken('nap@each[0]'));
+    expect(play.decide(play.woken('nap@each[0]'))).toEqual([]);
+    play.advanceTime(seconds(5));
+    play.decide(play.woken('nap@each[0]'));
     expect(play.statusOf('ask@each[0]')).toBe('waiting');
-    expect(told(play.say(play.signalled('ask@each[0]')))).toContain('ITERATION_STARTED each[1]');
+    expect(told(play.decide(play.signalled('ask@each[0]')))).toContain('ITERATION_STARTED each[1]');
   });
 
   test('a disabled loop goes on behind done', () => {
@@ -276,7 +276,7 @@ describe('bodies', () => {
 });
 
 describe('loops in loops', () => {
-  const nested = (inner: NodeTraits['loop'], outer: NodeTraits['loop'] = { over: ['x', 'y'] }): Drawing => ({
+  const nested = (inner: NodeTraits['loop'], outer: NodeTraits['loop'] = { over: ['x', 'y'] }): GraphSpec => ({
     nodes: { outer: each(outer ?? {}), inner: { loop: { itemVariable: 'part', indexVariable: 'place', ...inner } } },
     edges: ['outer/loop -> inner', 'inner/loop -> work -> inner', 'inner/done -> sum -> outer', 'outer/done -> after'],
   });
@@ -307,7 +307,7 @@ describe('loops in loops', () => {
     expect(play.open()).toHaveLength(1 + 2 + 6);
     play.ends('work@outer[1]/inner[2]', failed());
     expect(play.node('outer')).toMatchObject({ status: 'failed', failure: { details: { index: 1, itemNodeId: 'inner' } } });
-    expect(play.state.passes.size).toBe(0);
+    expect(play.state.iterations.size).toBe(0);
     expect(play.status).toBe('failed');
   });
 });
@@ -321,11 +321,11 @@ describe('a delay between items', () => {
       'ITERATION_ENDED each[0]',
       'LOOP_PAUSED each',
     ]);
-    play.pass(seconds(29));
-    expect(play.say(play.woken('each'))).toEqual([]);
-    play.pass(seconds(1));
-    expect(told(play.say(play.woken('each')))).toEqual(['ITERATION_STARTED each[1]', 'NODE_DISPATCHED work@each[1]']);
-    expect(play.say(play.woken('each'))).toEqual([]);
+    play.advanceTime(seconds(29));
+    expect(play.decide(play.woken('each'))).toEqual([]);
+    play.advanceTime(seconds(1));
+    expect(told(play.decide(play.woken('each')))).toEqual(['ITERATION_STARTED each[1]', 'NODE_DISPATCHED work@each[1]']);
+    expect(play.decide(play.woken('each'))).toEqual([]);
     expect(told(play.ends('work@each[1]'))).not.toContain('LOOP_PAUSED each');
   });
 });
@@ -336,7 +336,7 @@ test('what is known of a loop does not grow with its items', () => {
     const play = started(graph(simple({ over, concurrency: 10 })));
     let largest = 0;
     for (let at = 0; at < items; at += 10) {
-      play.say(...Array.from({ length: 10 }, (_, next) => play.ended(`work@each[${at + next}]`, finished({ at: at + next }))));
+      play.decide(...Array.from({ length: 10 }, (_, next) => play.ended(`work@each[${at + next}]`, finished({ at: at + next }))));
       const { pages: _pages, kept, ...rest } = JSON.parse(JSON.stringify(play.node('each'))).loop ?? { kept: [] };
       largest = Math.max(largest, JSON.stringify(rest).length + kept.length * 100 + play.state.nodes.size * 100);
     }
@@ -350,7 +350,7 @@ test('what is known of a loop does not grow with its items', () => {
 test('the log of a loop folds to the same state, and a cancel ends every pass', () => {
   const play = started(graph(simple({ over: [1, 2, 3], concurrency: 2 })));
   play.ends('work@each[0]');
-  play.say({ kind: 'cancel-requested' });
+  play.decide({ kind: 'cancel-requested' });
   expect(play.statuses('each', 'work@each[1]', 'work@each[2]')).toEqual(['cancelled', 'cancelled', 'cancelled']);
   expect(plain(foldOf(play.commits))).toEqual(plain(play.state));
   expect(play.now).toBe(dawn);

@@ -5,15 +5,15 @@ import { contextAt } from '../../../lib/engine/graph/context-at.ts';
 import { definitionLimits } from '../../../lib/engine/graph/findings.ts';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import { ContextTooLarge, payloadLimits } from '../../../lib/engine/graph/payload-limits.ts';
-import { NodeWork, TooMuchWork } from '../../../lib/engine/graph/work.ts';
+import { NodeWork, WorkLimitExceeded } from '../../../lib/engine/graph/work-limits.ts';
 import { resolveTemplate } from '../../../lib/engine/graph/template.ts';
 import { topLevel } from '../../../lib/engine/ids.ts';
 import { scriptWith } from '../../../lib/nodes/sandbox/script.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { decided } from '../../nodes/given.ts';
-import { largestCommitBytes } from '../../../lib/service/payloads.ts';
-import { ends, finished, graph, names, passes, threeAttempts } from '../graphs.ts';
-import { refOf, started } from '../play.ts';
+import { maxCommitBytes } from '../../../lib/service/run-log/payloads.ts';
+import { ends, finished, graph, names, completesAtOnce, threeAttempts } from '../graph-builder.ts';
+import { refOf, started } from '../graph-run-fixture.ts';
 
 const most = payloadLimits.outputBytes;
 /** Its JSON has that many bytes. */
@@ -22,7 +22,7 @@ const apart = (bytes: number): Outcome => ({ kind: 'finished', output: { ref: 'b
 
 describe('an output', () => {
   const drawn = () =>
-    graph({ nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] });
+    graph({ nodes: { start: completesAtOnce, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] });
 
   test.each([
     ['in place', (bytes: number) => finished(text(bytes))],
@@ -60,25 +60,27 @@ describe('an output', () => {
     const play = started(drawn());
     const large = apart(most + 1);
     play.ends('a', large.kind === 'finished' ? { ...large, tokens: { input: 3, output: 4 } } : large);
-    expect([play.state.spent.tokens, play.statusOf('a')]).toEqual([7, 'failed']);
+    expect([play.state.budgetUsage.tokens, play.statusOf('a')]).toEqual([7, 'failed']);
   });
 
   test('of a node without a worker is held to the same', () => {
-    const play = started(graph({ nodes: { start: passes, a: { pure: finished(text(most + 1)) } }, edges: ['start -> a'] }));
+    const play = started(
+      graph({ nodes: { start: completesAtOnce, a: { pure: finished(text(most + 1)) } }, edges: ['start -> a'] }),
+    );
     expect(play.error).toMatchObject({ cause: 'invalid', code: 'output_too_large' });
   });
 
   test('of a run with several ends is held to it as a whole', () => {
     const half = { pure: ends({ left: text(most / 2) }) };
     const other = { pure: ends({ right: text(most / 2) }) };
-    const play = started(graph({ nodes: { start: passes, half, other }, edges: ['start -> half', 'start -> other'] }));
+    const play = started(graph({ nodes: { start: completesAtOnce, half, other }, edges: ['start -> half', 'start -> other'] }));
     expect([play.status, play.error?.code]).toEqual(['failed', 'output_too_large']);
   });
 });
 
 describe('a context', () => {
   const withTwo = (bytes: number) => {
-    const nodes = { start: passes, a: { outputVariable: 'one' }, b: { outputVariable: 'two' } };
+    const nodes = { start: completesAtOnce, a: { outputVariable: 'one' }, b: { outputVariable: 'two' } };
     const play = started(graph({ nodes, edges: ['start -> a -> b -> c'] }));
     for (const id of ['a', 'b']) play.ends(id, apart(bytes));
     return contextAt(play.state, topLevel, play.state.nextEventId, new Map([['blob:large', 'here']]));
@@ -95,7 +97,12 @@ describe('a context', () => {
   test('is as large as what is seen of it: what was written later counts no more than it is read', () => {
     const play = started(
       graph({
-        nodes: { start: passes, half: { outputVariable: 'half' }, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
+        nodes: {
+          start: completesAtOnce,
+          half: { outputVariable: 'half' },
+          a: { outputVariable: 'x' },
+          b: { outputVariable: 'x' },
+        },
         edges: ['start -> half', 'start -> a', 'start -> b'],
       }),
     );
@@ -112,7 +119,7 @@ describe('a context', () => {
     const play = started(
       graph({
         nodes: {
-          start: passes,
+          start: completesAtOnce,
           half: { outputVariable: 'half' },
           other: { outputVariable: 'x' },
           each: { loop: { over: [1] } },
@@ -133,7 +140,7 @@ describe('a context', () => {
   test('is no larger in one text, however often a value is looked up in it', () => {
     const context = () => ({ work: new NodeWork(), get: () => 'y'.repeat(1_000_000), keys: () => [], all: () => ({}) });
     expect(resolveTemplate('{{ctx.big}},'.repeat(16), context())).toHaveLength(16_000_016);
-    expect(() => resolveTemplate('{{ctx.big}},'.repeat(17), context())).toThrow(TooMuchWork);
+    expect(() => resolveTemplate('{{ctx.big}},'.repeat(17), context())).toThrow(WorkLimitExceeded);
   });
 
   test('is no larger for a script, its inputs with it', () => {
@@ -156,7 +163,7 @@ describe('a context', () => {
 
 test('as many branches as a workflow has nodes begin in one commit, which is stored as one item', () => {
   const branches = names(definitionLimits.nodes - 1, 'branch-with-a-name-of-some-length-');
-  const play = started(graph({ nodes: { start: passes }, edges: branches.map((id) => `start -> ${id}`) }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: branches.map((id) => `start -> ${id}`) }));
   expect(play.eventsOf('NODE_DISPATCHED')).toHaveLength(branches.length);
-  expect(gzipSync(JSON.stringify(play.commits[0])).length).toBeLessThan(largestCommitBytes);
+  expect(gzipSync(JSON.stringify(play.commits[0])).length).toBeLessThan(maxCommitBytes);
 });

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { EdgeState } from '../../../lib/engine/graph/edge-state.ts';
-import { verdict } from '../../../lib/engine/graph/join.ts';
+import { decideJoin } from '../../../lib/engine/graph/join.ts';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import type { PlanEdge, PlanNode } from '../../../lib/engine/graph/plan.ts';
 import type { RunState } from '../../../lib/engine/log/fold.ts';
@@ -21,12 +21,12 @@ import {
   graph,
   ms,
   noRetry,
-  passes,
+  completesAtOnce,
   sleepsUntil,
   threeAttempts,
-} from '../graphs.ts';
-import { dawn, foldOf, plain } from '../play.ts';
-import { type Script, faultsOf, playOut } from '../play-out.ts';
+} from '../graph-builder.ts';
+import { dawn, foldOf, plain } from '../graph-run-fixture.ts';
+import { type Script, violationsOf, runToCompletion } from '../run-to-completion.ts';
 
 // Not a measure of anything: a crowded machine must not fail what is only a matter of counting.
 vi.setConfig({ testTimeout: 120_000 });
@@ -121,7 +121,7 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
   const stateOf = (edge: PlanEdge): EdgeState => {
     const end = found.get(edge.source);
     if (end === undefined) return 'unresolved';
-    if ('skipped' in end) return end.skipped === 'branch' ? 'dead' : 'starved';
+    if ('skipped' in end) return end.skipped === 'branch' ? 'dead' : 'upstream_failed';
     const how = 'deed' in end ? deeds[end.deed] : failed();
     // Of what there is to carry, only one text is what the conditions ask for.
     const isCarried = how.kind === 'finished' && isDeepStrictEqual(how.output, { value: 'done' });
@@ -130,10 +130,10 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
     if (how.kind === 'sleeping' || how.kind === 'awaiting') return handle === 'output' && isMet ? 'live' : 'dead';
     if (how.kind === 'finished') return handle === how.handle && isMet ? 'live' : 'dead';
     const isHandled = nodes.get(edge.source)?.outbound.some((other) => other.sourceHandle === 'error');
-    return isHandled !== true ? 'broken' : handle === 'error' && isMet ? 'live' : 'dead';
+    return isHandled !== true ? 'source_failed' : handle === 'error' && isMet ? 'live' : 'dead';
   };
   for (const node of nodes.values()) {
-    const answer = node.inbound.length === 0 ? 'fire' : verdict(new Set(node.inbound.map(stateOf)), node.policy);
+    const answer = node.inbound.length === 0 ? 'fire' : decideJoin(new Set(node.inbound.map(stateOf)), node.policy);
     if (answer === 'wait') throw new Error(`${node.id} waits although all its parents have ended`);
     found.set(
       node.id,
@@ -164,8 +164,8 @@ test('every node ends as the rules say, and so does the run, in every order', ()
   fc.assert(
     fc.property(drawn, fc.integer(), (all, seed) => {
       const expected = endsOf(all);
-      const play = playOut(all.graph, seed, scriptOf(all));
-      expect(faultsOf(play)).toEqual([]);
+      const play = runToCompletion(all.graph, seed, scriptOf(all));
+      expect(violationsOf(play)).toEqual([]);
       expect(Object.fromEntries([...expected.keys()].map((id) => [id, play.statusOf(id)]))).toEqual(
         Object.fromEntries([...expected].map(([id, end]) => [id, statusOf(end)])),
       );
@@ -178,7 +178,7 @@ test('every node ends as the rules say, and so does the run, in every order', ()
 test('a run that fails names a node that failed by itself', () => {
   fc.assert(
     fc.property(drawn, fc.integer(), (all, seed) => {
-      const play = playOut(all.graph, seed, scriptOf(all));
+      const play = runToCompletion(all.graph, seed, scriptOf(all));
       if (play.error === undefined || play.error.code === 'ended_in_error') return;
       const named = play.error.details?.['nodeId'];
       const end = typeof named === 'string' ? endsOf(all).get(named) : undefined;
@@ -191,7 +191,7 @@ test('a run that fails names a node that failed by itself', () => {
 test('the same log folds to the same state, at once and commit by commit', () => {
   fc.assert(
     fc.property(drawn, fc.integer(), (all, seed) => {
-      const play = playOut(all.graph, seed, scriptOf(all));
+      const play = runToCompletion(all.graph, seed, scriptOf(all));
       const states: RunState[] = play.commits.map((_, index) => foldOf(play.commits.slice(0, index + 1)));
       expect(isDeepStrictEqual(plain(foldOf(play.commits)), plain(play.state))).toBe(true);
       expect(states.map(({ asOf }) => asOf)).toEqual(play.commits.map(({ number }) => number));
@@ -205,10 +205,10 @@ test('the same log folds to the same state, at once and commit by commit', () =>
 test('a cancel at any moment ends the run, and no fact from before it is heard after it', () => {
   fc.assert(
     fc.property(drawn, fc.integer(), fc.nat(30), (all, seed, moment) => {
-      const { commits } = playOut(all.graph, seed, scriptOf(all));
+      const { commits } = runToCompletion(all.graph, seed, scriptOf(all));
       const cancelAfter = 1 + (moment % commits.length);
-      const play = playOut(all.graph, seed, scriptOf(all), { cancelAfter });
-      expect(faultsOf(play)).toEqual([]);
+      const play = runToCompletion(all.graph, seed, scriptOf(all), { cancelAfter });
+      expect(violationsOf(play)).toEqual([]);
       const isTooLate = cancelAfter === commits.length;
       expect(play.status === 'cancelled').toBe(!isTooLate);
       expect(play.commits.slice(0, cancelAfter)).toEqual(commits.slice(0, cancelAfter));
@@ -267,7 +267,7 @@ const looped: fc.Arbitrary<Looped> = fc
     ];
     return {
       graph: graph({
-        nodes: { ...nodes, start: passes, outer: { loop: outer, outputVariable: 'results' }, inner: { loop: inner } },
+        nodes: { ...nodes, start: completesAtOnce, outer: { loop: outer, outputVariable: 'results' }, inner: { loop: inner } },
         edges: isDrawnBack ? [...edges, 'n3 -> outer', 'n1 -> inner'] : edges,
       }),
       deeds: own,
@@ -285,9 +285,9 @@ const loopScript =
 test('a loop goes through its items in every order, and leaves nothing behind but its results', () => {
   fc.assert(
     fc.property(looped, fc.integer(), (all, seed) => {
-      const play = playOut(all.graph, seed, loopScript(all));
-      expect(faultsOf(play)).toEqual([]);
-      expect(play.state.passes.size).toBe(0);
+      const play = runToCompletion(all.graph, seed, loopScript(all));
+      expect(violationsOf(play)).toEqual([]);
+      expect(play.state.iterations.size).toBe(0);
       expect([...play.state.nodes.entries()].every(([, { iteration }]) => iteration === '')).toBe(true);
       expect(isDeepStrictEqual(plain(foldOf(JSON.parse(JSON.stringify(play.commits)))), plain(play.state))).toBe(true);
       const outer = play.node('outer');
@@ -296,11 +296,11 @@ test('a loop goes through its items in every order, and leaves nothing behind bu
         return;
       }
       const results = 'value' in outer.output ? outer.output.value : undefined;
-      const items = outer.passes?.items ?? 0;
+      const items = outer.iterations?.items ?? 0;
       expect(results).toHaveLength(items);
       expect(
         play.eventsOf('ITERATION_ENDED').filter(({ nodeId, status }) => nodeId === 'outer' && status === 'failed'),
-      ).toHaveLength(outer.passes?.failed ?? 0);
+      ).toHaveLength(outer.iterations?.failed ?? 0);
       expect(play.eventsOf('ITERATION_STARTED').filter(({ nodeId }) => nodeId === 'outer')).toHaveLength(items);
     }),
     { ...runs, numRuns: 300 },
@@ -310,9 +310,9 @@ test('a loop goes through its items in every order, and leaves nothing behind bu
 test('no more passes than the concurrency are ever under way, and a cancel ends them all', () => {
   fc.assert(
     fc.property(looped, fc.integer(), fc.nat(40), (all, seed, moment) => {
-      const { commits } = playOut(all.graph, seed, loopScript(all));
-      const play = playOut(all.graph, seed, loopScript(all), { cancelAfter: 1 + (moment % commits.length) });
-      expect(faultsOf(play)).toEqual([]);
+      const { commits } = runToCompletion(all.graph, seed, loopScript(all));
+      const play = runToCompletion(all.graph, seed, loopScript(all), { cancelAfter: 1 + (moment % commits.length) });
+      expect(violationsOf(play)).toEqual([]);
       const most = play.eventsOf('LOOP_STARTED').find(({ nodeId }) => nodeId === 'outer')?.concurrency ?? 0;
       let open = 0;
       for (const event of commits.flatMap(({ events }) => events)) {

@@ -1,23 +1,23 @@
 /** A run that is run again from a chosen node keeps what stands before it, and decides the rest anew. */
 import { expect, test } from 'vitest';
-import { decideRerunFrom, resultsBefore } from '../../../lib/engine/graph/rerun-from.ts';
+import { decideRerunFrom, reusableResults } from '../../../lib/engine/graph/rerun-from.ts';
 import { commitNo, eventId, nodeId, nonce } from '../../../lib/engine/ids.ts';
 import { hours } from '../../../lib/engine/time.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
-import { type Graph, failed, finished, graph, passes } from '../graphs.ts';
-import { Play, dawn, foldOf, plain, started, told } from '../play.ts';
+import { type Graph, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
+import { GraphRunFixture, dawn, foldOf, plain, started, told } from '../graph-run-fixture.ts';
 
 /** The first commit of the new run; undefined where the chosen node is not come to. */
-const again = (before: Play, from: string, on: Graph = before.graph): readonly RunEvent[] | undefined => {
-  const tools = { ...new Play(on).tools, now: before.now };
-  const kept = resultsBefore(on.plan, before.state, nodeId(from));
-  return decideRerunFrom({ value: { again: true } }, { __rerunOf: 'x' }, { from: nodeId(from), kept }, tools);
+const again = (before: GraphRunFixture, from: string, on: Graph = before.graph): readonly RunEvent[] | undefined => {
+  const tools = { ...new GraphRunFixture(on).tools, now: before.now };
+  const reused = reusableResults(on.plan, before.state, nodeId(from));
+  return decideRerunFrom({ value: { again: true } }, { __rerunOf: 'x' }, { from: nodeId(from), reused }, tools);
 };
 
 /** The new run, to be played on. */
-const playAgain = (before: Play, from: string, on: Graph = before.graph): Play => {
+const playAgain = (before: GraphRunFixture, from: string, on: Graph = before.graph): GraphRunFixture => {
   const events = again(before, from, on) ?? [];
-  const play = new Play(on);
+  const play = new GraphRunFixture(on);
   const commit = { number: commitNo(1), firstEventId: eventId(1), events, at: before.now, by: 'test', nonce: nonce('n') };
   Object.assign(play.state, foldOf([commit]));
   play.commits.push(commit);
@@ -25,11 +25,11 @@ const playAgain = (before: Play, from: string, on: Graph = before.graph): Play =
   return play;
 };
 
-const chain = graph({ nodes: { start: passes, a: { outputVariable: 'x' } }, edges: ['start -> a -> b -> c'] });
-const playedChain = (): Play => {
+const chain = graph({ nodes: { start: completesAtOnce, a: { outputVariable: 'x' } }, edges: ['start -> a -> b -> c'] });
+const playedChain = (): GraphRunFixture => {
   const play = started(chain);
   play.ends('a', finished('first'));
-  play.pass(hours(1));
+  play.advanceTime(hours(1));
   play.ends('b', failed());
   return play;
 };
@@ -70,7 +70,7 @@ test('from the first node on, it is the whole run', () => {
 });
 
 const diamond = graph({
-  nodes: { start: passes, left: { outputVariable: 'l' }, right: { errorHandling: 'continue', outputVariable: 'r' } },
+  nodes: { start: completesAtOnce, left: { outputVariable: 'l' }, right: { errorHandling: 'continue', outputVariable: 'r' } },
   edges: ['start -> left -> join', 'start -> right -> join'],
 });
 
@@ -94,7 +94,7 @@ test('a branch beside it that did not end well is run again too', () => {
 test('what was open when the earlier run was cancelled is run again', () => {
   const before = started(diamond);
   before.ends('right', finished('R'));
-  before.say({ kind: 'cancel-requested' });
+  before.decide({ kind: 'cancel-requested' });
   const play = playAgain(before, 'join');
   expect(play.openIds()).toEqual(['left']);
   expect(play.statusOf('right')).toBe('completed');
@@ -103,7 +103,7 @@ test('what was open when the earlier run was cancelled is run again', () => {
 });
 
 const handled = graph({
-  nodes: { start: passes, risky: { outputVariable: 'risk' } },
+  nodes: { start: completesAtOnce, risky: { outputVariable: 'risk' } },
   edges: ['start -> risky', 'risky/error -> mend -> after', 'risky -> good'],
 });
 
@@ -127,7 +127,10 @@ test('a later version takes over what it has too, and runs what is new before th
   before.ends('a', finished('first'));
   before.ends('b', finished('second'));
   before.ends('c', failed());
-  const next = graph({ nodes: { start: passes, a: { outputVariable: 'x' } }, edges: ['start -> a -> c', 'start -> added -> c'] });
+  const next = graph({
+    nodes: { start: completesAtOnce, a: { outputVariable: 'x' } },
+    edges: ['start -> a -> c', 'start -> added -> c'],
+  });
   const play = playAgain(before, 'c', next);
   expect(play.statuses('a', 'b', 'added', 'c')).toEqual(['completed', 'pending', 'queued', 'pending']);
   play.ends('added');
@@ -136,7 +139,7 @@ test('a later version takes over what it has too, and runs what is new before th
 
 test('a later writing of a context key still wins', () => {
   const twice = graph({
-    nodes: { start: passes, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
+    nodes: { start: completesAtOnce, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
     edges: ['start -> a -> join', 'start -> b -> join'],
   });
   const before = started(twice);

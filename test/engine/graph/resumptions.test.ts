@@ -2,16 +2,18 @@
 import { expect, test } from 'vitest';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
-import { graph, passes, sleepsUntil } from '../graphs.ts';
-import { dawn, plain, started, told } from '../play.ts';
+import { graph, completesAtOnce, sleepsUntil } from '../graph-builder.ts';
+import { dawn, plain, started, told } from '../graph-run-fixture.ts';
 
 const resume: Fact = { kind: 'resume-requested', reason: 'paid', payload: { value: { amount: 3 } } };
 const napping = () =>
-  started(graph({ nodes: { start: passes, nap: { pure: sleepsUntil(after(dawn, hours(2))) } }, edges: ['start -> nap -> b'] }));
+  started(
+    graph({ nodes: { start: completesAtOnce, nap: { pure: sleepsUntil(after(dawn, hours(2))) } }, edges: ['start -> nap -> b'] }),
+  );
 
 test('it is told with its reason and what it brought, and the sleeper goes on', () => {
   const play = napping();
-  const events = play.say(resume);
+  const events = play.decide(resume);
   expect(told(events)).toEqual([
     'RUN_RESUMED',
     'RUN_STATUS_CHANGED',
@@ -24,21 +26,21 @@ test('it is told with its reason and what it brought, and the sleeper goes on', 
 });
 
 test('it needs neither, and with nobody asleep it is only told', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a'] }));
-  expect(play.say({ kind: 'resume-requested' })).toEqual([{ type: 'RUN_RESUMED' }]);
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }));
+  expect(play.decide({ kind: 'resume-requested' })).toEqual([{ type: 'RUN_RESUMED' }]);
   expect([play.statusOf('a'), play.status]).toEqual(['queued', 'pending']);
 });
 
 test('each is told once more, and none after the end', () => {
   const play = napping();
-  play.say(resume);
-  expect(told(play.say(resume))).toEqual(['RUN_RESUMED']);
+  play.decide(resume);
+  expect(told(play.decide(resume))).toEqual(['RUN_RESUMED']);
   play.ends('b');
-  expect(play.say(resume)).toEqual([]);
+  expect(play.decide(resume)).toEqual([]);
 });
 
 test('what it brought is not in the context of the nodes', () => {
   const play = napping();
-  play.say(resume);
+  play.decide(resume);
   expect(play.inputOf('b').context.keys()).toEqual(['input']);
 });

@@ -5,11 +5,11 @@ import type { Gate } from '../../../lib/engine/log/events.ts';
 import { failureCauses, retryableCauses } from '../../../lib/engine/retry/causes.ts';
 import type { RetryPolicy } from '../../../lib/engine/retry/policy.ts';
 import { after, minutes, seconds } from '../../../lib/engine/time.ts';
-import { failed, finished, graph, ms, names, passes, threeAttempts } from '../graphs.ts';
-import { type Settings, dawn, nth, started, types } from '../play.ts';
+import { failed, finished, graph, ms, names, completesAtOnce, threeAttempts } from '../graph-builder.ts';
+import { type Settings, dawn, nth, started, types } from '../graph-run-fixture.ts';
 
 const retrying = (retry: RetryPolicy = threeAttempts, settings: Settings = {}) =>
-  started(graph({ nodes: { start: passes, a: { retry } }, edges: ['start -> a -> b', 'a/error -> rescue'] }), settings);
+  started(graph({ nodes: { start: completesAtOnce, a: { retry } }, edges: ['start -> a -> b', 'a/error -> rescue'] }), settings);
 
 test('an attempt that fails is repeated after 1 s and 2 s, and then the failure stands', () => {
   const play = retrying();
@@ -26,7 +26,7 @@ test('an attempt that fails is repeated after 1 s and 2 s, and then the failure 
       via: 'queue',
     });
     expect(play.node('a')).toMatchObject({ status: 'queued', attempt: attempt + 1, notBefore: after(play.now, ms(wait)) });
-    play.pass(ms(wait));
+    play.advanceTime(ms(wait));
   }
   play.ends('a', failed());
   expect(play.node('a')).toMatchObject({ status: 'failed', attempt: 3 });
@@ -47,7 +47,7 @@ test('what stopped an attempt is told in the same commit, before its repetition 
     { type: 'CONTRACT_VIOLATED', nodeId: 'a', attempt: 1, phase: 'output', errors: contract.errors },
     { type: 'NODE_RETRIED', attempt: 1 },
   ]);
-  play.pass(ms(1_000));
+  play.advanceTime(ms(1_000));
   const moderation: Gate = { kind: 'moderation', phase: 'input', decision: { policy: 'words' } };
   const [flagged, failure] = play.ends('a', broken(moderation, 'invalidated'));
   expect(flagged).toMatchObject({
@@ -65,7 +65,7 @@ test('what stopped an attempt that nobody wants any more is not told', () => {
   const play = retrying();
   const late = play.ended('a', broken(contract));
   play.ends('a');
-  expect(play.say(late)).toEqual([]);
+  expect(play.decide(late)).toEqual([]);
 });
 
 test('a later attempt that succeeds leaves no trace of a failure in the run’s end', () => {
@@ -118,8 +118,8 @@ test.each([
   [999, true, 'inline'],
   [1_000, true, 'queue'],
   [999, false, 'queue'],
-])('a wait of %i ms, with a worker that goes on: %s, is spent by way of %s', (backoffMs, keepsOne, via) => {
-  const play = retrying({ ...threeAttempts, backoffMs: ms(backoffMs) }, { keepsOne });
+])('a wait of %i ms, with a worker that goes on: %s, is spent by way of %s', (backoffMs, runsOneInline, via) => {
+  const play = retrying({ ...threeAttempts, backoffMs: ms(backoffMs) }, { runsOneInline });
   play.ends('a', failed());
   expect(play.eventsOf('NODE_RETRIED')[0]?.via).toBe(via);
 });
@@ -127,8 +127,8 @@ test.each([
 test('an attempt whose result is collected is repeated the same way', () => {
   const crowd = names(9, 'c');
   const traits = Object.fromEntries(crowd.map((id) => [id, { retry: { ...threeAttempts, backoffMs: ms(10) } }]));
-  const play = started(graph({ nodes: { start: passes, ...traits }, edges: crowd.map((id) => `start -> ${id}`) }), {
-    keepsOne: true,
+  const play = started(graph({ nodes: { start: completesAtOnce, ...traits }, edges: crowd.map((id) => `start -> ${id}`) }), {
+    runsOneInline: true,
   });
   play.ends('c0', failed());
   expect(play.eventsOf('NODE_RETRIED')[0]?.via).toBe('collect');
@@ -136,12 +136,12 @@ test('an attempt whose result is collected is repeated the same way', () => {
 
 test('jitter takes the luck it is given', () => {
   const retry: RetryPolicy = { ...threeAttempts, jitter: 'half' };
-  for (const [chance, wait] of [
+  for (const [random, wait] of [
     [0, 500],
     [0.5, 750],
     [1, 1_000],
   ] as const) {
-    const play = retrying(retry, { chance });
+    const play = retrying(retry, { random });
     play.ends('a', failed());
     expect(play.eventsOf('NODE_RETRIED')[0]?.delayMs).toBe(wait);
   }
@@ -151,13 +151,13 @@ test('the result of an attempt that was given up changes nothing', () => {
   const play = retrying();
   const late = play.ended('a', finished('late'));
   play.ends('a', failed());
-  expect(play.say(late)).toEqual([]);
-  expect(play.say({ ...late, attempt: nth(3) })).toEqual([]);
+  expect(play.decide(late)).toEqual([]);
+  expect(play.decide({ ...late, attempt: nth(3) })).toEqual([]);
   expect(play.node('a')).toMatchObject({ status: 'queued', attempt: 2 });
 });
 
 test('what an attempt printed, and its times, are kept with its retry', () => {
   const play = retrying();
-  play.say({ ...play.ended('a', failed()), startedAt: dawn, endedAt: after(dawn, ms(5)), printed: ['trying'] });
+  play.decide({ ...play.ended('a', failed()), startedAt: dawn, endedAt: after(dawn, ms(5)), printed: ['trying'] });
   expect(play.eventsOf('NODE_RETRIED')[0]).toMatchObject({ printed: ['trying'], startedAt: dawn, endedAt: after(dawn, ms(5)) });
 });

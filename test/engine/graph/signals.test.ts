@@ -2,16 +2,16 @@
 import { expect, test } from 'vitest';
 import { inline } from '../../../lib/engine/json.ts';
 import { attentionOf } from '../../../lib/engine/log/attention.ts';
-import { nextLook, silences } from '../../../lib/engine/log/silence.ts';
+import { nextCheck, heartbeatStates } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { after, days, hours, iso, minutes, seconds } from '../../../lib/engine/time.ts';
-import { type NodeTraits, awaits, graph, ms, passes, threeAttempts } from '../graphs.ts';
-import { type Settings, dawn, nth, plain, started, theRun, told } from '../play.ts';
+import { type NodeTraits, awaits, graph, ms, completesAtOnce, threeAttempts } from '../graph-builder.ts';
+import { type Settings, dawn, nth, plain, started, theRun, told } from '../graph-run-fixture.ts';
 
 const waiting = (traits: Partial<Extract<ReturnType<typeof awaits>, { kind: 'awaiting' }>> = {}, settings: Settings = {}) =>
   started(
     graph({
-      nodes: { start: passes, wait: { pure: awaits(traits), outputVariable: 'approval', retry: threeAttempts } },
+      nodes: { start: completesAtOnce, wait: { pure: awaits(traits), outputVariable: 'approval', retry: threeAttempts } },
       edges: ['start -> wait -> b', 'wait/expired -> late', 'wait/error -> rescue'],
     }),
     settings,
@@ -39,8 +39,8 @@ test('a wait begins in the commit that makes the node ready, for the run itself 
 
 test('a signal completes the node with what it brought, in one commit, and the next is dispatched', () => {
   const play = waiting({ correlation: 'order-7' });
-  play.pass(hours(1));
-  expect(told(play.say(play.signalled('wait', { amount: 3 })))).toEqual([
+  play.advanceTime(hours(1));
+  expect(told(play.decide(play.signalled('wait', { amount: 3 })))).toEqual([
     'RUN_STATUS_CHANGED',
     'SIGNAL_RECEIVED wait',
     'NODE_COMPLETED wait',
@@ -60,53 +60,53 @@ test('a signal completes the node with what it brought, in one commit, and the n
 
 test('a second signal, the same one again, or one for another attempt changes nothing', () => {
   const play = waiting();
-  expect(play.say({ ...play.signalled('wait'), attempt: nth(2) })).toEqual([]);
+  expect(play.decide({ ...play.signalled('wait'), attempt: nth(2) })).toEqual([]);
   const signal = play.signalled('wait');
-  play.say(signal);
-  expect(play.say(signal)).toEqual([]);
-  expect(play.say(play.signalled('wait', null, 's2'))).toEqual([]);
+  play.decide(signal);
+  expect(play.decide(signal)).toEqual([]);
+  expect(play.decide(play.signalled('wait', null, 's2'))).toEqual([]);
   expect(play.node('wait')).toMatchObject({ signalId: 's1' });
 });
 
 test('two signals told together give the node the first', () => {
   const play = waiting();
-  play.say(play.signalled('wait', 1, 's1'), play.signalled('wait', 2, 's2'));
+  play.decide(play.signalled('wait', 1, 's1'), play.signalled('wait', 2, 's2'));
   expect(play.eventsOf('SIGNAL_RECEIVED').map(({ signalId }) => signalId)).toEqual(['s1']);
 });
 
 test('a signal for a node that awaits none changes nothing', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b'] }));
-  expect(play.say(play.signalled('a'), play.signalled('b'))).toEqual([]);
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }));
+  expect(play.decide(play.signalled('a'), play.signalled('b'))).toEqual([]);
 });
 
 test('a wake or a resumption ends no wait for a signal, and neither does a result', () => {
   const play = waiting();
-  expect(play.say({ kind: 'wake-requested' }, play.ended('wait'), play.started('wait'))).toEqual([]);
-  expect(told(play.say({ kind: 'resume-requested' }))).toEqual(['RUN_RESUMED']);
+  expect(play.decide({ kind: 'wake-requested' }, play.ended('wait'), play.started('wait'))).toEqual([]);
+  expect(told(play.decide({ kind: 'resume-requested' }))).toEqual(['RUN_RESUMED']);
   expect(play.statusOf('wait')).toBe('waiting');
 });
 
 test('a wait whose workers are lost again and again fails as lost', () => {
   const play = waiting();
-  play.say(play.lost('wait'));
+  play.decide(play.lost('wait'));
   expect(play.node('wait')).toMatchObject({ status: 'failed', failure: { cause: 'lost' } });
 });
 
 test('a wait that is over fails the node as timed out, is not tried again, and its error edge goes on', () => {
   const play = waiting(inTwoHours);
-  play.pass(ms(hours(2) - 1));
-  expect(play.say(play.woken('wait'))).toEqual([]);
-  play.pass(ms(1));
-  play.say(play.woken('wait'));
+  play.advanceTime(ms(hours(2) - 1));
+  expect(play.decide(play.woken('wait'))).toEqual([]);
+  play.advanceTime(ms(1));
+  play.decide(play.woken('wait'));
   expect(play.node('wait')).toMatchObject({ status: 'timed_out', failure: { cause: 'timeout', code: 'signal_expired' } });
   expect(play.statuses('b', 'late', 'rescue')).toEqual(['skipped', 'skipped', 'queued']);
-  expect(play.say(play.signalled('wait'))).toEqual([]);
+  expect(play.decide(play.signalled('wait'))).toEqual([]);
 });
 
 test('or goes on by its own way out, with the same keys and nothing in them', () => {
   const play = waiting({ ...inTwoHours, expiryHandle: 'expired' });
-  play.pass(hours(2));
-  play.say(play.woken('wait'));
+  play.advanceTime(hours(2));
+  play.decide(play.woken('wait'));
   expect(play.statuses('wait', 'b', 'late', 'rescue')).toEqual(['completed', 'skipped', 'queued', 'skipped']);
   expect(play.inputOf('late').context.get('approval')).toEqual({
     signalId: null,
@@ -115,14 +115,14 @@ test('or goes on by its own way out, with the same keys and nothing in them', ()
     payload: null,
     receivedAt: null,
   });
-  expect(play.say(play.signalled('wait'))).toEqual([]);
+  expect(play.decide(play.signalled('wait'))).toEqual([]);
 });
 
 test('a wait whose node ends the workflow by failing ends the run', () => {
   const traits: NodeTraits = { pure: awaits(inTwoHours), errorHandling: 'fail_workflow' };
-  const play = started(graph({ nodes: { start: passes, wait: traits }, edges: ['start -> wait', 'start -> other'] }));
-  play.pass(hours(2));
-  play.say(play.woken('wait'));
+  const play = started(graph({ nodes: { start: completesAtOnce, wait: traits }, edges: ['start -> wait', 'start -> other'] }));
+  play.advanceTime(hours(2));
+  play.decide(play.woken('wait'));
   expect(play.error).toMatchObject({ cause: 'timeout', code: 'signal_expired', details: { nodeId: 'wait' } });
 });
 
@@ -139,46 +139,46 @@ test.each([
 
 test('the deadline ends a run that awaits a signal, and a cancel does too', () => {
   const late = waiting();
-  late.pass(days(7));
-  late.say({ kind: 'deadline-passed' });
+  late.advanceTime(days(7));
+  late.decide({ kind: 'deadline-passed' });
   expect([late.status, late.statusOf('wait'), late.error?.code]).toEqual(['failed', 'cancelled', 'deadline_exceeded']);
-  expect(late.say(late.signalled('wait'))).toEqual([]);
+  expect(late.decide(late.signalled('wait'))).toEqual([]);
   const cancelled = waiting();
-  cancelled.say({ kind: 'cancel-requested' });
-  expect([cancelled.status, cancelled.say(cancelled.signalled('wait'))]).toEqual(['cancelled', []]);
+  cancelled.decide({ kind: 'cancel-requested' });
+  expect([cancelled.status, cancelled.decide(cancelled.signalled('wait'))]).toEqual(['cancelled', []]);
 });
 
 test('a worker’s node can begin to wait too', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }));
   play.ends('a', awaits({ correlation: 'c' }));
   expect(play.node('a')).toMatchObject({ status: 'waiting', for: 'signal', attempt: 1, dispatchedIn: 2 });
-  play.say(play.signalled('a', 'yes'));
+  play.decide(play.signalled('a', 'yes'));
   expect(play.statuses('a', 'b')).toEqual(['completed', 'queued']);
 });
 
 test('a stored fold remembers what is awaited, and by which signal a wait ended', () => {
   const play = waiting(inTwoHours);
   expect(plain(restoreFold(storeFold(play.state)))).toEqual(plain(play.state));
-  play.say(play.signalled('wait'));
+  play.decide(play.signalled('wait'));
   expect(plain(restoreFold(storeFold(play.state)))).toEqual(plain(play.state));
 });
 
 test('nobody is called silent while it awaits a signal; once its wait is over, it is', () => {
   const forEver = waiting();
-  expect(silences(forEver.state, [], after(dawn, days(3)))).toEqual([
+  expect(heartbeatStates(forEver.state, [], after(dawn, days(3)))).toEqual([
     ['wait', { kind: 'awaiting', wait: forEver.node('wait'), isAskedAfter: false }],
   ]);
   const play = waiting(inTwoHours);
-  const kindAt = (at: typeof dawn) => silences(play.state, [], at).map(([, { kind }]) => kind);
+  const kindAt = (at: typeof dawn) => heartbeatStates(play.state, [], at).map(([, { kind }]) => kind);
   expect(kindAt(after(dawn, ms(hours(2) - 1)))).toEqual(['awaiting']);
-  expect(kindAt(after(dawn, hours(2)))).toEqual(['young']);
-  expect(kindAt(after(dawn, ms(hours(2) + seconds(60))))).toEqual(['silent']);
+  expect(kindAt(after(dawn, hours(2)))).toEqual(['within_timeout']);
+  expect(kindAt(after(dawn, ms(hours(2) + seconds(60))))).toEqual(['timed_out']);
 });
 
 test('the sweep looks after ten minutes, seldomer the longer the wait lasts, and a minute after its end', () => {
   const deadline = after(dawn, days(7));
   const lookAfter = (play: ReturnType<typeof waiting>, age: ReturnType<typeof hours>) =>
-    nextLook(play.state, deadline, after(dawn, age)) - dawn - age;
+    nextCheck(play.state, deadline, after(dawn, age)) - dawn - age;
   const forEver = waiting();
   expect(lookAfter(forEver, ms(0))).toBe(minutes(10));
   expect(lookAfter(forEver, hours(1))).toBe(hours(1));
@@ -193,7 +193,7 @@ test('a run that only awaits a signal is one that waits', () => {
 
 test('what a signal brings is kept as it is', () => {
   const play = waiting();
-  play.say(play.signalled('wait', ['as', { it: 'is' }]));
+  play.decide(play.signalled('wait', ['as', { it: 'is' }]));
   expect(play.eventsOf('NODE_COMPLETED').at(-1)?.output).toEqual(
     inline({ signalId: 's1', name: 'paid', correlation: theRun, payload: ['as', { it: 'is' }], receivedAt: iso(dawn) }),
   );

@@ -1,13 +1,13 @@
 /** A sleeper wakes when its time has come, once, and never after the run's deadline. */
 import { expect, test } from 'vitest';
 import { after, days, hours, seconds } from '../../../lib/engine/time.ts';
-import { type NodeTraits, finished, graph, ms, passes, sleepsUntil } from '../graphs.ts';
-import { type Settings, dawn, nth, started, told } from '../play.ts';
+import { type NodeTraits, finished, graph, ms, completesAtOnce, sleepsUntil } from '../graph-builder.ts';
+import { type Settings, dawn, nth, started, told } from '../graph-run-fixture.ts';
 
 const wakeAt = after(dawn, hours(2));
 const naps: NodeTraits = { pure: (_input, now) => sleepsUntil(after(now, hours(2)), 'rested'), outputVariable: 'nap' };
 const napping = (settings: Settings = {}) =>
-  started(graph({ nodes: { start: passes, nap: naps }, edges: ['start -> nap -> b', 'nap/error -> rescue'] }), settings);
+  started(graph({ nodes: { start: completesAtOnce, nap: naps }, edges: ['start -> nap -> b', 'nap/error -> rescue'] }), settings);
 
 test('a sleep begins in the commit that makes the node ready, and nothing follows it', () => {
   const play = napping();
@@ -18,8 +18,8 @@ test('a sleep begins in the commit that makes the node ready, and nothing follow
 
 test('waking at the time completes the node with what it brought, and the next is dispatched', () => {
   const play = napping();
-  play.pass(hours(2));
-  expect(told(play.say(play.woken('nap')))).toEqual([
+  play.advanceTime(hours(2));
+  expect(told(play.decide(play.woken('nap')))).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_COMPLETED nap',
     'NODE_SKIPPED rescue',
@@ -31,33 +31,33 @@ test('waking at the time completes the node with what it brought, and the next i
 
 test('a wake that comes a millisecond early changes nothing', () => {
   const play = napping();
-  play.pass(ms(2 * 3_600_000 - 1));
-  expect(play.say(play.woken('nap'))).toEqual([]);
-  play.pass(ms(1));
-  expect(play.say(play.woken('nap'))).not.toEqual([]);
+  play.advanceTime(ms(2 * 3_600_000 - 1));
+  expect(play.decide(play.woken('nap'))).toEqual([]);
+  play.advanceTime(ms(1));
+  expect(play.decide(play.woken('nap'))).not.toEqual([]);
 });
 
 test('a wake that comes again, late, or for another attempt changes nothing', () => {
   const play = napping();
-  play.pass(hours(2));
+  play.advanceTime(hours(2));
   const wake = play.woken('nap');
-  expect(play.say({ ...wake, attempt: nth(2) })).toEqual([]);
-  play.say(wake);
-  expect(play.say(wake)).toEqual([]);
+  expect(play.decide({ ...wake, attempt: nth(2) })).toEqual([]);
+  play.decide(wake);
+  expect(play.decide(wake)).toEqual([]);
   play.ends('b');
-  expect([play.say(wake), play.status]).toEqual([[], 'completed']);
+  expect([play.decide(wake), play.status]).toEqual([[], 'completed']);
 });
 
 test('a wake of a node that does not sleep changes nothing', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b'] }));
-  expect(play.say(play.woken('a'))).toEqual([]);
-  expect(play.say(play.woken('b'))).toEqual([]);
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }));
+  expect(play.decide(play.woken('a'))).toEqual([]);
+  expect(play.decide(play.woken('b'))).toEqual([]);
 });
 
 test('a result of a sleeper changes nothing, and its loss fails it', () => {
   const play = napping();
-  expect(play.say(play.ended('nap'), play.started('nap'))).toEqual([]);
-  play.say(play.lost('nap'));
+  expect(play.decide(play.ended('nap'), play.started('nap'))).toEqual([]);
+  play.decide(play.lost('nap'));
   expect(play.node('nap')).toMatchObject({ status: 'failed', failure: { cause: 'lost' } });
 });
 
@@ -74,17 +74,19 @@ test.each([
 });
 
 test('a worker’s node can fall asleep too, and its attempt is the one that wakes', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b'] }));
-  play.say(play.started('a'));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }));
+  play.decide(play.started('a'));
   play.ends('a', sleepsUntil(after(dawn, days(1)), 'answer'));
   expect(play.node('a')).toMatchObject({ status: 'waiting', attempt: 1, dispatchedIn: 3 });
-  play.pass(days(1));
-  play.say(play.woken('a'));
+  play.advanceTime(days(1));
+  play.decide(play.woken('a'));
   expect(play.statuses('a', 'b')).toEqual(['completed', 'queued']);
 });
 
 test('a worker’s node that would sleep past the deadline fails', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a'] }), { deadlineAt: after(dawn, hours(1)) });
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }), {
+    deadlineAt: after(dawn, hours(1)),
+  });
   play.ends('a', sleepsUntil(wakeAt));
   expect([play.statusOf('a'), play.status]).toEqual(['failed', 'failed']);
 });
@@ -92,16 +94,16 @@ test('a worker’s node that would sleep past the deadline fails', () => {
 test('two sleeps in parallel end by themselves, each in its time', () => {
   const play = started(
     graph({
-      nodes: { start: passes, short: { pure: sleepsUntil(after(dawn, seconds(5))) }, long: naps },
+      nodes: { start: completesAtOnce, short: { pure: sleepsUntil(after(dawn, seconds(5))) }, long: naps },
       edges: ['start -> short -> join', 'start -> long -> join'],
     }),
   );
-  play.pass(seconds(5));
-  expect(play.say(play.woken('long'))).toEqual([]);
-  play.say(play.woken('short'));
+  play.advanceTime(seconds(5));
+  expect(play.decide(play.woken('long'))).toEqual([]);
+  play.decide(play.woken('short'));
   expect(play.statuses('short', 'long', 'join')).toEqual(['completed', 'waiting', 'pending']);
-  play.pass(hours(2));
-  play.say(play.woken('long'));
+  play.advanceTime(hours(2));
+  play.decide(play.woken('long'));
   play.ends('join', finished());
   expect(play.status).toBe('completed');
 });

@@ -4,12 +4,12 @@ import { failureOfChild } from '../../../lib/engine/graph/call-subflow.ts';
 import type { ChildEnd } from '../../../lib/engine/graph/facts.ts';
 import { nodeId, nodeKey, runId, topLevel } from '../../../lib/engine/ids.ts';
 import { attentionOf } from '../../../lib/engine/log/attention.ts';
-import { nextLook, silences } from '../../../lib/engine/log/silence.ts';
+import { nextCheck, heartbeatStates } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { type FailureCause, failureCauses } from '../../../lib/engine/retry/causes.ts';
 import { after, days, hours, minutes } from '../../../lib/engine/time.ts';
-import { calls, graph, passes, threeAttempts } from '../graphs.ts';
-import { type Settings, dawn, started, told } from '../play.ts';
+import { calls, graph, completesAtOnce, threeAttempts } from '../graph-builder.ts';
+import { type Settings, dawn, started, told } from '../graph-run-fixture.ts';
 
 type Call = Parameters<typeof calls>[0];
 
@@ -17,7 +17,7 @@ const calling = (traits: Call = {}, settings: Settings = {}, attempts = false) =
   started(
     graph({
       nodes: {
-        start: passes,
+        start: completesAtOnce,
         call: { pure: calls(traits), outputVariable: 'shipped', ...(attempts ? { retry: threeAttempts } : {}) },
       },
       edges: ['start -> call -> b', 'call/error -> rescue'],
@@ -44,7 +44,7 @@ test('a call is made in the commit that makes the node ready, and the run it mak
 test('the output of the run it called is the node’s, and the next is dispatched in the same commit', () => {
   const play = calling();
   const { childRunId } = play.childEnded('call');
-  const said = play.say(play.childEnded('call', { status: 'completed', output: { parcel: 3 } }));
+  const said = play.decide(play.childEnded('call', { status: 'completed', output: { parcel: 3 } }));
   expect(told(said)).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED call', 'NODE_SKIPPED rescue', 'NODE_DISPATCHED b']);
   expect(play.node('call')).toMatchObject({ status: 'completed', childRunId });
   expect(play.inputOf('b').context.get('shipped')).toEqual({ parcel: 3 });
@@ -53,9 +53,9 @@ test('the output of the run it called is the node’s, and the next is dispatche
 test('a run it called ends it once: what comes again, or of another run, changes nothing', () => {
   const play = calling();
   const end = play.childEnded('call');
-  expect(play.say({ ...end, childRunId: runId('wrun_01M7XSDTEE14XW69VBQD8BT3DC') })).toEqual([]);
-  expect(play.say(end)).not.toEqual([]);
-  expect(play.say(end)).toEqual([]);
+  expect(play.decide({ ...end, childRunId: runId('wrun_01M7XSDTEE14XW69VBQD8BT3DC') })).toEqual([]);
+  expect(play.decide(end)).not.toEqual([]);
+  expect(play.decide(end)).toEqual([]);
 });
 
 test.each<[string, ChildEnd, object]>([
@@ -73,7 +73,7 @@ test.each<[string, ChildEnd, object]>([
   ],
 ])('a run that %s is the node’s failure, and the error branch takes it', (_what, end, failure) => {
   const play = calling();
-  play.say(play.childEnded('call', end));
+  play.decide(play.childEnded('call', end));
   expect(play.node('call')).toMatchObject({ status: expect.stringMatching(/failed|timed_out/), failure });
   expect(play.statusOf('rescue')).toBe('queued');
 });
@@ -81,28 +81,28 @@ test.each<[string, ChildEnd, object]>([
 test('another attempt is another call, of another run', () => {
   const play = calling({}, {}, true);
   const first = play.childEnded('call', broken);
-  play.say(first);
+  play.decide(first);
   expect(play.node('call')).toMatchObject({ status: 'queued', attempt: 2 });
-  play.pass(minutes(1));
-  play.say(play.ended('call', calls()));
+  play.advanceTime(minutes(1));
+  play.decide(play.ended('call', calls()));
   const second = play.childEnded('call');
   expect(second).toMatchObject({ attempt: 2 });
   expect(second.childRunId).not.toBe(first.childRunId);
-  expect(play.say(first)).toEqual([]);
-  expect(told(play.say(second))).toContain('NODE_COMPLETED call');
+  expect(play.decide(first)).toEqual([]);
+  expect(told(play.decide(second))).toContain('NODE_COMPLETED call');
 });
 
 test('the cancellation of the run it called cancels this one where that is wished', () => {
-  const play = calling({ whenCancelled: 'cancel' });
-  play.say(play.childEnded('call', { status: 'cancelled' }));
+  const play = calling({ onChildCancelled: 'cancel' });
+  play.decide(play.childEnded('call', { status: 'cancelled' }));
   expect(play.status).toBe('cancelled');
 });
 
 test('a wait that is over fails as a time limit does, and not before', () => {
   const play = calling(inTwoHours);
-  expect(play.say(play.woken('call'))).toEqual([]);
-  play.pass(hours(2));
-  play.say(play.woken('call'));
+  expect(play.decide(play.woken('call'))).toEqual([]);
+  play.advanceTime(hours(2));
+  play.decide(play.woken('call'));
   expect(play.node('call')).toMatchObject({ status: 'timed_out', failure: { cause: 'timeout', code: 'subflow_expired' } });
 });
 
@@ -113,18 +113,18 @@ test('an end of the wait that lies behind the deadline is none', () => {
 
 test('a wait is no silence: the sweep looks at it seldom, and finds what it called', () => {
   const play = calling();
-  expect(silences(play.state, [], after(dawn, days(3)))).toEqual([
+  expect(heartbeatStates(play.state, [], after(dawn, days(3)))).toEqual([
     ['call', { kind: 'awaiting', wait: play.node('call'), isAskedAfter: false }],
   ]);
-  expect(nextLook(play.state, after(dawn, days(7)), dawn)).toBe(after(dawn, minutes(10)));
-  expect(nextLook(play.state, after(dawn, days(7)), after(dawn, days(3)))).toBe(after(after(dawn, days(3)), hours(6)));
+  expect(nextCheck(play.state, after(dawn, days(7)), dawn)).toBe(after(dawn, minutes(10)));
+  expect(nextCheck(play.state, after(dawn, days(7)), after(dawn, days(3)))).toBe(after(after(dawn, days(3)), hours(6)));
   expect(attentionOf(play.state, dawn)).toBe('waiting');
 });
 
 test('a cancel of this run leaves word of what it called', () => {
   const play = calling();
   const { childRunId } = play.childEnded('call');
-  play.say({ kind: 'cancel-requested' });
+  play.decide({ kind: 'cancel-requested' });
   expect(play.node('call')).toMatchObject({ status: 'cancelled', childRunId });
 });
 

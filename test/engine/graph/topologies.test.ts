@@ -4,24 +4,24 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import {
-  type Drawing,
+  type GraphSpec,
   type NodeTraits,
   ends,
   failed,
   finished,
   graph,
   names,
-  passes,
+  completesAtOnce,
   sleepsUntil,
   threeAttempts,
-} from '../graphs.ts';
-import { plain, started } from '../play.ts';
-import { type Script, faultsOf, playOut } from '../play-out.ts';
+} from '../graph-builder.ts';
+import { plain, started } from '../graph-run-fixture.ts';
+import { type Script, violationsOf, runToCompletion } from '../run-to-completion.ts';
 
 // Not a measure of anything: a crowded machine must not fail what is only a matter of counting.
 vi.setConfig({ testTimeout: 120_000 });
 
-interface Topology extends Drawing {
+interface Topology extends GraphSpec {
   readonly script?: Script;
   /** nodes that must run exactly once in every order */
   readonly once: readonly string[];
@@ -40,50 +40,50 @@ const failing =
     ids.includes(id) ? failed() : finished(id);
 
 const topologies: Readonly<Record<string, Topology>> = {
-  linear: { nodes: { start: passes, end }, edges: ['start -> a -> b -> c -> end'], once: ['a', 'b', 'c'] },
-  'fan-out': { nodes: { start: passes }, edges: names(12, 'c').map((id) => `start -> ${id}`), once: names(12, 'c') },
+  linear: { nodes: { start: completesAtOnce, end }, edges: ['start -> a -> b -> c -> end'], once: ['a', 'b', 'c'] },
+  'fan-out': { nodes: { start: completesAtOnce }, edges: names(12, 'c').map((id) => `start -> ${id}`), once: names(12, 'c') },
   'fan-in': {
-    nodes: { start: passes, end },
+    nodes: { start: completesAtOnce, end },
     edges: [...names(30, 'c').map((id) => `start -> ${id} -> join`), 'join -> end'],
     once: ['join'],
   },
   'diamond AND': {
-    nodes: { start: passes, end },
+    nodes: { start: completesAtOnce, end },
     edges: ['start -> a -> join -> end', 'start -> b -> join'],
     once: ['a', 'b', 'join'],
   },
   'diamond OR': {
-    nodes: { start: passes, join: { joinMode: 'any' }, end },
+    nodes: { start: completesAtOnce, join: { joinMode: 'any' }, end },
     edges: ['start -> a -> join -> end', 'start -> b -> join', 'start -> c -> d -> join'],
     once: ['a', 'b', 'c', 'd', 'join'],
   },
   // One order is all there is; the seeds still vary starts, repetitions and who goes on.
   'deep chain of 1,000': {
-    nodes: { start: passes, end },
+    nodes: { start: completesAtOnce, end },
     edges: [`start -> ${names(1_000, 'n').join(' -> ')} -> end`],
     once: ['n0', 'n999'],
     numRuns: 5,
   },
   'error path': {
-    nodes: { start: passes, end },
+    nodes: { start: completesAtOnce, end },
     edges: ['start -> a -> good -> join', 'a/error -> rescue -> join', 'start -> b -> join', 'join -> end'],
     script: failing('a'),
     once: ['b', 'rescue', 'join'],
     skipped: ['good'],
   },
   conditional: {
-    nodes: { start: passes, check: takes('b'), end },
+    nodes: { start: completesAtOnce, check: takes('b'), end },
     edges: ['start -> w -> check', 'check/a -> a -> join', 'check/b -> b -> join', 'check/c -> c -> join', 'join -> end'],
     once: ['b', 'join'],
     skipped: ['a', 'c'],
   },
   delay: {
-    nodes: { start: passes, short: nap(seconds(3)), long: nap(hours(3)), end },
+    nodes: { start: completesAtOnce, short: nap(seconds(3)), long: nap(hours(3)), end },
     edges: ['start -> short -> a -> join', 'start -> long -> join', 'start -> b -> join', 'join -> end'],
     once: ['a', 'b', 'join'],
   },
   'multi-level join': {
-    nodes: { start: passes, end },
+    nodes: { start: completesAtOnce, end },
     edges: [
       ...names(4, 'a').flatMap((id, index) => [`start -> ${id} -> j${Math.floor(index / 2)}`, `${id} -> top`]),
       'j0 -> top',
@@ -94,7 +94,7 @@ const topologies: Readonly<Record<string, Topology>> = {
   },
   'joins of both kinds behind conditions, retries and sleeps': {
     nodes: {
-      start: passes,
+      start: completesAtOnce,
       check: takes('go'),
       first: { joinMode: 'any' },
       flaky: { retry: threeAttempts },
@@ -114,7 +114,7 @@ const topologies: Readonly<Record<string, Topology>> = {
     skipped: ['x', 'y'],
   },
   'failure that spreads': {
-    nodes: { start: passes, heir: { onParentFailure: 'propagate' }, mended: { onParentFailure: 'substitute_default' } },
+    nodes: { start: completesAtOnce, heir: { onParentFailure: 'propagate' }, mended: { onParentFailure: 'substitute_default' } },
     edges: ['start -> a -> cut -> leaf', 'a -> heir', 'a -> mended -> after', 'start -> b -> after'],
     script: failing('a'),
     once: ['a', 'b', 'mended', 'after'],
@@ -133,8 +133,8 @@ test.each(Object.entries(topologies))(
     const shape = graph(drawing);
     fc.assert(
       fc.property(fc.integer(), (seed) => {
-        const play = playOut(shape, seed, script);
-        expect(faultsOf(play)).toEqual([]);
+        const play = runToCompletion(shape, seed, script);
+        expect(violationsOf(play)).toEqual([]);
         expect(play.status).toBe(status ?? 'completed');
         for (const id of once) expect(play.eventsOf('NODE_DISPATCHED').filter((event) => event.nodeId === id)).toHaveLength(1);
         for (const id of skipped) expect(play.statusOf(id)).toBe('skipped');
@@ -147,13 +147,15 @@ test.each(Object.entries(topologies))(
 
 test('the same seed gives the same log', () => {
   const shape = graph(topologies['joins of both kinds behind conditions, retries and sleeps'] ?? {});
-  expect(playOut(shape, 5).commits).toEqual(playOut(shape, 5).commits);
-  expect(playOut(shape, 5).commits).not.toEqual(playOut(shape, 6).commits);
+  expect(runToCompletion(shape, 5).commits).toEqual(runToCompletion(shape, 5).commits);
+  expect(runToCompletion(shape, 5).commits).not.toEqual(runToCompletion(shape, 6).commits);
 });
 
 test('a chain of 2,000 pure nodes is decided in one commit', () => {
   const chain = names(2_000, 'p');
-  const play = started(graph({ nodes: Object.fromEntries(chain.map((id) => [id, passes])), edges: [chain.join(' -> ')] }));
+  const play = started(
+    graph({ nodes: Object.fromEntries(chain.map((id) => [id, completesAtOnce])), edges: [chain.join(' -> ')] }),
+  );
   expect([play.commits.length, play.status, play.eventsOf('NODE_COMPLETED').length]).toEqual([1, 'completed', 2_000]);
 });
 
@@ -165,8 +167,8 @@ test('a chain of 2,000 nodes that nobody takes is skipped in one commit', () => 
 
 test('a join of 1,000 branches fires once when all results come in commits of ten', () => {
   const branches = names(1_000, 'c');
-  const play = started(graph({ nodes: { start: passes }, edges: branches.map((id) => `start -> ${id} -> join`) }));
-  for (let at = 0; at < branches.length; at += 10) play.say(...branches.slice(at, at + 10).map((id) => play.ended(id)));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: branches.map((id) => `start -> ${id} -> join`) }));
+  for (let at = 0; at < branches.length; at += 10) play.decide(...branches.slice(at, at + 10).map((id) => play.ended(id)));
   expect([play.commits.length, play.eventsOf('NODE_DISPATCHED').filter(({ nodeId }) => nodeId === 'join').length]).toEqual([
     101, 1,
   ]);

@@ -3,27 +3,29 @@ import { expect, test } from 'vitest';
 import { nodeId } from '../../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
-import { type NodeTraits, failed, finished, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
-import { dawn, plain, started, told } from '../play.ts';
+import { type NodeTraits, failed, finished, graph, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
+import { dawn, plain, started, told } from '../graph-run-fixture.ts';
 
 const nap = (output: string): NodeTraits => ({ pure: (_input, now) => sleepsUntil(after(now, hours(2)), output) });
 const wake = (...ids: readonly string[]): Fact => ({ kind: 'wake-requested', nodeIds: ids.map(nodeId) });
 const wakeAll: Fact = { kind: 'wake-requested' };
 
 const chain = () =>
-  started(graph({ nodes: { start: passes, one: nap('rested'), two: nap('again') }, edges: ['start -> one -> two -> z'] }));
+  started(
+    graph({ nodes: { start: completesAtOnce, one: nap('rested'), two: nap('again') }, edges: ['start -> one -> two -> z'] }),
+  );
 const pair = () =>
   started(
     graph({
-      nodes: { start: passes, left: nap('l'), right: nap('r') },
+      nodes: { start: completesAtOnce, left: nap('l'), right: nap('r') },
       edges: ['start -> left -> join', 'start -> right -> join'],
     }),
   );
 
 test('a sleeper that is woken completes now with what it would have brought, and says that it was woken', () => {
   const play = chain();
-  play.pass(seconds(5));
-  expect(told(play.say(wakeAll))).toEqual(['RUN_STATUS_CHANGED', 'NODE_WOKEN one', 'NODE_COMPLETED one', 'SLEEP_STARTED two']);
+  play.advanceTime(seconds(5));
+  expect(told(play.decide(wakeAll))).toEqual(['RUN_STATUS_CHANGED', 'NODE_WOKEN one', 'NODE_COMPLETED one', 'SLEEP_STARTED two']);
   expect(play.node('one')).toMatchObject({
     status: 'completed',
     startedAt: dawn,
@@ -34,35 +36,35 @@ test('a sleeper that is woken completes now with what it would have brought, and
 
 test('only those that sleep when it is asked are woken, not what begins to sleep by it', () => {
   const play = chain();
-  play.say(wakeAll);
+  play.decide(wakeAll);
   expect(play.statuses('one', 'two', 'z')).toEqual(['completed', 'waiting', 'pending']);
 });
 
 test('a wake by name, told again, changes nothing', () => {
   const play = chain();
-  play.say(wake('one'));
-  expect(play.say(wake('one'))).toEqual([]);
+  play.decide(wake('one'));
+  expect(play.decide(wake('one'))).toEqual([]);
   expect(play.statusOf('two')).toBe('waiting');
 });
 
 test('twice in one breath by name is once', () => {
   const [single, double] = [chain(), chain()];
-  single.say(wake('one'));
-  double.say(wake('one'), wake('one'));
+  single.decide(wake('one'));
+  double.decide(wake('one'), wake('one'));
   expect(double.commits).toEqual(single.commits);
 });
 
 test('the timer of a node that was woken comes and changes nothing', () => {
   const play = chain();
   const timer = play.woken('one');
-  play.say(wakeAll);
-  play.pass(hours(2));
-  expect(play.say(timer)).toEqual([]);
+  play.decide(wakeAll);
+  play.advanceTime(hours(2));
+  expect(play.decide(timer)).toEqual([]);
 });
 
 test('several wake in one commit, and their join fires once', () => {
   const play = pair();
-  expect(told(play.say(wakeAll))).toEqual([
+  expect(told(play.decide(wakeAll))).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_WOKEN left',
     'NODE_COMPLETED left',
@@ -74,35 +76,35 @@ test('several wake in one commit, and their join fires once', () => {
 
 test('one of two by its name leaves the other asleep', () => {
   const play = pair();
-  play.say(wake('right'));
+  play.decide(wake('right'));
   expect(play.statuses('left', 'right', 'join')).toEqual(['waiting', 'completed', 'pending']);
 });
 
 test('what does not sleep, or is not there, is passed over', () => {
   const play = started(
     graph({
-      nodes: { start: passes, a: { retry: threeAttempts }, nap: nap('n') },
+      nodes: { start: completesAtOnce, a: { retry: threeAttempts }, nap: nap('n') },
       edges: ['start -> a', 'start -> b', 'start -> nap'],
     }),
   );
   play.ends('a', failed());
   expect(play.node('a')).toMatchObject({ status: 'queued', notBefore: expect.any(Number) });
-  play.say(play.started('b'));
-  expect(play.say(wake('a', 'b', 'start', 'nowhere'))).toEqual([]);
-  expect(told(play.say(wakeAll))).toEqual(['NODE_WOKEN nap', 'NODE_COMPLETED nap']);
+  play.decide(play.started('b'));
+  expect(play.decide(wake('a', 'b', 'start', 'nowhere'))).toEqual([]);
+  expect(told(play.decide(wakeAll))).toEqual(['NODE_WOKEN nap', 'NODE_COMPLETED nap']);
   expect(play.statuses('a', 'b')).toEqual(['queued', 'running']);
 });
 
 test('waking the last sleeper can end the run', () => {
-  const play = started(graph({ nodes: { start: passes, nap: nap('n') }, edges: ['start -> nap'] }));
-  play.say(wakeAll);
+  const play = started(graph({ nodes: { start: completesAtOnce, nap: nap('n') }, edges: ['start -> nap'] }));
+  play.decide(wakeAll);
   expect(play.status).toBe('completed');
-  expect(play.say(wakeAll)).toEqual([]);
+  expect(play.decide(wakeAll)).toEqual([]);
 });
 
 test('the log of a run that was woken folds to the same state', () => {
   const play = pair();
-  play.say(wakeAll);
+  play.decide(wakeAll);
   expect(plain(play.refold())).toEqual(plain(play.state));
 });
 
@@ -110,7 +112,7 @@ test('passes that are woken together: what one of them leads to is not asked for
   const play = started(
     graph({
       nodes: {
-        start: passes,
+        start: completesAtOnce,
         each: { loop: { over: ['fine', 'bad', 'fine'], concurrency: 3 } },
         sleep: nap(''),
         check: { pure: ({ context }) => (context.get('item') === 'bad' ? failed('invalid') : finished()) },
@@ -118,7 +120,7 @@ test('passes that are woken together: what one of them leads to is not asked for
       edges: ['start -> each', 'each/loop -> sleep -> check -> work', 'each/done -> after'],
     }),
   );
-  const events = told(play.say(wakeAll));
+  const events = told(play.decide(wakeAll));
   expect(events.filter((event) => event.startsWith('NODE_FAILED'))).toEqual(['NODE_FAILED check@each[1]', 'NODE_FAILED each']);
   expect(events.filter((event) => event.startsWith('NODE_DISPATCHED'))).toEqual([]);
   expect([play.status, play.statusOf('after')]).toEqual(['failed', 'skipped']);

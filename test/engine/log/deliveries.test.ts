@@ -4,17 +4,17 @@ import { runId } from '../../../lib/engine/ids.ts';
 import { nodeKey, nodeId, topLevel } from '../../../lib/engine/ids.ts';
 import {
   type Deliveries,
-  type WorkerDeath,
-  beats,
-  begins,
-  firstSign,
-  loses,
-  lostFor,
-  mayHaveEnded,
-  mostDeaths,
+  type WorkerCrash,
+  recordHeartbeat,
+  beginDelivery,
+  firstHeartbeatAt,
+  loseDelivery,
+  failureIfLost,
+  needsOtherCrashes,
+  maxCrashes,
   noDeliveries,
-  releases,
-  pauseAfter,
+  releaseDelivery,
+  redeliveryPauseAfter,
 } from '../../../lib/engine/log/deliveries.ts';
 import { type DurationMs, type Instant, after, durationMs, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
 
@@ -25,31 +25,31 @@ function died(count: number, every: DurationMs, lived: DurationMs = seconds(0)):
   let deliveries = noDeliveries;
   let now = dawn;
   for (let death = 0; death < count; death += 1) {
-    deliveries = beats(begins(deliveries, now, 0, 1), after(now, lived));
+    deliveries = recordHeartbeat(beginDelivery(deliveries, now, 0, 1), after(now, lived));
     now = after(now, every);
-    deliveries = loses(deliveries, now, 0);
+    deliveries = loseDelivery(deliveries, now, 0);
   }
   return { deliveries, now };
 }
 
-const otherDeath = (lived: DurationMs, noticedAt: Instant): WorkerDeath => ({
+const otherDeath = (lived: DurationMs, noticedAt: Instant): WorkerCrash => ({
   runId: runId('wrun_01KDVDP5TF856TKR86AD35MX3P'),
   node: nodeKey({ nodeId: nodeId('a'), iteration: topLevel }),
   begunAt: instant(noticedAt - lived - 100_000),
-  lastSignAt: instant(noticedAt - 100_000),
+  lastHeartbeatAt: instant(noticedAt - 100_000),
   noticedAt,
 });
 
 /** Deliveries that recorded nothing. */
 const unknown = (count: number): Deliveries =>
-  Array.from({ length: count }).reduce<Deliveries>((deliveries) => loses(deliveries, dawn, 0), noDeliveries);
+  Array.from({ length: count }).reduce<Deliveries>((deliveries) => loseDelivery(deliveries, dawn, 0), noDeliveries);
 
 describe('an attempt ends as lost', () => {
   test('after five deaths of workers that had begun it, and not after four', () => {
-    const four = died(mostDeaths - 1, minutes(2));
-    expect(lostFor(four.deliveries, [], four.now)).toBeUndefined();
-    const five = died(mostDeaths, minutes(2));
-    expect(lostFor(five.deliveries, [], five.now)).toMatchObject({
+    const four = died(maxCrashes - 1, minutes(2));
+    expect(failureIfLost(four.deliveries, [], four.now)).toBeUndefined();
+    const five = died(maxCrashes, minutes(2));
+    expect(failureIfLost(five.deliveries, [], five.now)).toMatchObject({
       cause: 'lost',
       code: 'recovery_error',
       details: { lostDeliveries: 5 },
@@ -58,20 +58,20 @@ describe('an attempt ends as lost', () => {
 
   test('after an hour of them, where there were three', () => {
     const two = died(2, hours(1));
-    expect(lostFor(two.deliveries, [], two.now)).toBeUndefined();
+    expect(failureIfLost(two.deliveries, [], two.now)).toBeUndefined();
     const three = died(3, minutes(31));
-    expect(lostFor(three.deliveries, [], after(three.now, minutes(2)))).toMatchObject({ cause: 'lost' });
+    expect(failureIfLost(three.deliveries, [], after(three.now, minutes(2)))).toMatchObject({ cause: 'lost' });
     const quick = died(3, minutes(20));
-    expect(lostFor(quick.deliveries, [], quick.now)).toBeUndefined();
+    expect(failureIfLost(quick.deliveries, [], quick.now)).toBeUndefined();
   });
 
   test('after five deliveries that threw, with the last reason', () => {
     let deliveries = noDeliveries;
     for (let count = 1; count <= 5; count += 1) {
-      expect(lostFor(deliveries, [], dawn)).toBeUndefined();
-      deliveries = loses(begins(deliveries, dawn, 0, 1), dawn, 0, `RangeError: ${count}`);
+      expect(failureIfLost(deliveries, [], dawn)).toBeUndefined();
+      deliveries = loseDelivery(beginDelivery(deliveries, dawn, 0, 1), dawn, 0, `RangeError: ${count}`);
     }
-    expect(lostFor(deliveries, [], dawn)).toMatchObject({
+    expect(failureIfLost(deliveries, [], dawn)).toMatchObject({
       message: expect.stringContaining('RangeError: 5'),
       details: { lastReason: 'RangeError: 5' },
     });
@@ -79,73 +79,78 @@ describe('an attempt ends as lost', () => {
 
   test('after an hour of lost deliveries of which nothing else is known, and not at the first', () => {
     const first = unknown(5);
-    expect(lostFor(first, [], dawn)).toBeUndefined();
-    expect(lostFor(first, [], after(dawn, durationMs(3_599_999)))).toBeUndefined();
-    expect(lostFor(first, [], after(dawn, hours(1)))).toMatchObject({ cause: 'lost' });
+    expect(failureIfLost(first, [], dawn)).toBeUndefined();
+    expect(failureIfLost(first, [], after(dawn, durationMs(3_599_999)))).toBeUndefined();
+    expect(failureIfLost(first, [], after(dawn, hours(1)))).toMatchObject({ cause: 'lost' });
   });
 });
 
 describe('a death does not count', () => {
   test('where steps of the attempt ended while its worker was alive', () => {
     let deliveries = noDeliveries;
-    for (let death = 0; death < 10; death += 1) deliveries = loses(begins(deliveries, dawn, death, 1), dawn, death + 1);
-    expect(lostFor(deliveries, [], after(dawn, hours(3)))).toBeUndefined();
+    for (let death = 0; death < 10; death += 1)
+      deliveries = loseDelivery(beginDelivery(deliveries, dawn, death, 1), dawn, death + 1);
+    expect(failureIfLost(deliveries, [], after(dawn, hours(3)))).toBeUndefined();
   });
 
   test('where the worker of another run may have died with it that had been at work for a shorter time', () => {
     const { deliveries, now } = died(6, minutes(5), minutes(2));
     const others = Array.from({ length: 6 }, (_, index) => otherDeath(seconds(0), after(dawn, minutes(5 * (index + 1)))));
-    expect(lostFor(deliveries, [], now)).toMatchObject({ cause: 'lost' });
-    expect(lostFor(deliveries, others, now)).toBeUndefined();
+    expect(failureIfLost(deliveries, [], now)).toMatchObject({ cause: 'lost' });
+    expect(failureIfLost(deliveries, others, now)).toBeUndefined();
     const longer = others.map((other) => ({ ...other, begunAt: instant(other.begunAt - 600_000) }));
-    expect(lostFor(deliveries, longer, now)).toMatchObject({ cause: 'lost' });
-    const before = others.map((other) => ({ ...other, noticedAt: instant(dawn - 1), lastSignAt: instant(dawn - 2) }));
-    expect(lostFor(deliveries, before, now)).toMatchObject({ cause: 'lost' });
-    const later = others.map((other) => ({ ...other, lastSignAt: after(now, seconds(1)), noticedAt: after(now, seconds(2)) }));
-    expect(lostFor(deliveries, later, now)).toMatchObject({ cause: 'lost' });
+    expect(failureIfLost(deliveries, longer, now)).toMatchObject({ cause: 'lost' });
+    const before = others.map((other) => ({ ...other, noticedAt: instant(dawn - 1), lastHeartbeatAt: instant(dawn - 2) }));
+    expect(failureIfLost(deliveries, before, now)).toMatchObject({ cause: 'lost' });
+    const later = others.map((other) => ({
+      ...other,
+      lastHeartbeatAt: after(now, seconds(1)),
+      noticedAt: after(now, seconds(2)),
+    }));
+    expect(failureIfLost(deliveries, later, now)).toMatchObject({ cause: 'lost' });
   });
 
   test('where nothing is known of it and a worker lived for an hour since', () => {
     const dead = unknown(5);
-    const lived = beats(begins(dead, dawn, 0, 1), after(dawn, hours(1)));
-    const after1 = loses(lived, after(dawn, hours(2)), 0);
+    const lived = recordHeartbeat(beginDelivery(dead, dawn, 0, 1), after(dawn, hours(1)));
+    const after1 = loseDelivery(lived, after(dawn, hours(2)), 0);
     expect(after1.lost).toHaveLength(1);
-    const shorter = beats(begins(dead, dawn, 0, 1), after(dawn, durationMs(3_599_999)));
-    expect(loses(shorter, after(dawn, hours(2)), 0).lost).toHaveLength(6);
+    const shorter = recordHeartbeat(beginDelivery(dead, dawn, 0, 1), after(dawn, durationMs(3_599_999)));
+    expect(loseDelivery(shorter, after(dawn, hours(2)), 0).lost).toHaveLength(6);
   });
 });
 
 test('a death keeps when its worker began and its last heartbeat', () => {
-  const begun = beats(begins(noDeliveries, dawn, 3, 1), after(dawn, minutes(1)));
-  expect(loses(begun, after(dawn, minutes(5)), 3).lost).toEqual([
-    { begunAt: dawn, lastSignAt: after(dawn, minutes(1)), noticedAt: after(dawn, minutes(5)) },
+  const begun = recordHeartbeat(beginDelivery(noDeliveries, dawn, 3, 1), after(dawn, minutes(1)));
+  expect(loseDelivery(begun, after(dawn, minutes(5)), 3).lost).toEqual([
+    { begunAt: dawn, lastHeartbeatAt: after(dawn, minutes(1)), noticedAt: after(dawn, minutes(5)) },
   ]);
-  expect(loses(begun, dawn, 4, 'x'.repeat(2_000)).lost[0]).toMatchObject({ hasProgressed: true, reason: 'x'.repeat(500) });
-  expect(loses(noDeliveries, dawn, 4).lost).toEqual([{ lastSignAt: dawn, noticedAt: dawn }]);
-  expect(beats(noDeliveries, dawn)).toBe(noDeliveries);
-  expect(loses(begun, dawn, 3).begun).toBeUndefined();
+  expect(loseDelivery(begun, dawn, 4, 'x'.repeat(2_000)).lost[0]).toMatchObject({ hasProgressed: true, reason: 'x'.repeat(500) });
+  expect(loseDelivery(noDeliveries, dawn, 4).lost).toEqual([{ lastHeartbeatAt: dawn, noticedAt: dawn }]);
+  expect(recordHeartbeat(noDeliveries, dawn)).toBe(noDeliveries);
+  expect(loseDelivery(begun, dawn, 3).begun).toBeUndefined();
 });
 
 test('a worker that gives the attempt up leaves no begin, and says so until the next begins', () => {
   const { deliveries } = died(2, minutes(1));
-  const released = releases(begins(deliveries, dawn, 0, 1));
+  const released = releaseDelivery(beginDelivery(deliveries, dawn, 0, 1));
   expect(released).toEqual({ lost: deliveries.lost, isReleased: true });
-  expect(begins(released, dawn, 0, 1).isReleased).toBeUndefined();
-  expect(loses(released, dawn, 0).isReleased).toBeUndefined();
+  expect(beginDelivery(released, dawn, 0, 1).isReleased).toBeUndefined();
+  expect(loseDelivery(released, dawn, 0).isReleased).toBeUndefined();
 });
 
 test('only the last sixteen losses are kept, and a verdict looks at three at least', () => {
   const { deliveries } = died(20, minutes(1));
   expect(deliveries.lost).toHaveLength(16);
-  expect(firstSign(deliveries)).toBe(after(dawn, minutes(4)));
-  expect(firstSign(noDeliveries)).toBeUndefined();
-  expect([died(2, minutes(1)), died(3, minutes(1))].map((each) => mayHaveEnded(each.deliveries))).toEqual([false, true]);
+  expect(firstHeartbeatAt(deliveries)).toBe(after(dawn, minutes(4)));
+  expect(firstHeartbeatAt(noDeliveries)).toBeUndefined();
+  expect([died(2, minutes(1)), died(3, minutes(1))].map((each) => needsOtherCrashes(each.deliveries))).toEqual([false, true]);
 });
 
 test('an attempt is delivered again after 100 s, later with each loss, up to twenty minutes', () => {
   const begun = (losses: number) => {
     const { deliveries, now } = died(losses, minutes(1));
-    return pauseAfter(begins(deliveries, now, 0, 1), now);
+    return redeliveryPauseAfter(beginDelivery(deliveries, now, 0, 1), now);
   };
   expect([begun(0), begun(1)]).toEqual([100_000, 100_000]);
   for (const [losses, least] of [
@@ -159,16 +164,16 @@ test('an attempt is delivered again after 100 s, later with each loss, up to twe
   }
   const { deliveries, now } = died(3, minutes(1));
   // The same after a death that was noticed and not yet answered by another delivery.
-  expect(pauseAfter(deliveries, now)).toBeGreaterThanOrEqual(400_000);
+  expect(redeliveryPauseAfter(deliveries, now)).toBeGreaterThanOrEqual(400_000);
   // A message is on its way.
-  expect(pauseAfter(deliveries, after(now, seconds(1)))).toBeUndefined();
+  expect(redeliveryPauseAfter(deliveries, after(now, seconds(1)))).toBeUndefined();
 });
 
 test('two attempts that died together are not delivered again together', () => {
   const pauses = Array.from({ length: 20 }, (_, index) => {
     const { deliveries } = died(3, minutes(1));
     const at = after(dawn, durationMs(600_000 + index));
-    return pauseAfter(begins(deliveries, at, 0, 1), at);
+    return redeliveryPauseAfter(beginDelivery(deliveries, at, 0, 1), at);
   });
   expect(new Set(pauses).size).toBeGreaterThan(15);
 });

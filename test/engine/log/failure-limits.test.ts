@@ -3,21 +3,21 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
-import { failureLimits, toldFailure, toldOutcome } from '../../../lib/engine/log/failure-limits.ts';
+import { failureLimits, reportedFailure, reportedOutcome } from '../../../lib/engine/log/failure-limits.ts';
 
 const failure = (more: Partial<Failure> = {}): Failure => ({ cause: 'error', message: 'it broke', ...more });
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;
-const details = (given: JsonObject): JsonObject | undefined => toldFailure(failure({ details: given })).details;
+const details = (given: JsonObject): JsonObject | undefined => reportedFailure(failure({ details: given })).details;
 
 const anything = fc.dictionary(fc.string({ maxLength: 3_000, unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 40 });
 
 test('what is small enough is told as it is', () => {
   const small = failure({ code: 'some_code', status: 'blocked', details: { timeoutMs: 5, errors: [{ field: 'a' }] } });
-  expect(toldFailure(small)).toEqual(small);
+  expect(reportedFailure(small)).toEqual(small);
 });
 
 test('words lose their end, and never half a character of it', () => {
-  const told = toldFailure(failure({ message: `${'x'.repeat(1_999)}😀`, code: 'c'.repeat(200) }));
+  const told = reportedFailure(failure({ message: `${'x'.repeat(1_999)}😀`, code: 'c'.repeat(200) }));
   expect(told.message).toBe(`${'x'.repeat(1_999)}\ufffd`);
   expect(told.code).toHaveLength(128);
 });
@@ -38,7 +38,7 @@ describe('details', () => {
   test('what does not fit at all is left out, and named', () => {
     expect(details({ small: 1, ['k'.repeat(9_000)]: 2, deep: { of: 'x'.repeat(9_000) } })).toEqual({
       small: 1,
-      leftOut: ['k'.repeat(40), 'deep'],
+      omitted: ['k'.repeat(40), 'deep'],
     });
   });
 
@@ -52,14 +52,14 @@ describe('details', () => {
     const large = { of: 'x'.repeat(2_900) };
     const small = { of: 'y'.repeat(300) };
     const longer = { of: 'z'.repeat(2_000) };
-    expect(details({ large, small, longer })).toEqual({ small, longer, leftOut: ['large'] });
+    expect(details({ large, small, longer })).toEqual({ small, longer, omitted: ['large'] });
   });
 
   test('of those that are left out four are named', () => {
     const deep = { of: 'x'.repeat(5_000) };
     expect(details({ a: deep, b: deep, c: deep, d: deep, e: deep, small: 1 })).toEqual({
       small: 1,
-      leftOut: ['a', 'b', 'c', 'd'],
+      omitted: ['a', 'b', 'c', 'd'],
     });
   });
 
@@ -73,7 +73,7 @@ describe('details', () => {
         expect(told).toEqual(list.slice(0, Array.isArray(told) ? told.length : 0));
       }
       const text = 'y'.repeat(size - 2);
-      expect(details({ text, deep })).toMatchObject({ text: expect.stringMatching(/^y{500,}$/), leftOut: ['deep'] });
+      expect(details({ text, deep })).toMatchObject({ text: expect.stringMatching(/^y{500,}$/), omitted: ['deep'] });
     }
   });
 
@@ -93,8 +93,8 @@ test('what a gate says is held to the same', () => {
   const contract = { kind: 'contract', phase: 'output', errors: [{ field: 'a' }, { field: long }, { field: 'b' }] } as const;
   const moderation = { kind: 'moderation', phase: 'input', decision: { policy: 'words', metadata: { long } } } as const;
   for (const gate of [contract, moderation])
-    expect(sizeOf(toldOutcome({ kind: 'failed', failure: failure({ message: long }), gate }))).toBeLessThan(8_000);
-  expect(toldOutcome({ kind: 'failed', failure: failure(), gate: contract })).toMatchObject({
+    expect(sizeOf(reportedOutcome({ kind: 'failed', failure: failure({ message: long }), gate }))).toBeLessThan(8_000);
+  expect(reportedOutcome({ kind: 'failed', failure: failure(), gate: contract })).toMatchObject({
     gate: { errors: [{ field: 'a' }, { field: 'b' }] },
   });
 });

@@ -3,70 +3,70 @@ import { describe, expect, test } from 'vitest';
 import { attempt, firstAttempt } from '../../../lib/engine/ids.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import { after, seconds } from '../../../lib/engine/time.ts';
-import { PlayedCode, childRuns } from '../durable/played.ts';
-import { refOf } from '../play.ts';
+import { CodeRunFixture, childRuns } from '../durable/code-run-fixture.ts';
+import { refOf } from '../graph-run-fixture.ts';
 
 const broke = { cause: 'error', message: 'no' } as const;
 const of = (key: string) => ({ node: refOf(key), attempt: firstAttempt });
-const retried = (run: PlayedCode, key: string) => {
-  const { startedAt, endedAt } = run.driven;
+const retried = (run: CodeRunFixture, key: string) => {
+  const { startedAt, endedAt } = run.currentWorkflowTask;
   const retry = { delayMs: seconds(0), retryAt: run.now };
   return { kind: 'retried', key, attempt: firstAttempt, failure: broke, ...retry, startedAt, endedAt } as const;
 };
-const again = (run: PlayedCode) =>
-  run.turn([{ kind: 'threw', failure: broke, again: { delayMs: seconds(0), retryAt: run.now } }]);
-const calls = (run: PlayedCode, key: string, expiresAt = after(run.now, seconds(5))) =>
-  run.turn([{ kind: 'asked', command: { kind: 'workflow', key, workflowName: 'sub', input: 1, expiresAt } }]);
-const ends = (run: PlayedCode, key: string, number: number) =>
-  run.say({ kind: 'child-ended', ...of(key), childRunId: childRuns(number), end: { status: 'failed', error: broke } });
+const again = (run: CodeRunFixture) =>
+  run.turn([{ kind: 'threw', failure: broke, nextAttempt: { delayMs: seconds(0), retryAt: run.now } }]);
+const calls = (run: CodeRunFixture, key: string, expiresAt = after(run.now, seconds(5))) =>
+  run.turn([{ kind: 'scheduled', command: { kind: 'workflow', key, workflowName: 'sub', input: 1, expiresAt } }]);
+const ends = (run: CodeRunFixture, key: string, number: number) =>
+  run.decide({ kind: 'child-ended', ...of(key), childRunId: childRuns(number), end: { status: 'failed', error: broke } });
 
 test('each try of a step is counted, a wait is one, and what becomes of it or of a drive is none', () => {
-  const run = new PlayedCode();
-  const counted = () => [run.state.code?.drives, run.state.code?.stepAttempts];
+  const run = new CodeRunFixture();
+  const counted = () => [run.state.code?.workflowTasks, run.state.code?.stepAttempts];
   expect(counted()).toEqual([1, 0]);
   run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap')]);
   expect(counted()).toEqual([1, 3]);
   run.turn([retried(run, 'a')]);
   expect(counted()).toEqual([1, 4]);
   run.turn([run.failed('b'), run.did('a', null, 2)]);
-  run.say({ kind: 'drive-put-off', ...run.driven, failure: broke });
+  run.decide({ kind: 'workflow-task-deferred', ...run.currentWorkflowTask, failure: broke });
   expect(counted()).toEqual([1, 4]);
-  run.turn([], 'hands_on');
+  run.turn([], 'yielded');
   expect(counted()).toEqual([2, 4]);
 });
 
 describe('a workflow that is tried again', () => {
   test('keeps what it completed and who is to drive it, and nothing else', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     run.turn([run.asks('done'), run.asks('open'), run.asks('broken'), run.sleeps('nap')]);
     run.turn([run.did('done'), run.failed('broken')]);
     again(run);
     expect([...run.state.nodes.entries()].map(([key, { status }]) => `${key} ${status}`)).toEqual([
-      '.drive.1 completed',
+      '.workflow-task.1 completed',
       'done completed',
-      '.drive.2 queued',
+      '.workflow-task.2 queued',
     ]);
-    expect([...run.state.open.keys()]).toEqual(['.drive.2']);
+    expect([...run.state.open.keys()]).toEqual(['.workflow-task.2']);
     expect(run.state.code).toMatchObject({ attempt: 2, drives: 2, stepAttempts: 4 });
     expect(run.state.code).not.toHaveProperty('calls');
   });
 
   test('calls another run where the last one failed it, each time', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     for (const number of [1, 2, 3]) {
       calls(run, 'sub');
       expect(run.node('sub')).toMatchObject({ childRunId: childRuns(number) });
       ends(run, 'sub', number);
       again(run);
-      expect(run.state.code?.calls).toEqual({ sub: number });
+      expect(run.state.code?.failedCalls).toEqual({ sub: number });
     }
   });
 
   test('calls the same where it was not waited for any longer, and where a step of its own failed', () => {
-    const run = new PlayedCode();
+    const run = new CodeRunFixture();
     calls(run, 'sub');
     run.later(seconds(5));
-    run.say({ kind: 'node-woken', ...of('sub') });
+    run.decide({ kind: 'node-woken', ...of('sub') });
     expect(run.node('sub')).toMatchObject({ status: 'timed_out' });
     run.turn([run.asks('work')]);
     run.turn([run.failed('work')]);
@@ -81,13 +81,13 @@ describe('a log that nobody can have written stops whoever folds it', () => {
     attempt: attempt(number),
     failure: broke,
     delayMs: seconds(0),
-    retryAt: after(new PlayedCode().now, seconds(0)),
+    retryAt: after(new CodeRunFixture().now, seconds(0)),
   });
-  const folded = (events: readonly RunEvent[], run = new PlayedCode()) => {
-    run.force(events);
+  const folded = (events: readonly RunEvent[], run = new CodeRunFixture()) => {
+    run.appendEvents(events);
     return () => run.state;
   };
-  const rollback: RunEvent = { type: 'ROLLBACK_STARTED', ending: { status: 'cancelled' } };
+  const rollback: RunEvent = { type: 'ROLLBACK_STARTED', runOutcome: { status: 'cancelled' } };
 
   test('where a workflow is tried again at another attempt than its own', () => {
     expect(folded([retry(2)])).toThrow('the workflow is at attempt 1, not 2');

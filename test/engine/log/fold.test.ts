@@ -4,10 +4,10 @@ import { type NodeRef, attempt, commitNo, eventId, nodeKey, nonce, runId, signal
 import { inline } from '../../../lib/engine/json.ts';
 import { type Commit, eventIdAfter } from '../../../lib/engine/log/commit.ts';
 import type { RunEvent, RunEventType } from '../../../lib/engine/log/events.ts';
-import { applyCommit, applyEvent, attemptOf, fork, waitsForPlace } from '../../../lib/engine/log/fold.ts';
+import { applyCommit, applyEvent, attemptOf, fork, isWaitingForSlot } from '../../../lib/engine/log/fold.ts';
 import type { FailureCause } from '../../../lib/engine/retry/causes.ts';
 import { after, instant, seconds } from '../../../lib/engine/time.ts';
-import { foldOf, plain, refOf } from '../play.ts';
+import { foldOf, plain, refOf } from '../graph-run-fixture.ts';
 
 const at = instant(1_000);
 const commit = (number: number, firstEventId: number, events: readonly RunEvent[]): Commit => ({
@@ -192,18 +192,18 @@ test('an attempt that took too long is told apart from one that failed', () => {
 
 const nodesOf = (...events: readonly RunEvent[]) => Object.fromEntries(foldOf([commit(1, 1, events)]).nodes.entries());
 const later = after(at, seconds(9));
-const placeAwaited: EventOf<'PLACE_AWAITED'> = { type: 'PLACE_AWAITED', places: 2 };
-const placeTaken: RunEvent = { type: 'PLACE_TAKEN', place: 1 };
+const placeAwaited: EventOf<'SLOT_AWAITED'> = { type: 'SLOT_AWAITED', slots: 2 };
+const placeTaken: RunEvent = { type: 'SLOT_TAKEN', slot: 1 };
 
 test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
   const waiting = foldOf([commit(1, 1, [placeAwaited])]);
   expect(waiting.admission).toStrictEqual({ places: 2, since: at });
-  expect(waitsForPlace(waiting)).toBe(true);
+  expect(isWaitingForSlot(waiting)).toBe(true);
   const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
   expect(delayed.admission).toEqual({ places: 2, since: later, notBefore: later, place: 1 });
-  expect(waitsForPlace(delayed)).toBe(false);
-  expect(waitsForPlace(foldOf([commit(1, 1, [placeAwaited, cancelled])]))).toBe(false);
-  expect(waitsForPlace(foldOf([commit(1, 1, [started])]))).toBe(false);
+  expect(isWaitingForSlot(delayed)).toBe(false);
+  expect(isWaitingForSlot(foldOf([commit(1, 1, [placeAwaited, cancelled])]))).toBe(false);
+  expect(isWaitingForSlot(foldOf([commit(1, 1, [started])]))).toBe(false);
 });
 
 test.each<[string, readonly RunEvent[]]>([
@@ -224,7 +224,7 @@ test('a run that was cancelled without a reason has none', () => {
   expect(foldOf([commit(1, 1, [{ type: 'RUN_CANCELLED' }])]).progress).toStrictEqual({ status: 'cancelled', endedAt: at });
 });
 
-const drive = { kind: 'drive', key: '1' } as const;
+const drive = { kind: 'workflow_task', key: '1' } as const;
 const charge = { kind: 'function', key: 'charge' } as const;
 const usage = { input: 5, output: 2 };
 const called: EventOf<'SUBFLOW_CALLED'> = {
@@ -234,8 +234,8 @@ const called: EventOf<'SUBFLOW_CALLED'> = {
   childRunId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV'),
   workflowName: 'ship',
   input: inline(7),
-  whenLeft: 'go_on',
-  whenCancelled: 'fail',
+  parentClosePolicy: 'abandon',
+  onChildCancelled: 'fail',
 };
 
 test.each<[number, number, string, readonly RunEvent[]]>([
@@ -249,7 +249,7 @@ test.each<[number, number, string, readonly RunEvent[]]>([
   [1, 0, 'a call', [called]],
   [2, 0, 'a call that was asked for again, as its repetition', [called, retriedAs(a), { ...called, attempt: attempt(2) }]],
 ])('%i executions and %i tokens are spent by %s', (executions, tokens, _what, events) => {
-  expect(foldOf([commit(1, 1, events)]).spent).toEqual({ executions, tokens });
+  expect(foldOf([commit(1, 1, events)]).budgetUsage).toEqual({ executions, tokens });
 });
 
 const awaited: EventOf<'SIGNAL_AWAITED'> = {
@@ -316,9 +316,9 @@ test('a step that was lost with its machine has its lost attempts counted, throu
 
 test('an output is written under its variable where it has one, and a failure under the same where an edge takes it', () => {
   const writes = (...events: readonly RunEvent[]) =>
-    [...foldOf([commit(1, 1, events)]).written.entries()].map(([key, values]) => [
+    [...foldOf([commit(1, 1, events)]).contextWrites.entries()].map(([key, values]) => [
       key,
-      values.at(-1)?.by,
+      values.at(-1)?.writtenBy,
       values.at(-1)?.payload,
     ]);
   expect(writes(dispatchedAs(a), { ...completedAs(a), variable: 'sum' })).toEqual([['sum', 2, inline('done')]]);
@@ -344,7 +344,7 @@ test('a rollback cancels what the code had asked for, and leaves the drive that 
   const nodes = nodesOf(
     { ...dispatchedAs(a), step: drive },
     { ...dispatchedAs(refOf('b')), step: charge },
-    { type: 'ROLLBACK_STARTED', ending: { status: 'failed', error } },
+    { type: 'ROLLBACK_STARTED', runOutcome: { status: 'failed', error } },
   );
   expect(nodes).toMatchObject({ a: { status: 'queued' }, b: { status: 'cancelled', endedBy: 3 } });
 });

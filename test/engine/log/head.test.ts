@@ -14,7 +14,7 @@ import {
   topLevel,
 } from '../../../lib/engine/ids.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { forgottenCommit, isForgotten } from '../../../lib/engine/log/forgotten.ts';
+import { tombstoneCommit, isTombstone } from '../../../lib/engine/log/tombstone.ts';
 import { type RunCreation, carriesGraph, isTestRun, pinnedVersion } from '../../../lib/engine/log/head.ts';
 import {
   type Caller,
@@ -22,12 +22,12 @@ import {
   rerunFrom,
   rerunOf,
   scheduleOf,
-  systemOfCall,
-  systemOfRerun,
-  systemOfSchedule,
+  callerSystemValues,
+  rerunSystemValues,
+  scheduleSystemValues,
 } from '../../../lib/engine/log/lineage.ts';
 import { instant } from '../../../lib/engine/time.ts';
-import { dawn, theRun } from '../play.ts';
+import { dawn, theRun } from '../graph-run-fixture.ts';
 
 const address = { projectId: projectId('shop'), environment: environment('test'), runId: theRun };
 
@@ -76,9 +76,9 @@ test('a run is pinned to its published version, or to the graph that it carries 
 });
 
 test('a rerun says of which run, and from which node where it did not begin anew', () => {
-  const [anew, onward] = [made(systemOfRerun(theRun)), made(systemOfRerun(theRun, nodeId('b')))];
+  const [anew, onward] = [made(rerunSystemValues(theRun)), made(rerunSystemValues(theRun, nodeId('b')))];
   expect([rerunOf(anew), rerunFrom(anew), rerunOf(onward), rerunFrom(onward)]).toEqual([theRun, undefined, theRun, 'b']);
-  expect(systemOfRerun(theRun)).toStrictEqual({ __rerunOf: theRun });
+  expect(rerunSystemValues(theRun)).toStrictEqual({ __rerunOf: theRun });
   expect([rerunOf(made()), rerunFrom(made())]).toEqual([undefined, undefined]);
 });
 
@@ -89,16 +89,19 @@ test('a called run says by whom, and what becomes of it when it is left', () => 
     iteration: topLevel,
     attempt: attempt(2),
     depth: 3,
-    whenLeft: 'go_on',
+    parentClosePolicy: 'abandon',
   };
-  expect(callerOf(made(systemOfCall(caller)))).toEqual(caller);
-  expect(callerOf(made(systemOfCall({ ...caller, whenLeft: 'cancel' })))).toEqual({ ...caller, whenLeft: 'cancel' });
+  expect(callerOf(made(callerSystemValues(caller)))).toEqual(caller);
+  expect(callerOf(made(callerSystemValues({ ...caller, parentClosePolicy: 'cancel' })))).toEqual({
+    ...caller,
+    parentClosePolicy: 'cancel',
+  });
   expect(callerOf(made())).toBeUndefined();
 });
 
 test('a run that a schedule started says which, and the time that was due', () => {
   const at = instant(1_795_132_800_000);
-  expect(scheduleOf(made(systemOfSchedule(scheduleId('nightly'), at)))).toEqual({ scheduleId: 'nightly', scheduledAt: at });
+  expect(scheduleOf(made(scheduleSystemValues(scheduleId('nightly'), at)))).toEqual({ scheduleId: 'nightly', scheduledAt: at });
   expect(scheduleOf(made())).toBeUndefined();
 });
 
@@ -123,8 +126,8 @@ test.each<[string, Readonly<Record<string, JsonValue>>]>([
 
 test('the commit of a run that was forgotten is known as one, says nothing but that the run is over, and keeps its slot', () => {
   const { commit } = made();
-  expect(isForgotten(commit)).toBe(false);
-  const forgotten = forgottenCommit({ ...commit, at: instant(7) });
-  expect(isForgotten(forgotten)).toBe(true);
+  expect(isTombstone(commit)).toBe(false);
+  const forgotten = tombstoneCommit({ ...commit, at: instant(7) });
+  expect(isTombstone(forgotten)).toBe(true);
   expect(forgotten).toMatchObject({ number: 1, firstEventId: 1, at: 7, events: [{ type: 'RUN_CANCELLED' }] });
 });

@@ -4,14 +4,14 @@ import { commitNo, correlationId, environment, eventId, nonce, projectId, runId 
 import { inline } from '../../../lib/engine/json.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
-import { type Told, publicEvents } from '../../../lib/engine/log/public-event.ts';
+import { type RunIdentity, publicEvents } from '../../../lib/engine/log/public-event.ts';
 import { iterationKey } from '../../../lib/engine/ids.ts';
 import { instant, seconds } from '../../../lib/engine/time.ts';
 import { traceparent } from '../../../lib/engine/trace.ts';
-import { failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
-import { Play, dawn, nth, refOf } from '../play.ts';
+import { failed, graph, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
+import { GraphRunFixture, dawn, nth, refOf } from '../graph-run-fixture.ts';
 
-const run: Told = {
+const run: RunIdentity = {
   address: {
     projectId: projectId('shop'),
     environment: environment('production'),
@@ -57,7 +57,7 @@ test('what it goes back to is told where something is known of that', () => {
     traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
   };
   const queued: RunEvent = { type: 'NODE_DISPATCHED', ...refOf('a'), attempt: nth(1), via: 'queue', wave: 2 };
-  const correlations = (told: Told) =>
+  const correlations = (told: RunIdentity) =>
     publicEvents(told, commitOf({ type: 'RUN_STARTED' }, queued)).map((one) => one.correlation);
   expect(correlations(run)).toEqual([undefined, { wave: 2 }]);
   const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -103,17 +103,17 @@ test('every moment is told as text in UTC, and every length of time in milliseco
 });
 
 test('a whole run is told under dense event ids', () => {
-  const play = new Play(
+  const play = new GraphRunFixture(
     graph({
       edges: ['start -> a -> b', 'start -> nap -> b'],
-      nodes: { start: passes, a: { retry: threeAttempts }, nap: { pure: sleepsUntil(dawn) } },
+      nodes: { start: completesAtOnce, a: { retry: threeAttempts }, nap: { pure: sleepsUntil(dawn) } },
     }),
   );
   play.start({ order: 1 });
-  play.say(play.started('a'));
+  play.decide(play.started('a'));
   play.ends('a', failed());
   play.ends('a');
-  play.say(play.woken('nap'));
+  play.decide(play.woken('nap'));
   play.ends('b');
   const told = play.commits.flatMap((commit) => publicEvents(run, commit));
   expect(told.map(({ eventId: id }) => id)).toEqual(told.map((_, index) => index + 1));

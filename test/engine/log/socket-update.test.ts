@@ -1,8 +1,8 @@
 /** What each event says to watchers over sockets. */
 import { expect, test } from 'vitest';
-import { attempt, nodeId, passKey, topLevel } from '../../../lib/engine/ids.ts';
+import { attempt, nodeId, iterationKeyOf, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure, RunEvent } from '../../../lib/engine/log/events.ts';
-import { endsNode, updateOf } from '../../../lib/engine/log/socket-update.ts';
+import { isNodeEnd, updateOf } from '../../../lib/engine/log/socket-update.ts';
 import { durationMs, instant } from '../../../lib/engine/time.ts';
 
 const at = instant(0);
@@ -26,7 +26,7 @@ test.each<[RunEvent, string]>([
 ])('%j: its node is %s', (event, status) => {
   const update = updateOf(event);
   expect(update).toMatchObject({ kind: 'node', nodeId: 'ask', status });
-  expect(update?.kind === 'node' && endsNode(update)).toBe(!['queued', 'running', 'waiting'].includes(status));
+  expect(update?.kind === 'node' && isNodeEnd(update)).toBe(!['queued', 'running', 'waiting'].includes(status));
 });
 
 test('a completion brings its output, a failure and a retry their error', () => {
@@ -53,7 +53,7 @@ test.each<RunEvent>([
   // Its end follows, and says it once.
   { type: 'RUN_STATUS_CHANGED', status: 'completed' },
   { type: 'RUN_RECOVERED', nodes: [] },
-  { ...of, iteration: passKey({ nodeId: nodeId('each'), iteration: topLevel }, 0), type: 'NODE_WOKEN' },
+  { ...of, iteration: iterationKeyOf({ nodeId: nodeId('each'), iteration: topLevel }, 0), type: 'NODE_WOKEN' },
 ])('%j: nothing stands otherwise', (event) => {
   expect(updateOf(event)).toBeUndefined();
 });

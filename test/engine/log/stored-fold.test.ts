@@ -4,10 +4,10 @@ import { attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/
 import { inline } from '../../../lib/engine/json.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import { emptyState } from '../../../lib/engine/log/fold.ts';
-import { type StoredFold, isWorthASnapshot, restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
+import { type StoredFold, shouldTakeSnapshot, restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { after, seconds } from '../../../lib/engine/time.ts';
-import { finished, graph, passes, sleepsUntil } from '../graphs.ts';
-import { dawn, foldOf, plain, refOf, started } from '../play.ts';
+import { finished, graph, completesAtOnce, sleepsUntil } from '../graph-builder.ts';
+import { dawn, foldOf, plain, refOf, started } from '../graph-run-fixture.ts';
 
 const again = (stored: StoredFold) => restoreFold(structuredClone(stored));
 
@@ -16,7 +16,7 @@ test('a graph run with a loop at work, a sleeper and written variables is the sa
     graph({
       edges: ['start -> each', 'each/loop -> work -> more', 'start -> nap', 'start -> done'],
       nodes: {
-        start: passes,
+        start: completesAtOnce,
         each: { loop: { over: [1, 2, 3], concurrency: 2 } },
         work: { outputVariable: 'seen' },
         nap: { pure: sleepsUntil(after(dawn, seconds(9))) },
@@ -27,7 +27,7 @@ test('a graph run with a loop at work, a sleeper and written variables is the sa
   play.ends('work@each[1]');
   const read = again(storeFold(play.state));
   expect(plain(read)).toEqual(plain(play.state));
-  expect(play.state.passes.size).toBe(2);
+  expect(play.state.iterations.size).toBe(2);
   expect([...read.open.keys()]).toContain(nodeKey(refOf('nap')));
   expect([...read.open.keys()]).not.toContain(nodeKey(refOf('done')));
 });
@@ -43,7 +43,7 @@ test('places and what code has done are stored where the run has them, and nowhe
   };
   const logOf = (...events: readonly RunEvent[]) =>
     foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at: dawn, by: 'test', nonce: nonce('n') }]);
-  const full = logOf({ type: 'PLACE_AWAITED', places: 2 }, { type: 'PLACE_TAKEN', place: 1 }, step);
+  const full = logOf({ type: 'SLOT_AWAITED', slots: 2 }, { type: 'SLOT_TAKEN', slot: 1 }, step);
   expect(again(storeFold(full))).toMatchObject({ admission: { places: 2, place: 1 }, code: { stepAttempts: 1 } });
   const bare = again(storeFold(logOf({ type: 'INPUT_SET', input: inline(1) })));
   for (const fold of [bare, storeFold(bare)]) {
@@ -57,7 +57,7 @@ test('the fold of nothing is not stored', () => {
 });
 
 test('a log is worth a snapshot at 64 commits, and then each time it has grown by half', () => {
-  expect([63, 64].map((asOf) => isWorthASnapshot(asOf, 0))).toEqual([false, true]);
-  expect([64, 95, 96].map((asOf) => isWorthASnapshot(asOf, 64))).toEqual([false, false, true]);
-  expect([149, 150].map((asOf) => isWorthASnapshot(asOf, 100))).toEqual([false, true]);
+  expect([63, 64].map((asOf) => shouldTakeSnapshot(asOf, 0))).toEqual([false, true]);
+  expect([64, 95, 96].map((asOf) => shouldTakeSnapshot(asOf, 64))).toEqual([false, false, true]);
+  expect([149, 150].map((asOf) => shouldTakeSnapshot(asOf, 100))).toEqual([false, true]);
 });

@@ -3,24 +3,26 @@ import { expect, test } from 'vitest';
 import { TagReader, tagNames } from '../../../lib/engine/log/tags.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import { commit, eventOfEachType } from '../../contract/samples.ts';
-import { awaits, calls, failed, finished, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
-import { type Play, dawn, started } from '../play.ts';
+import { awaits, calls, failed, finished, graph, ms, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
+import { type GraphRunFixture, dawn, started } from '../graph-run-fixture.ts';
 
-const tagsOf = (play: Play) => {
+const tagsOf = (play: GraphRunFixture) => {
   const reader = new TagReader();
   return play.commits.flatMap((each) => reader.read(each));
 };
-const named = (play: Play) => tagsOf(play).map(({ tag, nodeId, severity }) => [tag, nodeId, severity]);
+const named = (play: GraphRunFixture) => tagsOf(play).map(({ tag, nodeId, severity }) => [tag, nodeId, severity]);
 
 const drawn = () =>
-  started(graph({ nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
+  started(
+    graph({ nodes: { start: completesAtOnce, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+  );
 
 test('an attempt that is tried again, and the end of a node, with their facts', () => {
   const play = drawn();
   play.ends('a', failed('timeout'));
-  play.pass(seconds(1));
-  play.say(play.started('a'));
-  play.pass(ms(40));
+  play.advanceTime(seconds(1));
+  play.decide(play.started('a'));
+  play.advanceTime(ms(40));
   play.ends('a');
   const of = tagsOf(play).filter(({ nodeId }) => nodeId === 'a');
   expect(of.map(({ tag, severity, metadata }) => [tag, severity, metadata])).toEqual([
@@ -37,7 +39,7 @@ test('an attempt that is tried again, and the end of a node, with their facts', 
 });
 
 test('a failure that an edge takes care of is a warning, and the run that completes is a partial success', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
   play.ends('a', failed());
   play.ends('rescue');
   expect(play.status).toBe('completed');
@@ -47,7 +49,7 @@ test('a failure that an edge takes care of is a warning, and the run that comple
 });
 
 test('a failure that nobody takes care of is critical, and nothing is a partial success', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }));
   play.ends('a', failed('contract_violated'));
   expect(play.status).toBe('failed');
   expect(named(play)).toContainEqual(['node_failed', 'a', 'critical']);
@@ -56,9 +58,9 @@ test('a failure that nobody takes care of is critical, and nothing is a partial 
 });
 
 test('what was open when a run was cancelled is cancelled with it, once each', () => {
-  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b', 'start -> c'] }));
+  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b', 'start -> c'] }));
   play.ends('a');
-  play.say({ kind: 'cancel-requested' });
+  play.decide({ kind: 'cancel-requested' });
   const cancelled = named(play).filter(([tag]) => tag === 'node_cancelled');
   expect(cancelled).toEqual([
     ['node_cancelled', 'b', 'info'],
@@ -67,7 +69,7 @@ test('what was open when a run was cancelled is cancelled with it, once each', (
 });
 
 test('what was open in the passes of a loop that fails is cancelled with it, and by no later end', () => {
-  const nodes = { start: passes, each: { loop: { over: ['a', 'b', 'c'], concurrency: 3 } } };
+  const nodes = { start: completesAtOnce, each: { loop: { over: ['a', 'b', 'c'], concurrency: 3 } } };
   const edges = ['start -> each', 'start -> apart', 'each/loop -> work', 'work -> after', 'each/error -> rescue'];
   const play = started(graph({ nodes, edges }));
   play.ends('work@each[0]');
@@ -78,14 +80,14 @@ test('what was open in the passes of a loop that fails is cancelled with it, and
     ['work', 'each[2]', failure?.eventId],
     ['after', 'each[0]', failure?.eventId],
   ]);
-  play.say({ kind: 'cancel-requested' });
+  play.decide({ kind: 'cancel-requested' });
   const later = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
   expect(later.slice(2).map(({ nodeId }) => nodeId)).toEqual(['apart', 'rescue']);
 });
 
 test('a loop inside a pass takes away what is open in its own passes alone', () => {
   const nodes = {
-    start: passes,
+    start: completesAtOnce,
     each: { loop: { over: ['a', 'b'], concurrency: 2, onItemFailure: 'continue' as const } },
     inner: { loop: { over: [1, 2], concurrency: 2 } },
   };
@@ -97,10 +99,10 @@ test('a loop inside a pass takes away what is open in its own passes alone', () 
 
 test('a wait that is over says how long it could last', () => {
   const inTwoHours = { expiresAt: after(dawn, hours(2)) };
-  const nodes = { start: passes, wait: { pure: awaits(inTwoHours) }, call: { pure: calls(inTwoHours) } };
+  const nodes = { start: completesAtOnce, wait: { pure: awaits(inTwoHours) }, call: { pure: calls(inTwoHours) } };
   const play = started(graph({ nodes, edges: ['start -> wait', 'start -> call'] }));
-  play.pass(hours(2));
-  play.say(play.woken('wait'), play.woken('call'));
+  play.advanceTime(hours(2));
+  play.decide(play.woken('wait'), play.woken('call'));
   const over = tagsOf(play).filter(({ tag }) => tag === 'timed_out');
   expect(over.map(({ nodeId, metadata }) => [nodeId, metadata])).toEqual([
     ['wait', { timeoutMs: 7_200_000 }],
@@ -110,7 +112,7 @@ test('a wait that is over says how long it could last', () => {
 
 test('what waits without a worker has begun, at a wave that its log does not know, and is cancelled like the rest', () => {
   const nodes = {
-    start: passes,
+    start: completesAtOnce,
     call: { pure: calls() },
     sleep: { pure: sleepsUntil(after(dawn, hours(1))) },
     each: { loop: { over: ['a'] } },
@@ -124,14 +126,14 @@ test('what waits without a worker has begun, at a wave that its log does not kno
     ['sleep', { attempt: 1 }],
     ['each', { attempt: 1 }],
   ]);
-  play.say({ kind: 'cancel-requested' });
+  play.decide({ kind: 'cancel-requested' });
   const cancelled = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
   expect(cancelled.map(({ nodeId }) => nodeId)).toEqual(['call', 'sleep', 'each', 'work']);
 });
 
 test('what moderation stopped says in which phase and why, beside the failure; tokens are told where they are known', () => {
   const play = started(
-    graph({ nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+    graph({ nodes: { start: completesAtOnce, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
   );
   const tokens = { input: 7, output: 2 };
   const decision = { policy: 'words', reason: 'no' };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { filledPath, namesInPath } from '../../../lib/engine/query/path.ts';
-import { hasSeveral, readStatement } from '../../../lib/engine/query/statement.ts';
+import { fillPath, argumentNamesIn } from '../../../lib/engine/query/path.ts';
+import { hasSeveralStatements, parseStatement } from '../../../lib/engine/query/statement.ts';
 
 describe('a parameter', () => {
   test.each([
@@ -18,13 +18,13 @@ describe('a parameter', () => {
     ['select a[1 : 2], b$1, t$x$ from c$', 'select a[1 : 2], b$1, t$x$ from c$', []],
     ['select name::varchar(3)', 'select name::varchar(3)', []],
   ])('%s', (sql, text, names) => {
-    expect(readStatement(sql)).toEqual({ text, names });
+    expect(parseStatement(sql)).toEqual({ text, names });
   });
 
   test.each(["select 'x", 'select "x', '/* /* */', 'select $a$ x $b$', "select E'\\'", 'select $1', 'select :a + $2'])(
     'is not looked for in %s, which is no statement',
     (sql) => {
-      expect(readStatement(sql)).toHaveProperty('fault');
+      expect(parseStatement(sql)).toHaveProperty('fault');
     },
   );
 
@@ -32,7 +32,7 @@ describe('a parameter', () => {
     fc.assert(
       fc.property(fc.string(), (sql) => {
         fc.pre(!/[:$]/.test(sql));
-        const read = readStatement(sql);
+        const read = parseStatement(sql);
         if ('text' in read) expect(read).toEqual({ text: sql, names: [] });
       }),
     );
@@ -41,12 +41,12 @@ describe('a parameter', () => {
 
 describe('a path', () => {
   test('takes arguments as whole steps, encoded', () => {
-    expect(namesInPath('/orders/:id/x:no/:other')).toEqual(['id', 'other']);
-    expect(filledPath('/orders/:id/notes', () => 'a/../b?c#d%')).toBe('/orders/a%2F..%2Fb%3Fc%23d%25/notes');
+    expect(argumentNamesIn('/orders/:id/x:no/:other')).toEqual(['id', 'other']);
+    expect(fillPath('/orders/:id/notes', () => 'a/../b?c#d%')).toBe('/orders/a%2F..%2Fb%3Fc%23d%25/notes');
   });
 
   test.each(['', '.', '..'])('an argument "%s" would be no step of its own', (text) => {
-    expect(filledPath('/orders/:id', () => text)).toBeUndefined();
+    expect(fillPath('/orders/:id', () => text)).toBeUndefined();
   });
 });
 
@@ -59,7 +59,7 @@ describe('more than one statement', () => {
     ';select 1',
     "select E'\\'';';a",
   ])('is seen in %s', (sql) => {
-    expect(hasSeveral(sql)).toBe(true);
+    expect(hasSeveralStatements(sql)).toBe(true);
   });
 
   test.each([
@@ -71,6 +71,6 @@ describe('more than one statement', () => {
     'select ";a" /* ;b */',
     "select ';",
   ])('is not seen in %s', (sql) => {
-    expect(hasSeveral(sql)).toBe(false);
+    expect(hasSeveralStatements(sql)).toBe(false);
   });
 });

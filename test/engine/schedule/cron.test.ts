@@ -9,7 +9,7 @@ import { type Instant, instant, iso } from '../../../lib/engine/time.ts';
 const at = (text: string): Instant => instant(Date.parse(text));
 const cronOf = (text: string) => {
   const read = readCron(text);
-  if (read.kind === 'refused') throw new Error(read.faults.join('; '));
+  if (read.kind === 'refused') throw new Error(read.errors.join('; '));
   return read.cron;
 };
 const fires = (text: string, from: string, count: number, zone = 'UTC'): readonly string[] => {

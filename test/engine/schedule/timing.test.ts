@@ -1,7 +1,7 @@
 /** Rates, windows, and what is said of a timing that is none. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type TimingAsked, askedOf, judgeTiming } from '../../../lib/engine/schedule/judge-timing.ts';
+import { type TimingRequest, timingRequestOf, validateTiming } from '../../../lib/engine/schedule/validate-timing.ts';
 import { nextFire, readRate } from '../../../lib/engine/schedule/timing.ts';
 import { type Instant, days, hours, instant, minutes } from '../../../lib/engine/time.ts';
 
@@ -54,8 +54,8 @@ test('nothing is due before the start, and nothing at the end or after it', () =
 });
 
 test('a rate counts from its start, or from the minute in which it was asked for', () => {
-  const anchorOf = (asked: TimingAsked) => {
-    const verdict = judgeTiming(asked, now, now);
+  const anchorOf = (asked: TimingRequest) => {
+    const verdict = validateTiming(asked, now, now);
     return verdict.kind === 'accepted' ? verdict.timing : verdict;
   };
   const recurrence = { kind: 'rate', rate: '1 day', anchor: at('2026-01-01T00:00:00Z') };
@@ -78,7 +78,7 @@ test('a stored timing that is none stops whoever asks it', () => {
 });
 
 describe('a timing that is none', () => {
-  test.each<[TimingAsked, ...(readonly [place: string, code: string])[]]>([
+  test.each<[TimingRequest, ...(readonly [place: string, code: string])[]]>([
     [{}, ['', 'timing_missing']],
     [{ cron: '0 0 * * ? *', rate: '1 day' }, ['/rate', 'timing_twice']],
     [{ cron: '0 0 * * *' }, ['/cron', 'cron_invalid']],
@@ -99,20 +99,20 @@ describe('a timing that is none', () => {
       ['/timeZone', 'time_zone_unknown'],
     ],
   ])('%j', (asked, ...faults) => {
-    const verdict = judgeTiming(asked, now, now);
+    const verdict = validateTiming(asked, now, now);
     if (verdict.kind === 'accepted') throw new Error('it was accepted');
-    expect(verdict.faults.map(({ place, code }) => [place, code])).toEqual(faults);
+    expect(verdict.errors.map(({ pointer, code }) => [pointer, code])).toEqual(faults);
   });
 });
 
-test.each<TimingAsked>([
+test.each<TimingRequest>([
   { cron: '0 0 * * ? *', timeZone: 'Asia/Calcutta' },
   { cron: '0 0 * * ? *', timeZone: 'Asia/Kolkata', startAt: now },
   { cron: '0 0 * * ? *', timeZone: 'UTC' },
   { cron: '0 0 * * ? *', timeZone: 'Etc/GMT+3' },
   { rate: '5 minutes', endAt: at('2027-01-01T00:00:00Z') },
 ])('%j is a timing, and is shown as it was asked for', (asked) => {
-  const verdict = judgeTiming(asked, now, now);
-  if (verdict.kind === 'refused') throw new Error(JSON.stringify(verdict.faults));
-  expect(askedOf(verdict.timing)).toStrictEqual(asked);
+  const verdict = validateTiming(asked, now, now);
+  if (verdict.kind === 'refused') throw new Error(JSON.stringify(verdict.errors));
+  expect(timingRequestOf(verdict.timing)).toStrictEqual(asked);
 });

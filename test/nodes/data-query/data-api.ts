@@ -3,7 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { PGlite } from '@electric-sql/pglite';
 import * as z from 'zod';
 import { readArray } from '../../../lib/nodes/data-query/postgres-array.ts';
-import { readStatement } from '../../../lib/engine/query/statement.ts';
+import { parseStatement } from '../../../lib/engine/query/statement.ts';
 
 const field = z.strictObject({
   isNull: z.literal(true).optional(),
@@ -157,8 +157,8 @@ export class DataApiServer {
 
   async #execute({ sql, parameters, transactionId }: z.output<typeof execute>): Promise<object> {
     this.#check(transactionId);
-    const statement = readStatement(sql);
-    if ('fault' in statement) throw new Said('BadRequestException', statement.fault);
+    const statement = parseStatement(sql);
+    if ('error' in statement) throw new Said('BadRequestException', statement.error);
     const bound = statement.names.map((name) => {
       const found = parameters.find((one) => one.name === name);
       if (found === undefined) throw new Said('BadRequestException', `Named parameter ${name} is missing`);

@@ -1,12 +1,12 @@
 /** One attempt of a `dataQuery` node. */
 import type { JsonObject } from '../../../lib/engine/json.ts';
-import { judgeQuery } from '../../../lib/engine/query/judge.ts';
+import { validateQuery } from '../../../lib/engine/query/validate-query.ts';
 import type { QueryDraft, QueryVersion } from '../../../lib/engine/query/definition.ts';
 import { queryName } from '../../../lib/engine/ids.ts';
 import { type DurationMs, seconds } from '../../../lib/engine/time.ts';
-import type { DatabaseWorld } from '../../../lib/nodes/data-query/aurora.ts';
-import type { Reach } from '../../../lib/nodes/http/destination.ts';
-import { attemptsBy, createRunners } from '../../../lib/nodes/runners.ts';
+import type { DatabasePorts } from '../../../lib/nodes/data-query/aurora.ts';
+import type { NetworkAccess } from '../../../lib/nodes/http/destination.ts';
+import { createAttemptRunner, createRunners } from '../../../lib/nodes/runners.ts';
 import { inputOf, planNode, toolsOf } from '../given.ts';
 
 /** Published as version 3. */
@@ -20,7 +20,7 @@ function queryFrom(draft: Partial<QueryDraft>): QueryVersion {
     timeoutMs: seconds(20),
     ...draft,
   };
-  const { query, findings } = judgeQuery(whole);
+  const { query, findings } = validateQuery(whole);
   if (query === undefined) throw new Error(JSON.stringify(findings));
   return { ...query, version: 3 };
 }
@@ -32,8 +32,8 @@ export interface Asking {
   readonly secrets?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: DurationMs;
-  readonly reach?: Reach;
-  readonly databases?: DatabaseWorld;
+  readonly reach?: NetworkAccess;
+  readonly databases?: DatabasePorts;
 }
 
 export async function ask({
@@ -43,12 +43,15 @@ export async function ask({
   secrets = {},
   signal,
   timeoutMs = seconds(20),
-  reach,
+  reach: networkAccess,
   databases,
 }: Asking) {
   const stored = queryFrom(query);
-  const attempt = attemptsBy(
-    createRunners({ ...(reach === undefined ? {} : { reach }), ...(databases === undefined ? {} : { databases }) }),
+  const attempt = createAttemptRunner(
+    createRunners({
+      ...(networkAccess === undefined ? {} : { networkAccess }),
+      ...(databases === undefined ? {} : { databases }),
+    }),
     {
       query: async () => ({ kind: 'query', query: stored }),
       secret: async (_scope, name) => {

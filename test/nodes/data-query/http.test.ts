@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDraft } from '../../../lib/engine/query/definition.ts';
-import { attemptsBy, createRunners } from '../../../lib/nodes/runners.ts';
+import { createAttemptRunner, createRunners } from '../../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from '../given.ts';
 import { OtherSide, reachOf } from '../other-side.ts';
 import { ask } from './given.ts';
@@ -87,7 +87,7 @@ describe('a query over HTTP', () => {
 
 describe('a query that cannot be asked', () => {
   const run = (query_: () => Promise<{ kind: 'unknown' | 'version_unknown' | 'archived' }>, version?: number) =>
-    attemptsBy(createRunners(), { query: query_ })(
+    createAttemptRunner(createRunners(), { query: query_ })(
       planNode('dataQuery', { query: 'find', ...(version === undefined ? {} : { version }) }),
       inputOf(),
       toolsOf(),

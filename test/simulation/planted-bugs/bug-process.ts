@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
-import { type Edit, edited, editsOf } from './bug.ts';
+import { type Edit, applyEdit, editsOf } from './bug.ts';
 import { type Planted, taskSchema } from './find-bug.ts';
-import { bugCalled } from './list.ts';
+import { findBugByName } from './all-bugs.ts';
 
 /** What is planted in the sources that are loaded with this number. */
 const planted = new Map<number, readonly Edit[]>();
@@ -36,11 +36,11 @@ process.on('message', (message) => void tryOut(message));
 
 async function tryOut(message: unknown): Promise<void> {
   const { name, planted: what, from, to } = taskSchema.parse(message);
-  const asked = bugCalled(name);
+  const asked = findBugByName(name);
   const edits = { whole: editsOf(asked), besides: asked.and ?? [], nothing: [] } satisfies Record<Planted, readonly Edit[]>;
   planted.set(planted.size + 1, edits[what]);
-  const { look } = await import('./look.ts');
-  process.send?.(await look(asked, from, to));
+  const { trySeeds } = await import('./try-seeds.ts');
+  process.send?.(await trySeeds(asked, from, to));
 }
 
 const isOwn = (url: string): boolean => url.startsWith('file:') && url.endsWith('.ts') && !url.includes('/node_modules/');
@@ -48,5 +48,5 @@ const isOwn = (url: string): boolean => url.startsWith('file:') && url.endsWith(
 const numberIn = (url: string): number => Number(/\?bug=(\d+)$/.exec(url)?.[1] ?? 0);
 
 function sourceOf(file: string, edits: readonly Edit[] = []): string {
-  return stripTypeScriptTypes(edits.reduce(edited, readFileSync(new URL(file), 'utf8')));
+  return stripTypeScriptTypes(edits.reduce(applyEdit, readFileSync(new URL(file), 'utf8')));
 }

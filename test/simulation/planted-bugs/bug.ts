@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SimulationOptions } from '../simulation.ts';
-import type { Scene } from '../scenes.ts';
-import type { Weather } from './weathers.ts';
+import type { ScenarioName } from '../scenarios.ts';
+import type { FaultProfile } from './fault-profiles.ts';
 
 export interface Edit {
   /** from the root of the project */
@@ -20,13 +20,13 @@ export interface PlantedBug extends Edit {
   /** seeds, from 1, of which one has to show it */
   readonly within: number;
   /** rough, where nothing is said */
-  readonly weather?: Weather;
+  readonly faultProfile?: FaultProfile;
   /** what makes its place a busy one */
   readonly options?: Omit<SimulationOptions, 'seed' | 'rates' | 'planted' | 'onCommit' | 'aims'>;
   /** other strings that hold it too, and are cut with it: why is said beside them */
   readonly and?: readonly Edit[];
   /** it is looked for in a scene, and not in random worlds */
-  readonly scene?: Scene;
+  readonly scenario?: ScenarioName;
   /** too long a search for every change: only the command looks for it, and its report says what it found */
   readonly isSlow?: true;
 }
@@ -40,10 +40,10 @@ export const fingerprint = ({ name: _name, ...made }: PlantedBug): string =>
   createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);
 
 /** Why the edit does not fit its file; undefined where it does. */
-export function misfit({ file, find, replace }: Edit): string | undefined {
+export function describeMismatch({ file, find, replace }: Edit): string | undefined {
   const times = readFileSync(join(root, file), 'utf8').split(find).length - 1;
   if (times !== 1) return `${file} has ${times} times: ${find}`;
   return find === replace ? `${file} is not changed by: ${find}` : undefined;
 }
 
-export const edited = (source: string, { find, replace }: Edit): string => source.replace(find, () => replace);
+export const applyEdit = (source: string, { find, replace }: Edit): string => source.replace(find, () => replace);

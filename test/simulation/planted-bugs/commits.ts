@@ -1,11 +1,11 @@
 /** Bugs in the one way into a log, and in reading it. */
 import type { PlantedBug } from './bug.ts';
 
-const append = 'lib/service/append.ts';
-const readLog = 'lib/service/read-log.ts';
+const append = 'lib/service/run-log/append.ts';
+const readLog = 'lib/service/run-log/read-run-fold.ts';
 const memoryLog = 'lib/memory/run-log.ts';
 
-export const inCommits: readonly PlantedBug[] = [
+export const commitBugs: readonly PlantedBug[] = [
   {
     name: 'a refused put is taken for a win',
     file: append,
@@ -26,29 +26,29 @@ export const inCommits: readonly PlantedBug[] = [
     find: 'deps.log.put(fold.head.address, commit, fold.head.expiresAt)',
     replace: 'deps.log.put(fold.head.address, { ...commit, nonce: deps.ids.nonce() }, fold.head.expiresAt)',
     within: 60,
-    weather: 'lost answers',
+    faultProfile: 'lost answers',
     options: { withoutSweep: true, code: 0 },
   },
   {
     name: 'a conflict is swallowed',
     file: append,
-    find: "if (isSaid) return { kind: 'nothing' };",
-    replace: "if (isSaid || read > 0) return { kind: 'nothing' };",
+    find: "if (isAlreadyRecorded) return { kind: 'nothing' };",
+    replace: "if (isAlreadyRecorded || read > 0) return { kind: 'nothing' };",
     within: 60,
-    weather: 'calm',
+    faultProfile: 'none',
     options: { withoutSweep: true },
   },
   {
     name: 'a decision that has lost its slot goes into the next as it is',
     file: append,
-    find: 'const decided = await withPayloads(deps, fold.head.address, question, loaded);',
+    find: 'const decided = await withPayloads(deps, fold.head.address, decide, loaded);',
     replace:
-      'const decided = kept.length > 0 ? kept : await withPayloads(deps, fold.head.address, question, loaded);\n    kept = decided;',
+      'const decided = kept.length > 0 ? kept : await withPayloads(deps, fold.head.address, decide, loaded);\n    kept = decided;',
     and: [
       {
         file: append,
-        find: 'for (let lost = 0; lost <= mostLostPuts; lost += 1) {',
-        replace: 'let kept: readonly RunEvent[] = [];\n  for (let lost = 0; lost <= mostLostPuts; lost += 1) {',
+        find: 'for (let lostPuts = 0; lostPuts <= maxLostPuts; lostPuts += 1) {',
+        replace: 'let kept: readonly RunEvent[] = [];\n  for (let lostPuts = 0; lostPuts <= maxLostPuts; lostPuts += 1) {',
       },
     ],
     within: 20,
@@ -64,21 +64,21 @@ export const inCommits: readonly PlantedBug[] = [
   {
     name: 'a log is folded over a hole',
     file: readLog,
-    find: 'return hole === -1 ? commits : commits.slice(0, hole);',
-    replace: 'return hole === -1 ? commits : commits.slice(0);',
+    find: 'return gap === -1 ? commits : commits.slice(0, gap);',
+    replace: 'return gap === -1 ? commits : commits.slice(0);',
     within: 20,
   },
   {
     name: 'a torn answer is not asked for again',
     file: readLog,
-    find: 'if (foldDense(fold, found, meet)) return fold.state.asOf - before;',
-    replace: 'foldDense(fold, found, meet);\n    return fold.state.asOf - before;',
+    find: 'if (foldContiguous(fold, found, onCommit)) return fold.state.asOf - before;',
+    replace: 'foldContiguous(fold, found, onCommit);\n    return fold.state.asOf - before;',
     within: 60,
   },
   {
     name: 'a put does not ask whether its slot is free',
     file: memoryLog,
-    find: "if (standing !== undefined) return { kind: 'occupied', nonce: standing.nonce };",
+    find: "if (existing !== undefined) return { kind: 'occupied', nonce: existing.nonce };",
     replace: '',
     within: 20,
   },
@@ -94,33 +94,33 @@ export const inCommits: readonly PlantedBug[] = [
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
     replace: 'if (record.head === undefined) return;',
-    scene: 'a projection that lands late',
+    scenario: 'a projection that lands late',
     within: 1,
   },
   {
     name: 'a fold that is older than its message is used as it is',
-    file: 'lib/service/warm-folds.ts',
-    find: 'wanted.atLeast !== undefined && fold.state.asOf >= wanted.atLeast && !wanted.isFresh',
-    replace: 'wanted.atLeast !== undefined && !wanted.isFresh',
+    file: 'lib/service/run-log/fold-cache.ts',
+    find: 'options.minCommit !== undefined && fold.state.asOf >= options.minCommit && !options.mustBeFresh',
+    replace: 'options.minCommit !== undefined && !options.mustBeFresh',
     and: [
       {
-        file: 'lib/service/warm-folds.ts',
-        find: 'if (wanted.atLeast !== undefined && fold.state.asOf < wanted.atLeast) {',
+        file: 'lib/service/run-log/fold-cache.ts',
+        find: 'if (options.minCommit !== undefined && fold.state.asOf < options.minCommit) {',
         replace: 'if (fold.state.asOf < 1) {',
       },
     ],
     within: 60,
-    weather: 'calm',
+    faultProfile: 'none',
     options: { withoutSweep: true },
   },
   {
     name: 'the last commit of a run that has ended is lost',
     file: memoryLog,
-    find: 'record.head = kept({ ...record.head, projection });',
+    find: 'record.head = frozenCopy({ ...record.head, projection });',
     replace:
-      'record.head = kept({ ...record.head, projection });\n    if (isTerminal(record.head)) record.commits.delete(projection.asOf);',
+      'record.head = frozenCopy({ ...record.head, projection });\n    if (isTerminal(record.head)) record.commits.delete(projection.asOf);',
     within: 20,
-    weather: 'calm',
+    faultProfile: 'none',
     options: { withoutSweep: true },
   },
   {

@@ -1,11 +1,11 @@
 /** Bugs by which something is done in the world more often than a fault explains. */
 import type { PlantedBug } from './bug.ts';
-import { undoing } from './fixed-codes.ts';
+import { rollingBack } from './fixed-codes.ts';
 
-export const inEffects: readonly PlantedBug[] = [
+export const effectBugs: readonly PlantedBug[] = [
   {
     name: 'each delivery does its attempt twice',
-    file: 'lib/service/attempt-node.ts',
+    file: 'lib/service/execution/attempt-node.ts',
     find: 'return await Promise.race([attempt(stop.signal), aborted]);',
     replace:
       'await Promise.race([attempt(stop.signal), aborted]);\n    return await Promise.race([attempt(stop.signal), aborted]);',
@@ -13,26 +13,26 @@ export const inEffects: readonly PlantedBug[] = [
   },
   {
     name: 'what a commit leaves to its committer is sent to the queue too',
-    file: 'lib/service/carry-out.ts',
-    find: "else if (event.via !== 'inline') now.push(",
-    replace: 'else now.push(',
+    file: 'lib/service/commit/dispatch-effects.ts',
+    find: "else if (event.via !== 'inline') immediateJobs.push(",
+    replace: 'else immediateJobs.push(',
     within: 60,
   },
   {
     name: 'a node is run though it was over when it was said to begin',
-    file: 'lib/service/run-node.ts',
-    find: 'const isWanted = wanted(fold, first.open) !== undefined;',
+    file: 'lib/service/execution/run-node.ts',
+    find: 'const isWanted = openNodeOf(fold, first.open) !== undefined;',
     replace: 'const isWanted = true;',
     within: 100,
-    options: { runs: 12, code: 0, isStormy: true },
+    options: { runs: 12, code: 0, isCrashStorm: true },
   },
   {
     name: 'what is undone is undone twice at once',
-    file: 'lib/program/undo.ts',
-    find: 'bodies.begin({ key, attempt }, (signal) => work?.rollback?.({ signal, attempt, key, output: ownCopy(output) }));',
+    file: 'lib/program/rollback.ts',
+    find: 'stepFunctions.start({ key, attempt }, (signal) =>\n          functionStep?.rollback?.({ signal, attempt, key, output: deepCopy(output) }),\n        );',
     replace:
-      'bodies.begin({ key, attempt }, async (signal) => {\n          await work?.rollback?.({ signal, attempt, key, output: ownCopy(output) });\n          await work?.rollback?.({ signal, attempt, key, output: ownCopy(output) });\n        });',
+      'stepFunctions.start({ key, attempt }, async (signal) => {\n          await functionStep?.rollback?.({ signal, attempt, key, output: deepCopy(output) });\n          await functionStep?.rollback?.({ signal, attempt, key, output: deepCopy(output) });\n        });',
     within: 10,
-    options: { codes: [undoing] },
+    options: { codes: [rollingBack] },
   },
 ];

@@ -1,34 +1,34 @@
 /** The search for a planted bug: what is caught must be the bug, and one must not be seen in the search for the next. */
 import { expect, it } from 'vitest';
-import { editsOf, misfit } from './bug.ts';
+import { editsOf, describeMismatch } from './bug.ts';
 import { findBug } from './find-bug.ts';
-import { bugCalled } from './list.ts';
-import { endOfItsProcess, faultOfTheSimulation, noBugs, nothingAtAll } from './no-bugs.ts';
+import { findBugByName } from './all-bugs.ts';
+import { processExitEdit, simulatorErrorEdit, harmlessEdits, commentOnlyEdit } from './harmless-edits.ts';
 
-const bug = bugCalled('a key that was used for one start is taken for another');
-const uncaught = { kind: 'survived', seed: nothingAtAll.within };
+const bug = findBugByName('a key that was used for one start is taken for another');
+const uncaught = { kind: 'survived', seed: commentOnlyEdit.within };
 
 it('what is no bug fits the sources', () => {
-  expect(noBugs.flatMap((each) => editsOf(each).map(misfit)).filter((why) => why !== undefined)).toEqual([]);
+  expect(harmlessEdits.flatMap((each) => editsOf(each).map(describeMismatch)).filter((why) => why !== undefined)).toEqual([]);
 });
 
 it('an edit that changes nothing is not caught', async () => {
-  expect(await findBug(nothingAtAll)).toEqual(uncaught);
+  expect(await findBug(commentOnlyEdit)).toEqual(uncaught);
 });
 
 it('a bug is planted for its own search, and neither before nor after it, though one process makes them all', async () => {
   const found = await findBug(bug);
   expect(found).toMatchObject({ kind: 'caught' });
-  expect(await findBug(nothingAtAll)).toEqual(uncaught);
+  expect(await findBug(commentOnlyEdit)).toEqual(uncaught);
   expect(await findBug(bug, { planted: 'nothing', to: found.seed })).toEqual({ kind: 'survived', seed: found.seed });
   expect(await findBug(bug)).toEqual(found);
 });
 
 it('what falls for another reason is not caught', async () => {
-  expect(await findBug(faultOfTheSimulation)).toMatchObject({ kind: 'broke', by: expect.stringContaining('by no rule') });
+  expect(await findBug(simulatorErrorEdit)).toMatchObject({ kind: 'broke', by: expect.stringContaining('by no rule') });
 });
 
 it('what ends its process falls alone', async () => {
-  expect(await findBug(endOfItsProcess)).toMatchObject({ kind: 'broke', by: 'its process ended with 3' });
-  expect(await findBug(nothingAtAll)).toEqual(uncaught);
+  expect(await findBug(processExitEdit)).toMatchObject({ kind: 'broke', by: 'its process ended with 3' });
+  expect(await findBug(commentOnlyEdit)).toEqual(uncaught);
 });

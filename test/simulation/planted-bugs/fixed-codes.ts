@@ -17,19 +17,19 @@ const seq = (...parts: readonly Part[]): Part => ({ kind: 'seq', parts });
 const workflow = (name: string, part: Part): CodeWorkflow => ({ name, mostAttempts: 1, isIdempotent: false, part });
 
 /** Longer than one function may take. */
-export const longWinded = workflow('long-winded', seq(...times(9, step({ ms: 120_000 }))));
+export const manySlowSteps = workflow('long-winded', seq(...times(9, step({ ms: 120_000 }))));
 
 /** Much is done, and then undone. */
-export const undoing = workflow('undoing', {
+export const rollingBack = workflow('undoing', {
   kind: 'all',
   parts: [seq(...times(6, step({ ms: 5, hasRollback: true }))), step({ ms: 12_000, failures: always, mostAttempts: 1 })],
 });
 
 /** Something is done, and then nobody is at work for long. */
-export const napping = workflow('napping', seq(step({ hasRollback: true }), { kind: 'sleep', ms: 7_200_000 }));
+export const longSleep = workflow('napping', seq(step({ hasRollback: true }), { kind: 'sleep', ms: 7_200_000 }));
 
 /** Steps that never come to anything, however often they are tried. */
-export const stubborn = workflow('stubborn', seq(...times(5, step({ ms: 12_000, failures: always, mostAttempts: 2 }))));
+export const repeatedlyFailing = workflow('stubborn', seq(...times(5, step({ ms: 12_000, failures: always, mostAttempts: 2 }))));
 
 /** Long enough to be no limit to anything; what a run comes to that calls with one is nobody's to foretell. */
 const child = (name: string): Part => ({ kind: 'child', name, ms: 7_200_000 });

@@ -4,11 +4,11 @@ import type { PlantedBug } from './bug.ts';
 const join = 'lib/engine/graph/join.ts';
 const edgeState = 'lib/engine/graph/edge-state.ts';
 const advance = 'lib/engine/graph/advance.ts';
-const finish = 'lib/engine/graph/finish.ts';
+const finish = 'lib/engine/graph/finish-graph.ts';
 const decide = 'lib/engine/graph/decide.ts';
 const graphs = { code: 0 };
 
-export const inJoinsAndEdges: readonly PlantedBug[] = [
+export const joinAndEdgeBugs: readonly PlantedBug[] = [
   {
     name: 'a join of all fires on its first live edge',
     file: join,
@@ -44,7 +44,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'a dead edge is forgotten',
     file: edgeState,
-    find: "return source.reason === 'branch_not_taken' ? 'dead' : 'starved';",
+    find: "return source.reason === 'branch_not_taken' ? 'dead' : 'upstream_failed';",
     replace: "return 'unresolved';",
     within: 20,
     options: graphs,
@@ -52,7 +52,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'a branch that was cut off by a failure counts as not taken',
     file: edgeState,
-    find: "return source.reason === 'branch_not_taken' ? 'dead' : 'starved';",
+    find: "return source.reason === 'branch_not_taken' ? 'dead' : 'upstream_failed';",
     replace: "return 'dead';",
     within: 60,
     options: graphs,
@@ -60,7 +60,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'the edge of a failed node counts as live',
     file: edgeState,
-    find: "if (!source.isHandled) return 'broken';",
+    find: "if (!source.isHandled) return 'source_failed';",
     replace: "if (!source.isHandled) return 'live';",
     within: 20,
     options: graphs,
@@ -92,16 +92,16 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'what follows a node that failed is not looked at',
     file: decide,
-    find: 'if (!hasEnded(draft)) advance(draft, [place]);\n}\n\nconst tokensOf',
-    replace: "if (!hasEnded(draft) && fact.outcome.kind !== 'failed') advance(draft, [place]);\n}\n\nconst tokensOf",
+    find: 'if (!hasEnded(draft)) advance(draft, [nodeRef]);\n}\n\nconst tokensOf',
+    replace: "if (!hasEnded(draft) && fact.outcome.kind !== 'failed') advance(draft, [nodeRef]);\n}\n\nconst tokensOf",
     within: 20,
     options: graphs,
   },
   {
     name: 'a run ends while nodes of it are open',
     file: advance,
-    find: 'if (!hasEnded(draft) && draft.state.open.size === 0) finish(draft);',
-    replace: 'if (!hasEnded(draft) && draft.state.open.size <= 1) finish(draft);',
+    find: 'if (!hasEnded(draft) && draft.state.open.size === 0) finishGraph(draft);',
+    replace: 'if (!hasEnded(draft) && draft.state.open.size <= 1) finishGraph(draft);',
     within: 20,
     options: graphs,
   },
@@ -115,8 +115,8 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   },
   {
     name: 'a node that is to end its run by its failure does not',
-    file: 'lib/engine/graph/settle.ts',
-    find: "if (place.node.policy.errorHandling === 'fail_workflow') haltRun(draft, place);",
+    file: 'lib/engine/graph/record-outcome.ts',
+    find: "if (nodeRef.node.policy.errorHandling === 'fail_workflow') failRun(draft, nodeRef);",
     replace: '',
     within: 60,
     options: graphs,
@@ -131,7 +131,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   },
   {
     name: 'a result is taken whatever attempt it is of',
-    file: 'lib/engine/log/wanted-node.ts',
+    file: 'lib/engine/log/open-node-at.ts',
     find: 'isOpen(node) && node.attempt === attempt ? node : undefined',
     replace: 'isOpen(node) ? node : undefined',
     within: 100,
@@ -156,7 +156,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'a budget is not asked before another attempt',
     file: decide,
-    find: "if (isLeft(draft)) return emit(draft, { type: 'NODE_RETRIED'",
+    find: "if (hasExecutionsLeft(draft)) return emit(draft, { type: 'NODE_RETRIED'",
     replace: "if (draft !== undefined) return emit(draft, { type: 'NODE_RETRIED'",
     within: 60,
     options: { code: 0, limits: { budget: { maxNodeExecutions: 5 } } },

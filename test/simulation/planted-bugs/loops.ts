@@ -1,11 +1,11 @@
 /** Bugs in loops and their passes. */
 import type { PlantedBug } from './bug.ts';
 
-const passes = 'lib/engine/graph/passes.ts';
+const passes = 'lib/engine/graph/iterations.ts';
 const advance = 'lib/engine/graph/advance.ts';
 const graphs = { code: 0, runs: 4 };
 
-export const inLoops: readonly PlantedBug[] = [
+export const loopBugs: readonly PlantedBug[] = [
   {
     name: 'more passes are under way than a loop allows',
     file: passes,
@@ -28,22 +28,22 @@ export const inLoops: readonly PlantedBug[] = [
     find: '|| (loop.wakeAt ?? draft.tools.now) > draft.tools.now) break;',
     replace: ') break;',
     within: 60,
-    weather: 'calm',
+    faultProfile: 'none',
     options: graphs,
   },
   {
     name: 'a pass has ended when one of its nodes has',
     file: advance,
-    find: 'if (draft.state.passes.get(iteration)?.open !== 0) return false;',
-    replace: 'if (draft.state.passes.get(iteration) === undefined) return false;',
+    find: 'if (draft.state.iterations.get(iteration)?.open !== 0) return false;',
+    replace: 'if (draft.state.iterations.get(iteration) === undefined) return false;',
     within: 20,
     options: graphs,
   },
   {
     name: 'a pass has ended while some of it is about to begin',
     file: advance,
-    find: 'return [...ready, ...work].every((place) => place.iteration !== iteration);',
-    replace: 'return [...work].every((place) => place.iteration !== iteration);',
+    find: 'return [...ready, ...work].every((nodeRef) => nodeRef.iteration !== iteration);',
+    replace: 'return [...work].every((nodeRef) => nodeRef.iteration !== iteration);',
     within: 20,
     options: graphs,
   },
@@ -66,8 +66,8 @@ export const inLoops: readonly PlantedBug[] = [
   {
     name: 'a pass that failed does not fail its loop',
     file: passes,
-    find: "failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailed(index, failure) : tooLarge(draft, place);",
-    replace: 'failure === undefined || index >= 0 ? tooLarge(draft, place) : itemFailed(index, failure);',
+    find: "failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailure(index, failure) : tooLarge(draft, nodeRef);",
+    replace: 'failure === undefined || index >= 0 ? tooLarge(draft, nodeRef) : itemFailure(index, failure);',
     within: 40,
     options: graphs,
   },
@@ -82,7 +82,7 @@ export const inLoops: readonly PlantedBug[] = [
   {
     name: 'a loop that is over leaves its passes under way',
     file: 'lib/engine/log/run-state.ts',
-    find: 'for (const index of node.loop.open) dropPass(state, passKey(node, index));',
+    find: 'for (const index of node.loop.open) dropIteration(state, iterationKeyOf(node, index));',
     replace: 'void node.loop.open;',
     within: 60,
     options: graphs,

@@ -9,13 +9,13 @@ import { writeReport } from '../reports.ts';
 import { writeProof } from '../write-proof.ts';
 import { type PlantedBug, fingerprint } from './bug.ts';
 import { type Found, findBug } from './find-bug.ts';
-import { plantedBugs } from './list.ts';
-import { type Report, isOf, knownReport } from './report.ts';
+import { plantedBugs } from './all-bugs.ts';
+import { type Report, isOf, readBugReport } from './report.ts';
 
 const [word] = process.argv.slice(2);
 const isWhole = word === undefined || word === '--missing';
 const asked = plantedBugs.filter(({ name }) => isWhole || name.includes(word));
-const known = word === '--missing' ? knownReport() : [];
+const known = word === '--missing' ? readBugReport() : [];
 const waiting = asked.filter((bug) => !known.some((row) => isOf(bug, row)));
 const found = new Map<string, Found>();
 const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();

@@ -9,11 +9,11 @@ import { describe, expect, it } from 'vitest';
 import { seeds } from '../seeds.ts';
 import type { PlantedBug } from './bug.ts';
 import { type Found, findBug } from './find-bug.ts';
-import { plantedBugs } from './list.ts';
-import { look } from './look.ts';
-import { isOf, knownReport } from './report.ts';
+import { plantedBugs } from './all-bugs.ts';
+import { trySeeds } from './try-seeds.ts';
+import { isOf, readBugReport } from './report.ts';
 
-const report = knownReport();
+const report = readBugReport();
 const seedOf = ({ name }: PlantedBug): number => report.find((row) => row.name === name)?.seed ?? 0;
 
 describe('the report says by which seed it was caught, and that the same seeds hold without it:', () => {
@@ -27,9 +27,9 @@ describe('the report says by which seed it was caught, and that the same seeds h
 /** Many bugs are looked for in the same world. */
 const lookedAt = new Map<string, Promise<Found>>();
 function withoutBug(bug: PlantedBug, seed: number): Promise<Found> {
-  const { weather, options, scene } = bug;
-  const world = JSON.stringify([weather, options, scene, seed]);
-  const looking = lookedAt.get(world) ?? look(bug, seed, seed);
+  const { faultProfile, options, scenario } = bug;
+  const world = JSON.stringify([faultProfile, options, scenario, seed]);
+  const looking = lookedAt.get(world) ?? trySeeds(bug, seed, seed);
   lookedAt.set(world, looking);
   return looking;
 }
@@ -70,8 +70,8 @@ describe('is still caught at the seed of the report:', () => {
 describe('without a bug nothing is seen', () => {
   const worlds = new Map(
     plantedBugs
-      .filter(({ scene }) => scene === undefined)
-      .map((bug) => [JSON.stringify([bug.weather ?? 'rough', bug.options ?? {}]), bug]),
+      .filter(({ scenario }) => scenario === undefined)
+      .map((bug) => [JSON.stringify([bug.faultProfile ?? 'rough', bug.options ?? {}]), bug]),
   );
 
   it.each([...worlds])('%s', async (_name, bug) => {

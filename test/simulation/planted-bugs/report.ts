@@ -21,7 +21,7 @@ export type Report = z.infer<typeof reportSchema>;
 type Row = Report[number];
 
 /** Empty where the command was never run. */
-export const knownReport = (): Report => readReport('planted-bugs', reportSchema) ?? [];
+export const readBugReport = (): Report => readReport('planted-bugs', reportSchema) ?? [];
 
 /** Whether the row is of the bug as it is now, and its seed tells it from the sources without it. */
 export const isOf = (bug: PlantedBug, { name, seed, green, made }: Row): boolean =>

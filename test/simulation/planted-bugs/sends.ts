@@ -1,16 +1,16 @@
 /** Bugs in what is sent after a commit. In calm weather nobody looks after a run but these messages, once the sweep is away. */
 import type { PlantedBug } from './bug.ts';
 
-const carryOut = 'lib/service/carry-out.ts';
-const finishRun = 'lib/service/finish-run.ts';
-const runNode = 'lib/service/run-node.ts';
+const carryOut = 'lib/service/commit/dispatch-effects.ts';
+const finishRun = 'lib/service/commit/finalize-run.ts';
+const runNode = 'lib/service/execution/run-node.ts';
 const alone = { weather: 'calm', options: { withoutSweep: true } } as const;
 
-export const inSends: readonly PlantedBug[] = [
+export const sendBugs: readonly PlantedBug[] = [
   {
     name: 'a dispatched node is sent to nobody',
     file: carryOut,
-    find: 'if (now.length > 0) await deps.jobs.send(now);',
+    find: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);',
     replace: '',
     within: 10,
     ...alone,
@@ -18,16 +18,16 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'of several dispatched nodes only the first is sent',
     file: carryOut,
-    find: 'await deps.jobs.send(now);',
-    replace: 'await deps.jobs.send(now.slice(0, 1));',
+    find: 'await deps.jobs.send(immediateJobs);',
+    replace: 'await deps.jobs.send(immediateJobs.slice(0, 1));',
     within: 20,
     ...alone,
   },
   {
     name: 'a sleeper has no alarm',
     file: carryOut,
-    find: "case 'SLEEP_STARTED':\n        hasParked = true;\n        await later(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
-    replace: "case 'SLEEP_STARTED':\n        hasParked = true;",
+    find: "case 'SLEEP_STARTED':\n        hasNewWaits = true;\n        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
+    replace: "case 'SLEEP_STARTED':\n        hasNewWaits = true;",
     within: 20,
     ...alone,
   },
@@ -50,15 +50,15 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'the wait for a signal has no end',
     file: carryOut,
-    find: 'hasParked = true;\n        if (event.expiresAt !== undefined) await later(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));',
-    replace: 'hasParked = true;',
+    find: 'hasNewWaits = true;\n        if (event.expiresAt !== undefined) await sendJobAt(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));',
+    replace: 'hasNewWaits = true;',
     within: 60,
     ...alone,
   },
   {
     name: 'a run that is called is asked for by nobody',
     file: carryOut,
-    find: 'await deps.jobs.sendLater(childJob(fold.head, event, event.childRunId), noDelay);',
+    find: 'await deps.jobs.sendDelayed(childJob(fold.head, event, event.childRunId), noDelay);',
     replace: 'void noDelay;',
     within: 20,
     ...alone,
@@ -66,7 +66,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'a loop that pauses has no alarm',
     file: carryOut,
-    find: "case 'LOOP_PAUSED':\n        await later(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
+    find: "case 'LOOP_PAUSED':\n        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
     replace: "case 'LOOP_PAUSED':",
     within: 60,
     ...alone,
@@ -82,7 +82,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'an ended run has no last duties',
     file: carryOut,
-    find: 'if (isTerminal(fold.state.progress)) return finishRun(deps, fold);',
+    find: 'if (isTerminal(fold.state.progress)) return finalizeRun(deps, fold);',
     replace: 'if (isTerminal(fold.state.progress)) return;',
     within: 5,
     ...alone,
@@ -90,14 +90,14 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'a head is never told of the end',
     file: finishRun,
-    find: 'await deps.log.project(head.address, {',
-    replace: 'await (async (..._told: unknown[]) => {})(head.address, {',
+    find: 'await deps.log.project(',
+    replace: 'await (async (..._ignored: unknown[]) => {})(',
     within: 5,
   },
   {
     name: 'a caller does not look for itself at the run that it called',
-    file: 'lib/service/mend-run.ts',
-    find: 'if (isCall) await deps.jobs.sendLater(childJob(head, node, node.childRunId), noDelay);',
+    file: 'lib/service/execution/recover-run.ts',
+    find: 'if (isChildWait) await deps.jobs.sendDelayed(childJob(head, node, node.childRunId), noDelay);',
     replace: '',
     within: 60,
     options: { code: 1, runs: 8 },
@@ -116,13 +116,13 @@ export const inSends: readonly PlantedBug[] = [
     find: "isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined",
     replace: "isOpen(node) && node.status !== 'waiting' ? node : undefined",
     within: 60,
-    weather: 'stragglers',
+    faultProfile: 'stragglers',
     options: { code: 0 },
   },
   {
     name: 'what a commit leaves to its committer is left by him',
     file: runNode,
-    find: 'commit = await recordingThrows(worker, fold, next, act);',
+    find: 'commit = await recordingAttemptErrors(worker, fold, next, act);',
     replace: 'commit = undefined;',
     within: 10,
     ...alone,
@@ -134,25 +134,25 @@ export const inSends: readonly PlantedBug[] = [
     replace:
       "    else if (admission.kind === 'begins') void ((...given: Parameters<typeof runChain>) => runChain(...given).catch(() => undefined))(",
     within: 60,
-    weather: 'lost answers',
+    faultProfile: 'lost answers',
     options: { withoutSweep: true, code: 0 },
   },
   {
     name: 'a result goes nowhere',
     file: runNode,
-    find: 'await deps.jobs.sendResult({ ...ofRun(fold.head), commit: open.dispatchedIn, ...node, ...times, outcome: small });',
-    replace: 'void [ofRun, fold, open, node, times, small];',
+    find: 'await deps.jobs.sendResult({\n    ...originFields(fold.head),\n    commit: open.dispatchedIn,\n    ...node,\n    ...times,\n    outcome: offloadedOutcome,\n  });',
+    replace: 'void [originFields, fold, open, node, times, offloadedOutcome];',
     within: 60,
-    weather: 'calm',
+    faultProfile: 'none',
     options: { withoutSweep: true, code: 0 },
   },
   {
     name: 'of several results that come together only the first counts',
-    file: 'lib/service/collect-results.ts',
-    find: 'results.map((result) => factOf(collector, result))',
-    replace: 'results.slice(0, 1).map((result) => factOf(collector, result))',
+    file: 'lib/service/execution/collect-results.ts',
+    find: 'results.map((result) => readFact(collector, result))',
+    replace: 'results.slice(0, 1).map((result) => readFact(collector, result))',
     within: 60,
-    weather: 'calm',
+    faultProfile: 'none',
     options: { withoutSweep: true, code: 0 },
   },
 ];

@@ -1,77 +1,77 @@
 /** Bugs in the start of a run. */
 import type { PlantedBug } from './bug.ts';
 
-const beginRun = 'lib/service/begin-run.ts';
+const beginRun = 'lib/service/runs/begin-run.ts';
 const control = 'lib/memory/control.ts';
 
-export const inStart: readonly PlantedBug[] = [
+export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a start is answered before its run exists',
     file: beginRun,
-    find: 'if (head !== undefined) return answerFor(head, standing, isReplay);',
+    find: 'if (head !== undefined) return resultFor(head, reservation, isReplay);',
     replace:
-      "if (head === undefined) return { kind: 'started', runId: standing.runId, deploymentId: null, isReplay };\n    return answerFor(head, standing, isReplay);",
+      "if (head === undefined) return { kind: 'started', runId: reservation.runId, deploymentId: null, isReplay };\n    return resultFor(head, reservation, isReplay);",
     within: 60,
   },
   {
     name: 'each request writes a run under its own name',
     file: beginRun,
-    find: 'nonce: nonce(standing.owner),',
+    find: 'nonce: nonce(reservation.owner),',
     replace: 'nonce: deps.ids.nonce(),',
     within: 40,
   },
   {
     name: 'a key is taken though another has it',
     file: control,
-    find: "if (standing !== undefined && standing.reservedAt >= notBefore) return { kind: 'taken', by: standing };",
+    find: "if (existing !== undefined && existing.reservedAt >= notBefore) return { kind: 'taken', by: existing };",
     replace: '',
     within: 40,
   },
   {
     name: 'a key is forgotten too early',
     file: beginRun,
-    find: 'notBefore: instant(now - rememberedMs),',
+    find: 'notBefore: instant(now - idempotencyTtlMs),',
     replace: 'notBefore: now,',
     within: 40,
   },
   {
     name: 'a start that had trouble gives its key back, though its run may exist',
     file: beginRun,
-    find: 'const made = await createHead(decider, request, standing, resolved, now);',
+    find: 'const created = await createHead(decider, request, reservation, resolved, now);',
     replace:
-      'const made = await createHead(decider, request, standing, resolved, now).catch(async (trouble: unknown) => {\n    await release();\n    throw trouble;\n  });',
-    scene: 'a start that nobody is told of',
+      'const created = await createHead(decider, request, reservation, resolved, now).catch(async (error: unknown) => {\n    await release();\n    throw error;\n  });',
+    scenario: 'a start that nobody is told of',
     within: 1,
   },
   {
     name: 'a repetition runs under an id of its own',
     file: beginRun,
-    find: "const standing = reserved.kind === 'taken' ? reserved.by : own;",
-    replace: "const standing = reserved.kind === 'taken' ? { ...reserved.by, runId: own.runId } : own;",
+    find: "const reservation = reserved.kind === 'taken' ? reserved.by : proposed;",
+    replace: "const reservation = reserved.kind === 'taken' ? { ...reserved.by, runId: proposed.runId } : proposed;",
     within: 40,
   },
   {
     name: 'a run is not to be looked at when it begins',
     file: beginRun,
-    find: 'await markFirstLook(deps, headOf(creation));',
-    replace: 'void markFirstLook;',
+    find: 'await markFirstCheck(deps, headOf(creation));',
+    replace: 'void markFirstCheck;',
     within: 60,
   },
   {
     name: 'a run is to be looked at only once it exists',
     file: beginRun,
-    find: 'await markFirstLook(deps, headOf(creation));\n  await leaveDeadlineRecheck(deps, creation, startLeavesRecheckWithin);\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
+    find: 'await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);\n  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));',
     replace:
-      'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markFirstLook(deps, headOf(creation));\n  await leaveDeadlineRecheck(deps, creation, startLeavesRecheckWithin);',
+      'const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));\n  await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);',
     within: 60,
   },
   {
     name: 'the first jobs of a run are sent to nobody',
     file: beginRun,
-    find: 'await carryOut(decider.deps, fold, creation.commit);',
-    replace: 'void carryOut;',
+    find: 'await dispatchEffects(decider.deps, fold, creation.commit);',
+    replace: 'void dispatchEffects;',
     within: 10,
-    weather: 'calm',
+    faultProfile: 'none',
     options: { withoutSweep: true },
   },
   {
@@ -84,7 +84,7 @@ export const inStart: readonly PlantedBug[] = [
   {
     name: 'a key that was used for one start is taken for another',
     file: beginRun,
-    find: "if (standing.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };",
+    find: "if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };",
     replace: '',
     within: 60,
   },

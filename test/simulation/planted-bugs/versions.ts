@@ -1,9 +1,9 @@
 /** Bugs in what a run is pinned to, where a newer graph is published under it. */
 import type { PlantedBug } from './bug.ts';
 
-const graph = 'lib/service/graph.ts';
+const graph = 'lib/service/commit/plans.ts';
 
-export const inVersions: readonly PlantedBug[] = [
+export const versionBugs: readonly PlantedBug[] = [
   {
     name: 'a run goes on with the graph that is newer than its own',
     file: graph,
@@ -15,8 +15,8 @@ export const inVersions: readonly PlantedBug[] = [
   {
     name: 'the plan of one version is taken for that of another',
     file: graph,
-    find: 'pinned.name, pinned.version, ...own]',
-    replace: 'pinned.name, ...own]',
+    find: 'pinned.name, pinned.version, ...testRunKey]',
+    replace: 'pinned.name, ...testRunKey]',
     within: 60,
   },
 ];

@@ -3,7 +3,7 @@ import { type Step, type WorkflowArguments, defineWorkflow } from 'stepwell/sdk'
 import { type Input, type ProgramName, type Steps, programs, signalName } from '../../programs.ts';
 
 const stepsOf = (step: Step, run: string): Steps => ({
-  run: (name, body) => step.run({ name }, body),
+  run: (name, stepFunction) => step.run({ name }, stepFunction),
   child: () => step.runWorkflow(stamp, { run: `${run}-child`, steps: 1, every: 1 }),
   signal: async () => void (await step.waitForSignal({ signal: signalName, correlation: run })),
 });

@@ -1,0 +1,46 @@
+/** Speaks for runs that are watched over sockets: takes their messages one at a time, and posts what happens. */
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { allows } from '../../lib/api/auth/authorize.ts';
+import { parseWatch } from '../../lib/codec/watches.ts';
+import type { KeyId } from '../../lib/engine/ids.ts';
+import { invariant } from '../../lib/engine/invariant.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { Authenticator } from '../../lib/service/access/authenticator.ts';
+import { type BroadcasterDeps, broadcastRun } from '../../lib/service/watching/broadcast-run.ts';
+import { processEachMessage } from '../batch.ts';
+import { createSockets, createWatches } from '../sockets/wiring.ts';
+import { deciderOf, invocationDeadlineOf, hopLimiter, loggerOf } from '../wiring.ts';
+import { createPosts } from './wiring.ts';
+
+const logger = loggerOf('speaker');
+const { log, streams, blobs, clock, ids, keys } = deciderOf('speaker').deps;
+const authenticator = new Authenticator({ keys, clock });
+const deps: BroadcasterDeps = {
+  log,
+  streams,
+  blobs,
+  clock,
+  ids,
+  sockets: createSockets(),
+  posts: createPosts(),
+  watches: hopLimiter.watches(createWatches()),
+};
+
+export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
+  processEachMessage(event, context, logger, async ({ body }) => {
+    const watch = parseWatch(body);
+    invariant(watch !== undefined, 'the queue of watches holds another message');
+    logger.appendKeys({ runId: watch.run.runId });
+    await broadcastRun(deps, watch, { isAllowed, mustEndAt: invocationDeadlineOf(context, clock.now()) });
+  });
+
+/** Where that cannot be known, the socket is closed too: its owner comes back, and is judged at the door. */
+async function isAllowed(keyId: KeyId): Promise<boolean> {
+  try {
+    const result = await authenticator.recheck(keyId);
+    return result.kind === 'authenticated' && allows(result.key.scopes, 'runs:read');
+  } catch (trouble) {
+    if (trouble instanceof Unavailable) return false;
+    throw trouble;
+  }
+}

@@ -1,0 +1,6 @@
+/** What a speaker posts with. */
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
+import type { Posts } from '../../lib/ports/posts.ts';
+
+export const createPosts = (): Posts => new GatewayPosts(postsClient(settingsFrom(process.env).socketsUrl));

@@ -1,0 +1,31 @@
+/** What the code queue holds, and who does it. */
+import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
+import type { WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
+import { type Deliverer, deliverMessage } from '../../lib/service/execution/deliver-message.ts';
+import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import type { Delivery } from '../../lib/service/execution/run-node.ts';
+
+export interface CodeRunner extends Deliverer, WorkflowTaskWorker {
+  /** hears what each message says of its run */
+  readonly messageHeads: { record(creation: MessageJob['creation'] | WorkflowTaskJob['creation']): void };
+}
+
+export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Delivery): Promise<void> {
+  switch (job.kind) {
+    case 'message':
+      record(runner, job);
+      return deliverMessage(runner, job, delivery);
+    case 'workflow_task':
+      record(runner, job);
+      return runWorkflowTask(runner, job, delivery);
+    default:
+      throw new InvariantViolation(`the code queue holds a job of kind ${job.kind}`);
+  }
+}
+
+function record({ messageHeads }: CodeRunner, { run, creation }: MessageJob | WorkflowTaskJob): void {
+  const { projectId, environment, runId } = creation.address;
+  const isSameRun = projectId === run.projectId && environment === run.environment && runId === run.runId;
+  invariant(isSameRun, `a message for ${run.runId} says what ${runId} is`);
+  messageHeads.record(creation);
+}

@@ -1,0 +1,82 @@
+/** Makes the first key and registers those of the configuration, as CloudFormation asks for it. */
+import { defined } from '../../lib/engine/defined.ts';
+import { randomBytes } from 'node:crypto';
+import { newKey, parseKey } from '../../lib/api/auth/key-format.ts';
+import type { FirstKeySetting, SeedKeySetting } from '../../lib/api/schemas/seed-keys.ts';
+import { type KeyId, type Scope, environment, keyId, projectId } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
+import type { Keys } from '../../lib/ports/control.ts';
+import type { RunIndex } from '../../lib/ports/run-index.ts';
+import type { Secrets } from '../../lib/ports/secrets.ts';
+import type { StoredSettings } from '../../lib/ports/stored-settings.ts';
+import { KeyRegistrationError, type SeedKey, createFirstKey, seedKeys } from '../../lib/service/access/register-keys.ts';
+import type { KeyProperties } from './event.ts';
+
+export interface KeyProvisioningPorts {
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly index: RunIndex;
+  readonly settings: StoredSettings;
+}
+
+/** For the log: ids of keys, and nothing else of them. */
+export interface ProvisionedKeys {
+  readonly firstKeyId: KeyId;
+  readonly isNew: boolean;
+  readonly revoked: readonly KeyId[];
+  readonly retired: readonly KeyId[];
+}
+
+/** @param previousSeedKeys the list of the configuration as it was when this was last asked */
+export async function provisionKeys(
+  ports: KeyProvisioningPorts,
+  { SecretArn: secretArn, FirstKey, SeedKeys }: KeyProperties,
+  previousSeedKeys: readonly SeedKeySetting[],
+): Promise<ProvisionedKeys> {
+  const requestedKeys = await Promise.all(SeedKeys.map((key) => seedOf(ports.secrets, key)));
+  const scope = scopeOf(FirstKey);
+  const first = await createFirstKey(
+    ports,
+    { secretArn, scope, ...rateOf(FirstKey) },
+    { mint: () => newKey(scope.environment, randomBytes), parse: parseKey },
+  );
+  const removedKeys = previousSeedKeys
+    .filter((old) => SeedKeys.every((key) => key.keyId !== old.keyId))
+    .map((old) => ({ ...scopeOf(old), keyId: keyId(old.keyId) }));
+  const { retired } = await seedKeys(ports, requestedKeys, removedKeys);
+  return { firstKeyId: first.keyId, isNew: first.isNew, revoked: removedKeys.map((key) => key.keyId), retired };
+}
+
+const scopeOf = (of: Pick<FirstKeySetting, 'projectId' | 'environment'>): Scope => ({
+  projectId: projectId(of.projectId),
+  environment: environment(of.environment),
+});
+
+const rateOf = ({ rateLimitPerMinute: rate }: Pick<FirstKeySetting, 'rateLimitPerMinute'>) =>
+  rate === undefined ? {} : { rateLimitPerMinute: rate === 'none' ? null : rate };
+
+async function seedOf(secrets: Secrets, setting: SeedKeySetting): Promise<SeedKey> {
+  const { expiresAt, scopes } = setting;
+  return defined({
+    keyId: keyId(setting.keyId),
+    ...scopeOf(setting),
+    scopes,
+    secretHash: setting.sha256 ?? (await hashIn(secrets, setting)),
+    expiresAt: expiresAt === undefined ? undefined : instant(Date.parse(expiresAt)),
+    ...rateOf(setting),
+  });
+}
+
+/** The digest of the key that the secret holds, which must be the one of the configuration. */
+async function hashIn(secrets: Secrets, setting: SeedKeySetting): Promise<string> {
+  const { secretArn = '' } = setting;
+  const text = await secrets.value(secretArn);
+  if (text === undefined) throw new KeyRegistrationError(`the secret ${secretArn} has no text`);
+  const presented = parseKey(text.trim());
+  if (presented === undefined) throw new KeyRegistrationError(`the secret ${secretArn} holds something that is no key`);
+  if (presented.keyId !== setting.keyId || presented.environment !== setting.environment)
+    throw new KeyRegistrationError(`the secret ${secretArn} holds another key than ${setting.keyId} of ${setting.environment}`);
+  return presented.secretHash;
+}

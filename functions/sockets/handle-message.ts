@@ -1,0 +1,96 @@
+/** What a client says, and what it is answered at once; what happens in a run is posted by the run's speaker. */
+import { defined } from '../../lib/engine/defined.ts';
+import { allows } from '../../lib/api/auth/authorize.ts';
+import { createErrorEnvelope } from '../../lib/api/error-body.ts';
+import type { ErrorDetail } from '../../lib/api/errors.ts';
+import { socketActions, socketMessage, socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
+import { type RunId, runId } from '../../lib/engine/ids.ts';
+import type { Connection } from '../../lib/ports/sockets.ts';
+import { joinRun, maxJoinedRuns, openConnection } from '../../lib/service/watching/join-run.ts';
+import { type Refusal, refuse } from '../api/operation.ts';
+import { checkRate } from '../api/pipeline/check-key.ts';
+import { type SocketEvent, textOf } from './event.ts';
+import type { SocketTools } from './tools.ts';
+
+type ClientMessage = ReturnType<typeof socketMessage.parse>;
+
+/** The frame to answer with; undefined: what follows is posted. */
+export async function handleMessage(tools: SocketTools, event: SocketEvent): Promise<string | undefined> {
+  const { connectionId, requestId } = event.requestContext;
+  const clientMessage = readMessage(textOf(event));
+  if ('refused' in clientMessage) return errorFrame(clientMessage, requestId, undefined);
+  if (clientMessage.action === 'ping') return JSON.stringify({ type: 'pong' });
+  const session = await openConnection(tools, connectionId, tools.decider.deps.clock.now());
+  if (session === undefined) return errorFrame(refuse('unauthorized'), requestId, clientMessage.runId);
+  const requestedRunId = runId(clientMessage.runId);
+  if (clientMessage.action === 'leave') {
+    await tools.sockets.leave({ ...session.connection.scope, runId: requestedRunId }, connectionId);
+    return JSON.stringify({ type: 'left', runId: requestedRunId, reason: 'asked' });
+  }
+  const refusal =
+    (await checkAccess(tools, session.connection)) ??
+    (await joinRequestedRun(tools, session, requestedRunId, clientMessage.after));
+  return refusal === undefined ? undefined : errorFrame(refusal, requestId, requestedRunId);
+}
+
+/** The frame of a failure, which keeps the connection. */
+export const errorFrame = ({ refused, details }: Refusal, requestId: string, runIdText: string | undefined): string =>
+  JSON.stringify(
+    defined({
+      type: 'error',
+      runId: runIdText,
+      ...createErrorEnvelope(refused, requestId, details),
+    }),
+  );
+
+function readMessage(text: string): ClientMessage | Refusal {
+  if (Buffer.byteLength(text) > socketMessageLimitBytes) {
+    return refuse('payload_too_large', { message: `A message has at most ${socketMessageLimitBytes} bytes.` });
+  }
+  const parsed = parseJson(text);
+  if (parsed === undefined)
+    return refuseInvalidMessage([{ pointer: '', code: 'invalid_json', message: 'The message is not JSON.' }]);
+  const result = socketMessage.safeParse(parsed.value);
+  if (result.success) return result.data;
+  return refuseInvalidMessage(
+    result.error.issues.map(({ path, code, message }) =>
+      code === 'invalid_union'
+        ? { pointer: '/action', code: 'unknown_action', message: `The actions are ${socketActions.join(', ')}.` }
+        : { pointer: path.map((part) => `/${String(part)}`).join(''), code, message },
+    ),
+  );
+}
+
+const refuseInvalidMessage = (errors: readonly ErrorDetail[]): Refusal =>
+  refuse('invalid_request', { message: 'The message is not one that this takes.', errors });
+
+const parseJson = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+};
+
+/** Judged anew at each join: the socket may have been open for two hours. */
+async function checkAccess(tools: SocketTools, { keyId }: Connection): Promise<Refusal | undefined> {
+  const result = await tools.authenticator.recheck(keyId);
+  if (result.kind !== 'authenticated') return refuse('unauthorized');
+  if (!allows(result.key.scopes, 'runs:read')) return refuse('missing_scope', { required: 'runs:read' });
+  return (await checkRate(tools, result.key)).refusal;
+}
+
+async function joinRequestedRun(
+  tools: SocketTools,
+  session: { readonly connection: Connection; readonly joined: readonly RunId[] },
+  requestedRunId: RunId,
+  after: number,
+): Promise<Refusal | undefined> {
+  const { log, ids } = tools.decider.deps;
+  const { sockets, watches } = tools;
+  const { kind } = await joinRun({ log, ids, sockets, watches }, { ...session, runId: requestedRunId, after });
+  if (kind === 'joined') return undefined;
+  if (kind === 'not_found') return refuse(kind);
+  const message = `A connection watches at most ${maxJoinedRuns} runs at once: leave one, or open another.`;
+  return refuse('invalid_request', { message, errors: [{ pointer: '/runId', code: 'too_many_runs', message }] });
+}

@@ -1,6 +1,0 @@
-/** What a speaker posts with. */
-import { settingsFrom } from '../../lib/aws/environment.ts';
-import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
-import type { Posts } from '../../lib/ports/posts.ts';
-
-export const postsMade = (): Posts => new GatewayPosts(postsClient(settingsFrom(process.env).socketsUrl));

@@ -1,0 +1,97 @@
+/** Places of workflows in the control table: one partition for each workflow, with an item for each place taken and each run that waits. */
+import { defined } from '../engine/defined.ts';
+import * as z from 'zod';
+import { runId as storedRunId } from '../codec/ids.ts';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
+import type { RunId } from '../engine/ids.ts';
+import type { SlotPoolKey, TakenSlot, WaitingRun } from '../engine/concurrency-slots.ts';
+import type { Instant } from '../engine/time.ts';
+import type { ConcurrencySlots } from '../ports/concurrency-slots.ts';
+import { type Item, expiry, instantAttribute, number, numberAttribute, text, textAttribute } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { creationSort, scopeKey } from './run-keys.ts';
+import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
+
+const partition = (of: SlotPoolKey): string => partitionOf('slots', scopeKey(of), of.workflowName);
+
+/** Four digits: there are at most a thousand places. */
+const digits = 4;
+const takenPrefix = 'taken#';
+const slotKey = (of: SlotPoolKey, slot: number): Key => ({
+  pk: partition(of),
+  sk: `${takenPrefix}${String(slot).padStart(digits, '0')}`,
+});
+const waitingPrefix = 'waits#';
+/** The sort keys are in the order in which runs are let in. */
+const waitingKey = (of: SlotPoolKey, { runId, since }: Pick<WaitingRun, 'runId' | 'since'>): Key => ({
+  pk: partition(of),
+  sk: `${waitingPrefix}${creationSort(since, runId)}`,
+});
+
+const belongsToRun = (runId: RunId): Expression => ({ expression: 'runId = :run', values: { ':run': text(runId) } });
+
+export class DynamoConcurrencySlots implements ConcurrencySlots {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async taken(of: SlotPoolKey): Promise<readonly TakenSlot[]> {
+    return (await allOf(this.#itemsOf(of, takenPrefix))).map(takenIn);
+  }
+
+  async acquire(of: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<boolean> {
+    const attributes = { v: itemVersion, runId: text(runId), slot: number(slot), [controlTableKeys.expiry]: expiry(expiresAt) };
+    const put = await this.#table.put(slotKey(of, slot), attributes, ifNotExists);
+    return put.kind === 'stored' || takenIn(put.existing).runId === runId;
+  }
+
+  release(of: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
+    return this.#table.delete(slotKey(of, slot), belongsToRun(runId));
+  }
+
+  async waiting(of: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]> {
+    return (await firstOf(this.#itemsOf(of, waitingPrefix, limit), limit)).map(waitingIn);
+  }
+
+  async enqueue(of: SlotPoolKey, run: WaitingRun, expiresAt: Instant): Promise<void> {
+    await this.#table.put(waitingKey(of, run), {
+      v: itemVersion,
+      runId: text(run.runId),
+      since: number(run.since),
+      slots: number(run.slots),
+      [controlTableKeys.expiry]: expiry(expiresAt),
+    });
+  }
+
+  dequeue(of: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void> {
+    return this.#table.delete(waitingKey(of, run), ifExists);
+  }
+
+  #itemsOf(of: SlotPoolKey, prefix: string, limit?: number): AsyncGenerator<Item> {
+    return this.#table.query(
+      defined({
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':pk': text(partition(of)), ':prefix': text(prefix) },
+        Limit: limit,
+      }),
+    );
+  }
+}
+
+const runId = textAttribute.pipe(storedRunId);
+const takenItem = z.object({ v: itemVersionAttribute, runId, slot: numberAttribute });
+const takenIn = (item: Item): TakenSlot => {
+  const { v: _v, ...taken } = read('a place of a workflow', takenItem, item);
+  return taken;
+};
+
+const waitingItem = z.object({ v: itemVersionAttribute, runId, since: instantAttribute, slots: numberAttribute });
+const waitingIn = (item: Item): WaitingRun => {
+  const { v: _v, ...run } = read('a run that waits for a place', waitingItem, item);
+  return run;
+};

@@ -1,0 +1,51 @@
+/** Takes the items of a run away. Its slots and its head stay taken until they expire, with nothing of the run in them. */
+import * as z from 'zod';
+import { read } from '../codec/unreadable.ts';
+import { runsTableKeys } from '../contract/environment.ts';
+import type { RunAddress } from '../engine/ids.ts';
+import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/tombstone.ts';
+import type { Instant } from '../engine/time.ts';
+import { type Item, expiry, text, textAttribute } from './attributes.ts';
+import { commitShape, logAttributes, nonceIn } from './commit-item.ts';
+import { itemVersion } from './item-version.ts';
+import { type Side, commitNumberIn, headKey, isLogSort, runPartition } from './run-keys.ts';
+import * as schema from '../codec/ids.ts';
+import { type Table, ifExists } from './table.ts';
+
+export const isTombstoneItem = (item: Item): boolean => isTombstone({ nonce: nonceIn(item) });
+
+const sortOnly = z.object({ sk: textAttribute });
+const slot = z.object({ sk: textAttribute.transform(commitNumberIn).pipe(schema.commitNo), f: commitShape.f, a: commitShape.a });
+
+/** @param side where its log lies */
+export async function deleteRunItems(table: Table, run: RunAddress, side: Side, expiresAt: Instant): Promise<void> {
+  const head = headKey(run);
+  if (side === 'code') await deletePartition(table, runPartition(run, side), expiresAt);
+  await deletePartition(table, head.pk, expiresAt, head.sk);
+  // Last: as long as it stands, this can be asked for again. It still says on which side the slots are.
+  const kind = text(side === 'code' ? 'code' : 'graph');
+  await table.put(head, { v: itemVersion, n: text(tombstoneNonce), k: kind, [runsTableKeys.expiry]: expiry(expiresAt) });
+}
+
+/** @param excludedSort is left as it is */
+async function deletePartition(table: Table, partition: string, expiresAt: Instant, excludedSort?: string): Promise<void> {
+  const items = table.query({
+    ConsistentRead: true,
+    // The last commit first: whoever reads meanwhile finds real commits, and then none.
+    ScanIndexForward: false,
+    KeyConditionExpression: 'pk = :pk',
+    ProjectionExpression: 'sk, f, a, n',
+    ExpressionAttributeValues: { ':pk': text(partition) },
+  });
+  for await (const item of items) {
+    const { sk } = read('an item of a run', sortOnly, item);
+    const key = { pk: partition, sk };
+    if (isLogSort(sk)) {
+      if (isTombstoneItem(item)) continue;
+      const { sk: number, f: firstEventId, a: at } = read('a commit', slot, item);
+      await table.put(key, logAttributes(tombstoneCommit({ number, firstEventId, at }), expiresAt));
+    } else if (sk !== excludedSort) {
+      await table.delete(key, ifExists);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** Where in the Runs table lie the runs that another library's workers poll for. */
+import { createHash } from 'node:crypto';
+import type { ExternalRunId } from '../engine/external/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { ListingPosition, ExternalRunAddress, Reminder } from '../ports/external-runs.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
+import type { Key } from './table.ts';
+
+/** Namespaces may be any text, and keys part their words by `#`. */
+const partition = (namespaceId: string, ...parts: readonly string[]): string =>
+  partitionOf('openworkflow', encodeURIComponent(namespaceId), ...parts);
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+/** A commit's number has 24 bits. */
+const numberDigits = 8;
+const logPrefix = 'log#';
+const logSort = (number: number): string => `${logPrefix}${String(number).padStart(numberDigits, '0')}`;
+export const externalPartition = (run: ExternalRunAddress): string => partition(run.namespaceId, 'run', run.runId);
+export const externalLogKey = (run: ExternalRunAddress, number: number): Key => ({
+  pk: externalPartition(run),
+  sk: logSort(number),
+});
+export const sortsAfter = (number: number): readonly [string, string] => [
+  logSort(number + 1),
+  `${logPrefix}${'9'.repeat(numberDigits)}`,
+];
+export const numberIn = (sort: string): number => Number(sort.slice(logPrefix.length));
+
+/** What all runs of a namespace write at once lies in four partitions; a poll reads each of them. */
+export const externalShards = [0, 1, 2, 3] as const;
+/** The first digits of a run's id are random. */
+const shardOf = (runId: ExternalRunId): number => Number.parseInt(runId.slice(0, 2), 16) % externalShards.length;
+
+/** Times sort as text. */
+const paddedTime = (at: Instant): string => String(Math.max(0, at)).padStart(15, '0');
+/** Behind everything that begins with the time. */
+export const untilSort = (at: Instant): string => `${paddedTime(at)}~`;
+
+export const dueRunsPartition = (namespaceId: string, shard: number): string => partition(namespaceId, 'due', `${shard}`);
+export const reminderKey = (namespaceId: string, { runId, at, nonce }: Pick<Reminder, 'runId' | 'at' | 'nonce'>): Key => ({
+  pk: dueRunsPartition(namespaceId, shardOf(runId)),
+  sk: `${paddedTime(at)}#${runId}#${nonce}`,
+});
+
+export const listPartition = (namespaceId: string, shard: number): string => partition(namespaceId, 'list', `${shard}`);
+export const listSort = ({ createdAt, runId }: ListingPosition): string => `${paddedTime(createdAt)}#${runId}`;
+export const listingKey = (namespaceId: string, position: ListingPosition): Key => ({
+  pk: listPartition(namespaceId, shardOf(position.runId)),
+  sk: listSort(position),
+});
+
+export const keyReservationKey = (namespaceId: string, key: string): Key => ({
+  pk: partition(namespaceId, 'key', digest(key)),
+  sk: 'reservation',
+});
+
+/** Written and deleted to see whether this process may. */
+export const checkKey = (namespaceId: string): Key => ({ pk: partition(namespaceId, 'check'), sk: 'check' });
+
+export const waiterPrefix = 'waiter#';
+export const signalPartition = (namespaceId: string, signal: string): string => partition(namespaceId, 'signal', digest(signal));
+export const waiterKey = (namespaceId: string, signal: string, runId: ExternalRunId): Key => ({
+  pk: signalPartition(namespaceId, signal),
+  sk: `${waiterPrefix}${runId}`,
+});
+export const sendingKey = (namespaceId: string, signal: string, key: string): Key => ({
+  pk: signalPartition(namespaceId, signal),
+  sk: `sending#${digest(key)}`,
+});

@@ -1,0 +1,202 @@
+/** Runs that another library's workers poll for, in DynamoDB. */
+import { storedKeyReservation, storedListing, storedReminder, storedSending } from '../codec/external.ts';
+import { type ExternalEntry, inSequence } from '../engine/external/entry.ts';
+import { type Instant, after as later, minutes } from '../engine/time.ts';
+import type {
+  KeyReservationResult,
+  KeyReservation,
+  Listing,
+  ListingPage,
+  ExternalRunAddress,
+  ExternalRuns,
+  Reminder,
+  Sending,
+  SignalWaiter,
+} from '../ports/external-runs.ts';
+import { type Item, number, packed, text } from './attributes.ts';
+import {
+  entryAttributes,
+  entryIn,
+  entryNonceIn,
+  valueAttributes,
+  valueIn,
+  waiterAttributes,
+  waiterIn,
+} from './external-items.ts';
+import {
+  checkKey,
+  dueRunsPartition,
+  keyReservationKey,
+  listPartition,
+  listSort,
+  listingKey,
+  externalLogKey,
+  externalPartition,
+  externalShards,
+  reminderKey,
+  sendingKey,
+  signalPartition,
+  sortsAfter,
+  untilSort,
+  waiterKey,
+  waiterPrefix,
+} from './external-keys.ts';
+import { type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
+
+export class DynamoExternalRuns implements ExternalRuns {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /** Does each operation that this store uses once, on an item of its own. @throws what the table refuses */
+  async check(namespaceId: string, now: Instant): Promise<void> {
+    const key = checkKey(namespaceId);
+    await allOf(
+      this.#table.query({
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk AND sk = :sk',
+        ExpressionAttributeValues: { ':pk': text(key.pk), ':sk': text(key.sk) },
+      }),
+    );
+    await this.#table.put(key, valueAttributes(null, later(now, minutes(10))));
+    await this.#table.get(key);
+    await this.#table.update(key, { expression: 'SET checkedAt = :now', values: { ':now': number(now) } }, ifExists);
+    await this.#table.delete(key, ifExists);
+  }
+
+  async entries(run: ExternalRunAddress, after: number): Promise<readonly ExternalEntry[]> {
+    const [first, last] = sortsAfter(after);
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
+      ExpressionAttributeValues: { ':pk': text(externalPartition(run)), ':first': text(first), ':last': text(last) },
+    });
+    // A query is no snapshot: behind a gap nothing is known yet.
+    return inSequence((await allOf(items)).map(entryIn), after);
+  }
+
+  async append(run: ExternalRunAddress, entry: ExternalEntry, retainUntil: Instant): Promise<'written' | 'taken'> {
+    const put = await this.#table.put(externalLogKey(run, entry.number), entryAttributes(entry, retainUntil), ifNotExists);
+    return put.kind === 'stored' || entryNonceIn(put.existing) === entry.nonce ? 'written' : 'taken';
+  }
+
+  async addReminder(namespaceId: string, reminder: Reminder, retainUntil: Instant): Promise<void> {
+    await this.#table.put(reminderKey(namespaceId, reminder), valueAttributes(reminder, retainUntil));
+  }
+
+  async reminders(namespaceId: string, until: Instant, limit: number): Promise<readonly Reminder[]> {
+    const found = await Promise.all(
+      externalShards.map((shard) =>
+        firstOf(
+          this.#table.query({
+            ConsistentRead: true,
+            KeyConditionExpression: 'pk = :pk AND sk < :until',
+            ExpressionAttributeValues: { ':pk': text(dueRunsPartition(namespaceId, shard)), ':until': text(untilSort(until)) },
+            Limit: limit,
+          }),
+          limit,
+        ),
+      ),
+    );
+    return found.flat().map((item) => valueIn('a reminder', storedReminder, item));
+  }
+
+  async deleteReminder(namespaceId: string, reminder: Pick<Reminder, 'runId' | 'at' | 'nonce'>): Promise<void> {
+    await this.#table.delete(reminderKey(namespaceId, reminder), ifExists);
+  }
+
+  async putListing(namespaceId: string, listing: Listing, retainUntil: Instant): Promise<void> {
+    const asOf = number(listing.asOf);
+    await this.#table.put(listingKey(namespaceId, listing), valueAttributes(listing, retainUntil, { asOf }), {
+      expression: 'attribute_not_exists(pk) OR asOf < :asOf',
+      values: { ':asOf': asOf },
+    });
+  }
+
+  async listings(namespaceId: string, { from, order, limit }: ListingPage): Promise<readonly Listing[]> {
+    const isNewestFirst = order === 'newest first';
+    const bound = from === undefined ? undefined : { ':from': text(listSort(from)) };
+    const found = await Promise.all(
+      externalShards.map((shard) =>
+        firstOf(
+          this.#table.query({
+            ConsistentRead: true,
+            KeyConditionExpression: `pk = :pk${bound === undefined ? '' : ` AND sk ${isNewestFirst ? '<' : '>'} :from`}`,
+            ExpressionAttributeValues: { ':pk': text(listPartition(namespaceId, shard)), ...bound },
+            ScanIndexForward: !isNewestFirst,
+            Limit: limit,
+          }),
+          limit,
+        ),
+      ),
+    );
+    const sign = isNewestFirst ? -1 : 1;
+    return found
+      .flat()
+      .map((item) => valueIn('a listing', storedListing, item))
+      .toSorted((one, other) => sign * (listSort(one) < listSort(other) ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  async reserveKey(
+    namespaceId: string,
+    key: string,
+    reservation: KeyReservation,
+    notBefore: Instant,
+    retainUntil: Instant,
+  ): Promise<KeyReservationResult> {
+    const attributes = valueAttributes(reservation, retainUntil, { reservedAt: number(reservation.at) });
+    const put = await this.#table.put(keyReservationKey(namespaceId, key), attributes, {
+      expression: 'attribute_not_exists(pk) OR reservedAt < :notBefore',
+      values: { ':notBefore': number(notBefore) },
+    });
+    return put.kind === 'stored'
+      ? { kind: 'reserved' }
+      : { kind: 'taken', by: valueIn('whose a key is', storedKeyReservation, put.existing) };
+  }
+
+  async addWaiter(namespaceId: string, signal: string, waiter: SignalWaiter, retainUntil: Instant): Promise<void> {
+    await this.#table.put(waiterKey(namespaceId, signal, waiter.runId), waiterAttributes(waiter, retainUntil), {
+      expression: 'attribute_not_exists(pk) OR since < :since',
+      values: { ':since': number(waiter.since) },
+    });
+  }
+
+  async waiters(namespaceId: string, signal: string): Promise<readonly SignalWaiter[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :waiter)',
+      ExpressionAttributeValues: { ':pk': text(signalPartition(namespaceId, signal)), ':waiter': text(waiterPrefix) },
+    });
+    return (await allOf(items)).map(waiterIn);
+  }
+
+  async deleteWaiter(namespaceId: string, signal: string, { runId, since }: SignalWaiter): Promise<void> {
+    const isThis = { expression: 'since = :since', values: { ':since': number(since) } };
+    await this.#table.delete(waiterKey(namespaceId, signal, runId), isThis);
+  }
+
+  async sending(namespaceId: string, signal: string, key: string): Promise<Sending | undefined> {
+    const item = await this.#table.get(sendingKey(namespaceId, signal, key));
+    return item && sendingIn(item);
+  }
+
+  async beginSending(namespaceId: string, signal: string, key: string, sending: Sending, retainUntil: Instant): Promise<Sending> {
+    const put = await this.#table.put(sendingKey(namespaceId, signal, key), valueAttributes(sending, retainUntil), ifNotExists);
+    return put.kind === 'stored' ? sending : sendingIn(put.existing);
+  }
+
+  async endSending(namespaceId: string, signal: string, key: string, reached: NonNullable<Sending['reached']>): Promise<void> {
+    const ended: Sending = { data: null, targets: [], reached };
+    const change = { expression: 'SET e = :value', values: { ':value': packed(ended) } };
+    await this.#table.update(sendingKey(namespaceId, signal, key), change, ifExists);
+  }
+
+  async deleteSending(namespaceId: string, signal: string, key: string): Promise<void> {
+    await this.#table.delete(sendingKey(namespaceId, signal, key), ifExists);
+  }
+}
+
+const sendingIn = (item: Item): Sending => valueIn('a signal that is sent', storedSending, item);

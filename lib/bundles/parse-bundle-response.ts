@@ -1,0 +1,21 @@
+/** What a thread's answer is, seen from outside. It is never quoted in a message: it may hold anything. */
+import type { JsonValue } from '../engine/json.ts';
+import type { BundleResult } from '../ports/bundles.ts';
+import { responseLimits } from './response-limits.ts';
+import { findBodyError } from '../engine/validate-json.ts';
+
+const invalidResponse = (reason: string): BundleResult => ({ kind: 'crashed', message: `the response ${reason}` });
+
+/** A body that is no JSON is an answer without one. One that could not be stored is no answer at all. */
+export function parseBundleResponse(status: number, text: string): BundleResult {
+  if (Buffer.byteLength(text) > responseLimits.bodyBytes)
+    return invalidResponse(`is larger than ${responseLimits.bodyBytes} bytes`);
+  let body: JsonValue;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return { kind: 'responded', status, body: undefined };
+  }
+  const finding = findBodyError(body);
+  return finding === undefined ? { kind: 'responded', status, body } : invalidResponse(finding.message);
+}

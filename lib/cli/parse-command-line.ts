@@ -1,0 +1,106 @@
+/** Reads what was written on the command line: ids and values are judged before anything is sent. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import { parseIdempotencyKey } from '../api/idempotency.ts';
+import {
+  deploymentIdPattern,
+  keyIdPattern,
+  lensNamePattern,
+  nodeIdPattern,
+  queryNamePattern,
+  runIdPattern,
+  scheduleIdPattern,
+  signalIdPattern,
+  workflowNamePattern,
+} from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import { type CommandLine, usageError } from './command.ts';
+
+const idSchema = (pattern: RegExp, what: string, example: string) =>
+  z.string({ error: 'is missing' }).regex(pattern, `must be ${what}, such as ${example}`);
+
+export const runId = idSchema(runIdPattern, 'a run id', 'wrun_01M7XSDTEE14XW69VBQD8BT3DC');
+export const workflowName = idSchema(workflowNamePattern, 'the name of a workflow', 'order-total');
+export const lensName = idSchema(lensNamePattern, 'the name of a lens', 'product-blurb');
+export const queryName = idSchema(queryNamePattern, 'the name of a query', 'recent-orders');
+export const scheduleId = idSchema(scheduleIdPattern, 'the id of a schedule', 'nightly');
+export const signalId = idSchema(signalIdPattern, 'the id of a signal', 'order-17-paid');
+export const keyId = idSchema(keyIdPattern, 'a key id', '2XO6ARGyEjqEeJ');
+export const nodeId = idSchema(nodeIdPattern, 'a node id', 'price');
+export const deploymentId = idSchema(deploymentIdPattern, 'a deployment id', 'orders-42');
+export const idempotencyKey = z
+  .string()
+  .refine((text) => parseIdempotencyKey(text) === text, 'must be 1 to 255 printable characters, without quotes around them');
+export const file = z.string({ error: 'is missing' }).min(1);
+
+export const integerBetween = (min: number, max: number) =>
+  z.coerce
+    .number({ error: 'must be a number' })
+    .int('must be a whole number')
+    .min(min, `must be ${min} or more`)
+    .max(max, `must be ${max} or less`);
+
+/** A time with its offset, as the service takes it. */
+export const timestamp = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' });
+
+export const json = z.string().transform((text, context): JsonValue => {
+  try {
+    return z.json().parse(JSON.parse(text));
+  } catch {
+    context.addIssue('must be JSON');
+    return z.NEVER;
+  }
+});
+
+/** One argument, by its place. @throws CliError that names it */
+export function parseArgument<Schema extends z.ZodType>(
+  commandLine: CommandLine,
+  position: number,
+  name: string,
+  schema: Schema,
+): z.output<Schema> {
+  const parsed = schema.safeParse(commandLine.args[position]);
+  if (parsed.success) return parsed.data;
+  throw usageError(`<${name}> ${parsed.error.issues[0]?.message ?? 'is wrong'}${quoted(commandLine.args[position])}.`);
+}
+
+/** The options of a command. @throws CliError that names the first one that is wrong */
+export function parseOptions<Schema extends z.ZodObject>(commandLine: CommandLine, schema: Schema): z.output<Schema> {
+  const parsed = schema.safeParse(commandLine.options);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const name = String(issue?.path[0] ?? '');
+  throw usageError(`--${kebab(name)} ${issue?.message ?? 'is wrong'}${quoted(commandLine.options[name])}.`);
+}
+
+const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const quoted = (value: unknown): string => (value === undefined ? '' : `, and is ${JSON.stringify(value)}`);
+
+/** @throws CliError */
+function readText(cwd: string, path: string): string {
+  try {
+    return readFileSync(resolve(cwd, path), 'utf8');
+  } catch (error) {
+    throw usageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+/** @throws CliError */
+export function readJson(cwd: string, path: string): JsonValue {
+  const parsed = json.safeParse(readText(cwd, path));
+  if (parsed.success) return parsed.data;
+  throw usageError(`${path} is not JSON.`);
+}
+
+/** Without what was not given: to a schema, an undefined key is a key. */
+export function omitUndefined<Values extends object>(
+  values: Values,
+): { -readonly [Key in keyof Values]?: Values[Key] & ({} | null) } {
+  const defined: { -readonly [Key in keyof Values]?: Values[Key] & ({} | null) } = {};
+  for (const key in values) {
+    const value = values[key];
+    if (value !== undefined) defined[key] = value;
+  }
+  return defined;
+}

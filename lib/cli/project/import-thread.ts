@@ -1,0 +1,30 @@
+/** Runs on a thread: imports a module, which is an author's program and may do anything, and tells what it exports. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { errorText } from '../../engine/error-text.ts';
+import type { ImportTask } from './import-in-thread.ts';
+import { registerSdkResolution } from './resolve-sdk.ts';
+
+const { module, requestedExport }: ImportTask = workerData;
+const postResult = (message: unknown): void => parentPort?.postMessage(message);
+
+interface Exported {
+  readonly default?: unknown;
+  readonly workflows: readonly { readonly spec: { readonly name?: unknown; readonly version?: unknown } }[];
+  readonly files: readonly string[];
+}
+
+try {
+  registerSdkResolution();
+  const exported: Exported = await import(module);
+  postResult({ value: requestedExport === 'default' ? exported.default : workflowsIn(exported) });
+} catch (error) {
+  postResult({ error: errorText(error) });
+}
+
+function workflowsIn({ workflows, files }: Exported): readonly object[] {
+  return workflows.map(({ spec: { name, version } }, index) => ({
+    name,
+    ...(version === undefined ? {} : { version }),
+    file: files[index],
+  }));
+}

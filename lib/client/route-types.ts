@@ -1,0 +1,57 @@
+/** The types of calls and answers, all of them taken from the table of routes. */
+import type * as z from 'zod';
+import { type OperationId, routes } from '../api/routes.ts';
+import type { runDelta } from '../api/schemas/runs.ts';
+import { deltaEventName } from '../engine/log/event-names.ts';
+import { type TerminalStatus, terminalStatuses } from '../engine/log/head.ts';
+import type { Tolerant } from './tolerant-schema.ts';
+
+type Routes = (typeof routes)[number];
+export type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
+
+export const routeOf = <Id extends OperationId>(id: Id): RouteOf<Id> => {
+  const route = routes.find((each): each is RouteOf<Id> => each.operationId === id);
+  if (route === undefined) throw new Error(`there is no route ${id}`);
+  return route;
+};
+
+/** A value that the service reads from text has no type of its own going in; the type it comes out with is the one to give. */
+type InputOf<Schema extends z.ZodType> = {
+  [Key in keyof z.input<Schema>]: unknown extends z.input<Schema>[Key]
+    ? Key extends keyof z.output<Schema>
+      ? z.output<Schema>[Key]
+      : never
+    : z.input<Schema>[Key];
+};
+
+/** The body as a caller writes it: what has a default may be left out. */
+export type RequestBody<Id extends OperationId> =
+  RouteOf<Id> extends { body: { schema: infer Schema extends z.ZodType } } ? z.input<Schema> : never;
+export type RequestQuery<Id extends OperationId> =
+  RouteOf<Id> extends { query: infer Schema extends z.ZodType } ? InputOf<Schema> : never;
+
+type Responses<Id extends OperationId> = RouteOf<Id>['responses'];
+export type ResponseBody<Id extends OperationId> = {
+  [Status in keyof Responses<Id>]: Responses<Id>[Status] extends { schema: infer Schema extends z.ZodType }
+    ? Tolerant<z.output<Schema>>
+    : never;
+}[keyof Responses<Id>];
+
+export type Run = ResponseBody<'getRun'>;
+export type RunSummary = ResponseBody<'listRuns'>['data'][number];
+export type RunEvent = ResponseBody<'listRunEvents'>['data'][number];
+/** A piece of what a node says while it is at work. Its `eventId` is that of the event before it, and may come again. */
+export type RunDelta = Omit<Tolerant<z.output<typeof runDelta>>, 'type'> & { readonly type: typeof deltaEventName };
+export type RunUpdate = RunEvent | RunDelta;
+/** A later service may have other names of events, so the name alone does not tell a type checker. */
+export const isDelta = (update: RunUpdate): update is RunDelta => update.type === deltaEventName;
+export type ScheduleSummary = ResponseBody<'listSchedules'>['data'][number];
+export type WorkflowSummary = ResponseBody<'listWorkflows'>['data'][number];
+/** A run that nothing will change any more. */
+export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };
+
+export const isEnded = (run: Run): run is EndedRun => terminalStatuses.some((status) => status === run.status);
+
+/** After one of these nothing more is decided. */
+const finalEventTypes: readonly RunEvent['type'][] = ['run.completed', 'run.failed', 'run.timed_out', 'run.cancelled'];
+export const isFinalEvent = ({ type }: RunEvent): boolean => finalEventTypes.includes(type);

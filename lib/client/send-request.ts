@@ -1,0 +1,134 @@
+/** Sends one request, again where that is safe, and reads its answer. */
+import { defined } from '../engine/defined.ts';
+import type * as z from 'zod';
+import type { Route, RouteBody } from '../api/route.ts';
+import {
+  type RequestContext,
+  type RawResponse,
+  parseResponse,
+  correlationHeader,
+  errorFromResponse,
+  readRetryAfterMs,
+} from './parse-response.ts';
+import { ComputeClientError, TransportComputeClientError } from './errors.ts';
+import type { Tolerant } from './tolerant-schema.ts';
+import type { ClientConfig } from './options.ts';
+import { waitBeforeRetry } from './retry-policy.ts';
+import { abortableSleep, withTimeout } from './with-timeout.ts';
+
+export interface CallOptions {
+  /** once aborted, the call throws its reason */
+  readonly signal?: AbortSignal;
+  /** letters, digits and `._:-`, 128 at most; a new one for each call */
+  readonly correlationId?: string;
+}
+
+export interface RequestParts {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: object;
+  /** sent beside the body, as the file of a form */
+  readonly file?: Uint8Array<ArrayBuffer>;
+  readonly idempotencyKey?: string | undefined;
+  /** the body has a key of its own */
+  readonly bodyHasIdempotencyKey?: boolean;
+}
+
+/** @param schema of the route's answer */
+export const sendRequest = async <Schema extends z.ZodType>(
+  config: ClientConfig,
+  route: Route,
+  schema: Schema,
+  requestParts: RequestParts,
+  { signal, correlationId = config.newId() }: CallOptions = {},
+): Promise<Tolerant<z.output<Schema>>> => {
+  const { operationId, action } = route;
+  const requestContext = { operationId, correlationId };
+  const hasIdempotencyKey = requestParts.idempotencyKey !== undefined || requestParts.bodyHasIdempotencyKey === true;
+  const url = `${config.baseUrl}${resolvePath(route, requestParts)}`;
+  const init = createRequestInit(config, route, requestParts, correlationId);
+  for (let previousAttempts = 0; ; previousAttempts += 1) {
+    const outcome = await sendOnce(config, { url, init, requestContext, signal });
+    const hasResponse = !(outcome instanceof ComputeClientError);
+    if (hasResponse && Object.hasOwn(route.responses, outcome.status)) return parseResponse(outcome, schema, requestContext);
+    const error = hasResponse ? errorFromResponse(outcome, requestContext) : outcome;
+    const retryAfterMs = hasResponse ? readRetryAfterMs(outcome.headers) : undefined;
+    const waitMs = waitBeforeRetry({ operationId, action, hasIdempotencyKey }, error, {
+      previousAttempts,
+      retryAfterMs,
+      random: config.random,
+    });
+    if (waitMs === undefined || previousAttempts === config.retries) throw error;
+    await abortableSleep(config.sleep, waitMs, signal);
+  }
+};
+
+export const sendOnce = async (
+  { fetchImpl, sleep, timeoutMs }: Pick<ClientConfig, 'fetchImpl' | 'sleep' | 'timeoutMs'>,
+  {
+    url,
+    init,
+    requestContext,
+    signal,
+  }: { url: string; init: RequestInit; requestContext: RequestContext; signal: AbortSignal | undefined },
+): Promise<RawResponse | ComputeClientError> => {
+  const transportError = (kind: 'network' | 'timeout', message: string, cause?: unknown) =>
+    new TransportComputeClientError({
+      ...requestContext,
+      kind,
+      status: 0,
+      message: `${requestContext.operationId}: ${message}`,
+      cause,
+    });
+  try {
+    const timedResult = await withTimeout(timeoutMs, { sleep, signal }, async (timeoutSignal) => {
+      const response = await fetchImpl(url, { ...init, signal: timeoutSignal });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    });
+    return timedResult.isInTime ? timedResult.value : transportError('timeout', `no answer within ${timeoutMs} ms`);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    return transportError('network', 'the service could not be reached, or its answer broke off', cause);
+  }
+};
+
+/** A parameter that cannot be one would change the path, so it never leaves: `..` names another route. */
+export const resolvePath = ({ operationId, path, params: schema }: Route, { params = {}, query = {} }: RequestParts): string => {
+  const issue = schema?.safeParse(params).error?.issues[0];
+  if (issue !== undefined) throw new TypeError(`${operationId}: ${issue.path.join('/')} ${issue.message}`);
+  const resolvedPath = path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => encodeURIComponent(params[name] ?? ''));
+  const searchParams = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) searchParams.set(key, String(value));
+  return searchParams.size === 0 ? resolvedPath : `${resolvedPath}?${searchParams.toString()}`;
+};
+
+const createRequestInit = (
+  { apiKey }: ClientConfig,
+  { method, body: routeBody }: Route,
+  { body, file, idempotencyKey }: RequestParts,
+  correlationId: string,
+): RequestInit => {
+  const form = file === undefined ? undefined : createForm(routeBody, JSON.stringify(body), file);
+  return defined({
+    method,
+    headers: defined({
+      Accept: 'application/json',
+      Authorization: `Bearer ${apiKey}`,
+      [correlationHeader]: correlationId,
+      // A form says its own, with what stands between its parts.
+      'Content-Type': body === undefined || form !== undefined ? undefined : 'application/json',
+      'Idempotency-Key': idempotencyKey,
+    }),
+    body: body === undefined ? undefined : (form ?? JSON.stringify(body)),
+    // The key goes to the address that it was given for, and nowhere else.
+    redirect: 'manual',
+  });
+};
+
+const createForm = (routeBody: RouteBody | undefined, text: string, file: Uint8Array<ArrayBuffer>): FormData => {
+  if (routeBody?.form === undefined) throw new TypeError('this route takes no file');
+  const form = new FormData();
+  form.append(routeBody.form.text, text);
+  form.append(routeBody.form.file, new Blob([file], { type: 'application/gzip' }), routeBody.form.file);
+  return form;
+};

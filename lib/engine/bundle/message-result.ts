@@ -1,0 +1,65 @@
+/** What the answer of a deployment's code means for the message that it was given. */
+import { defined } from '../defined.ts';
+import { type JsonValue, isJsonObject } from '../json.ts';
+import type { Failure } from '../log/events.ts';
+import { type DurationMs, days, durationMs } from '../time.ts';
+
+/** What became of handing the message over. */
+export type InvocationResult =
+  | { readonly kind: 'responded'; readonly status: number; readonly body: JsonValue | undefined }
+  | { readonly kind: 'crashed'; readonly message: string }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'unloadable'; readonly message: string };
+
+export type MessageResult =
+  /** the message is done; the run goes on */
+  | { readonly kind: 'done' }
+  /** the same again later, as a fresh message */
+  | { readonly kind: 'redeliver'; readonly afterMs: DurationMs }
+  | { readonly kind: 'run-completed'; readonly output: JsonValue }
+  | { readonly kind: 'run-failed'; readonly failure: Failure }
+  /** to be tried again */
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** No run lives longer. */
+const maxRedeliveryDelay = days(365);
+
+export function messageResultOf(invocation: InvocationResult): MessageResult {
+  switch (invocation.kind) {
+    case 'crashed':
+      return { kind: 'failed', failure: { cause: 'error', code: 'code_crashed', message: invocation.message } };
+    case 'timed_out':
+      return { kind: 'failed', failure: { cause: 'timeout', code: 'timeout', message: 'the code did not answer in time' } };
+    case 'unloadable':
+      return { kind: 'failed', failure: { cause: 'invalid', code: 'artifact_unusable', message: invocation.message } };
+    case 'responded':
+      return resultOfResponse(invocation.status, invocation.body);
+  }
+}
+
+function resultOfResponse(status: number, body: JsonValue | undefined): MessageResult {
+  const requestedSeconds = isJsonObject(body) ? body['timeoutSeconds'] : undefined;
+  if ((status === 200 || status === 503) && typeof requestedSeconds === 'number' && requestedSeconds >= 0) {
+    return { kind: 'redeliver', afterMs: durationMs(Math.min(requestedSeconds * 1_000, maxRedeliveryDelay)) };
+  }
+  if (status !== 200) {
+    return { kind: 'failed', failure: { cause: 'error', code: 'code_refused', message: `the code answered ${status}` } };
+  }
+  return (isJsonObject(body) ? runEndIn(body['run']) : undefined) ?? { kind: 'done' };
+}
+
+function runEndIn(runStatus: JsonValue | undefined): MessageResult | undefined {
+  if (!isJsonObject(runStatus)) return undefined;
+  if (runStatus['status'] === 'completed') return { kind: 'run-completed', output: runStatus['output'] ?? null };
+  if (runStatus['status'] !== 'failed') return undefined;
+  const error = isJsonObject(runStatus['error']) ? runStatus['error'] : {};
+  const { message, code } = error;
+  return {
+    kind: 'run-failed',
+    failure: defined({
+      cause: 'error',
+      message: typeof message === 'string' ? message : 'the code said that the run failed',
+      code: typeof code === 'string' ? code : undefined,
+    }),
+  };
+}

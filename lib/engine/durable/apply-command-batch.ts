@@ -1,0 +1,167 @@
+/** What a turn of the author's code means for its run. */
+import { defined } from '../defined.ts';
+import { topLevel } from '../ids.ts';
+import { invariant, unreachable } from '../invariant.ts';
+import { inline } from '../json.ts';
+import type { Failure } from '../log/events.ts';
+import { openNodes } from '../log/fold.ts';
+import type { OpenNode } from '../log/node-state.ts';
+import { type Instant, earliest } from '../time.ts';
+import {
+  type Draft,
+  requestWorkflowTask,
+  dispatchWorkflowTask,
+  emit,
+  endRun,
+  endWorkflowTask,
+  failedWith,
+  hasEnded,
+  markRunning,
+  findOpenNode,
+} from './draft.ts';
+import type { CodeFact } from './facts.ts';
+import { deferWorkflowTask } from './defer-workflow-task.ts';
+import { endOrRollBack, hasStepsToRollBack, withRollbackFailures } from './roll-back.ts';
+import { stepNodeId } from './step.ts';
+import type { CommandBatchEntry } from './command-batch.ts';
+import { recordCommand } from './record-command.ts';
+
+type CommandBatchFact = Extract<CodeFact, { kind: 'command-batch' }>;
+
+/** No run has more: its history would be longer than a replay in one function's time. */
+export const maxStepAttempts = 25_000;
+
+/** Nobody drives the run where it has nothing to wait for: the code awaits something that is no step. */
+const maxStalls = 5;
+
+export function applyCommandBatch(draft: Draft, fact: CommandBatchFact): void {
+  const workflowTask = findOpenNode(draft, fact.node, fact.attempt);
+  if (workflowTask === undefined) return;
+  markRunning(draft);
+  const wasRollingBack = isRollingBack(draft);
+  for (const entry of fact.batch.entries) {
+    applyEntry(draft, workflowTask, entry, fact);
+    // What else the code asked for is of no use any more. This drive undoes what it did.
+    if (hasEnded(draft) || isRollingBack(draft) !== wasRollingBack) return;
+  }
+  if ((draft.state.code?.stepAttempts ?? 0) > maxStepAttempts) return failRun(draft, workflowTask, tooManySteps, fact);
+  finishBatch(draft, fact);
+}
+
+const isRollingBack = ({ state }: Draft): boolean => state.code?.runOutcome !== undefined;
+
+function finishBatch(draft: Draft, fact: CommandBatchFact): void {
+  // Where the workflow is run once more, another drive does it.
+  const workflowTask = findOpenNode(draft, fact.node, fact.attempt);
+  const { batch } = fact;
+  if (workflowTask === undefined || batch.next === 'running') return;
+  const isIdle = openNodes(draft.state).every(({ step }) => step?.kind === 'workflow_task');
+  // What came at the end of a drive's time is given to the code by the next one.
+  const hasUndeliveredEntries = batch.next === 'yielded' && batch.entries.length > 0;
+  if (isIdle && batch.wakeAt === undefined && !hasUndeliveredEntries) return stall(draft, workflowTask, fact);
+  endWorkflowTask(draft, workflowTask, fact);
+  if (batch.next === 'yielded') return requestWorkflowTask(draft);
+  const wakeAt = batch.wakeAt ?? nextAttemptAt(draft);
+  if (wakeAt !== undefined) requestWorkflowTask(draft, wakeAt);
+}
+
+/** A step that is to be done needs somebody who does it, whatever the drive that leaves it says. */
+function nextAttemptAt(draft: Draft): Instant | undefined {
+  const { now } = draft.tools;
+  const openSteps = openNodes(draft.state).filter(({ status, step }) => status !== 'waiting' && step?.kind !== 'workflow_task');
+  return earliest(openSteps.map((node) => (node.status === 'queued' ? (node.notBefore ?? now) : now)));
+}
+
+function stall(draft: Draft, workflowTask: OpenNode, fact: CommandBatchFact): void {
+  if (workflowTask.attempt < maxStalls) return deferWorkflowTask(draft, workflowTask, { ...fact, failure: stalled });
+  failRun(draft, workflowTask, stalled, fact);
+}
+
+/** The run ends here, also where it could not be undone to its end; or this drive goes on and undoes what the code did. */
+function failRun(draft: Draft, workflowTask: OpenNode, failure: Failure, times: Span): void {
+  if (!hasStepsToRollBack(draft)) endWorkflowTask(draft, workflowTask, times);
+  endOrRollBack(draft, failedWith(failure));
+}
+
+interface Span {
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+}
+
+function applyEntry(draft: Draft, workflowTask: OpenNode, entry: CommandBatchEntry, times: CommandBatchFact): void {
+  switch (entry.kind) {
+    case 'scheduled': {
+      const failure = recordCommand(draft, entry.command);
+      return failure === undefined ? undefined : failRun(draft, workflowTask, failure, times);
+    }
+    case 'completed': {
+      const { startedAt, endedAt, printed } = entry;
+      const execution = defined({ startedAt, endedAt, printed });
+      return emit(draft, {
+        type: 'NODE_COMPLETED',
+        ...runningStepRef(draft, entry),
+        output: inline(entry.output),
+        handle: null,
+        ...execution,
+      });
+    }
+    case 'retried': {
+      const { startedAt, endedAt, printed, failure, delayMs, retryAt } = entry;
+      const execution = defined({ startedAt, endedAt, printed });
+      return emit(draft, {
+        type: 'NODE_RETRIED',
+        ...runningStepRef(draft, entry),
+        failure,
+        delayMs,
+        retryAt,
+        via: 'inline',
+        ...execution,
+      });
+    }
+    case 'failed': {
+      const { startedAt, endedAt, printed, failure } = entry;
+      const execution = defined({ startedAt, endedAt, printed });
+      return emit(draft, { type: 'NODE_FAILED', ...runningStepRef(draft, entry), failure, ...execution });
+    }
+    case 'returned':
+      endWorkflowTask(draft, workflowTask, times);
+      emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
+      return emit(draft, { type: 'RUN_COMPLETED', output: inline(entry.output) });
+    case 'threw': {
+      if (entry.nextAttempt === undefined) return failRun(draft, workflowTask, entry.failure, times);
+      const { code } = draft.state;
+      invariant(code !== undefined, 'code threw that was never driven');
+      endWorkflowTask(draft, workflowTask, times);
+      emit(draft, { type: 'RUN_RETRIED', attempt: code.attempt, failure: entry.failure, ...entry.nextAttempt });
+      return dispatchWorkflowTask(draft, entry.nextAttempt.retryAt);
+    }
+    case 'rolled-back': {
+      const runOutcome = draft.state.code?.runOutcome;
+      invariant(runOutcome !== undefined, 'a run was rolled back that does not end');
+      endWorkflowTask(draft, workflowTask, times);
+      return endRun(draft, withRollbackFailures(runOutcome, entry.failures));
+    }
+    default:
+      unreachable(entry);
+  }
+}
+
+/** The step whose body was at work. What a drive says of another is a fault of ours. */
+function runningStepRef(draft: Draft, { key, attempt }: Extract<CommandBatchEntry, { key: string; attempt: unknown }>) {
+  const ref = { nodeId: stepNodeId(key), iteration: topLevel };
+  const node = findOpenNode(draft, ref, attempt);
+  invariant(node?.step?.key === key, `step ${JSON.stringify(key)} is not at attempt ${attempt}`);
+  return { ...ref, attempt };
+}
+
+const tooManySteps: Failure = {
+  cause: 'invalid',
+  code: 'step_limit_exceeded',
+  message: `the run has more than ${maxStepAttempts} attempts of steps`,
+};
+
+const stalled: Failure = {
+  cause: 'error',
+  code: 'code_stalled',
+  message: 'the code neither ended nor asked for a step: it awaits something that is none',
+};

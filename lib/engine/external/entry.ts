@@ -1,0 +1,91 @@
+/** A commit of such a run: what happened, and what the others need to know of it. */
+import type { Nonce } from '../ids.ts';
+import type { JsonValue } from '../json.ts';
+import type { Instant } from '../time.ts';
+import type { StepAttemptId } from './ids.ts';
+import type { ErrorRecord, ExternalRun, RunLink, StepAttemptContext, StepKind } from './run.ts';
+
+export interface ExternalEntry {
+  /** of its first fact. Facts are numbered 1, 2, 3 … without a gap, so the next entry has this number plus the count of its facts. */
+  readonly number: number;
+  /** says whose put it was */
+  readonly nonce: Nonce;
+  readonly at: Instant;
+  /** at least one; several only where each of them may share an entry */
+  readonly facts: readonly ExternalFact[];
+}
+
+/** The number of the last fact of the entry. */
+export const lastNumber = ({ number, facts }: Pick<ExternalEntry, 'number' | 'facts'>): number => number + facts.length - 1;
+
+/** The entries from that number on, up to the first gap. @param entries by their numbers */
+export function inSequence(entries: readonly ExternalEntry[], after: number): readonly ExternalEntry[] {
+  let last = after;
+  const gap = entries.findIndex((entry) => {
+    if (entry.number !== last + 1) return true;
+    last = lastNumber(entry);
+    return false;
+  });
+  return gap === -1 ? entries : entries.slice(0, gap);
+}
+
+export type ExternalCreation = Pick<
+  ExternalRun,
+  'workflowName' | 'version' | 'idempotencyKey' | 'config' | 'context' | 'input' | 'parent' | 'deadlineAt'
+> & { readonly availableAt: Instant };
+
+export type ExternalFact =
+  | ({ readonly type: 'created' } & ExternalCreation)
+  | { readonly type: 'claimed'; readonly workerId: string; readonly leaseUntil: Instant }
+  | { readonly type: 'lease-extended'; readonly leaseUntil: Instant }
+  | { readonly type: 'suspended'; readonly availableAt: Instant }
+  | { readonly type: 'completed'; readonly output: JsonValue }
+  | { readonly type: 'failed'; readonly error: ErrorRecord }
+  /** its deadline has passed */
+  | { readonly type: 'expired' }
+  | { readonly type: 'rescheduled'; readonly error: ErrorRecord; readonly availableAt: Instant }
+  | { readonly type: 'cancelled' }
+  | {
+      readonly type: 'step-begun';
+      readonly stepName: string;
+      readonly kind: StepKind;
+      readonly config: JsonValue;
+      readonly context: StepAttemptContext | null;
+    }
+  | { readonly type: 'step-completed'; readonly stepAttemptId: StepAttemptId; readonly output: JsonValue }
+  | { readonly type: 'step-failed'; readonly stepAttemptId: StepAttemptId; readonly error: ErrorRecord }
+  | { readonly type: 'child-linked'; readonly stepAttemptId: StepAttemptId; readonly child: RunLink }
+  /** a run that a step had started has ended; it may be linked only later */
+  | { readonly type: 'child-ended'; readonly stepAttemptId: StepAttemptId; readonly child: RunLink }
+  | {
+      readonly type: 'signal-delivered';
+      readonly waits: readonly StepAttemptId[];
+      readonly data: JsonValue;
+      readonly sendId: string;
+    };
+
+/**
+ * Facts about steps change neither the status of the run nor who has it in hand, so several in one entry leave its writer with the
+ * same duties as one. A fact about the run has an entry of its own: its duties follow from that fact alone.
+ */
+export function mayShareEntry({ type }: ExternalFact): boolean {
+  switch (type) {
+    case 'step-begun':
+    case 'step-completed':
+    case 'step-failed':
+    case 'child-linked':
+    case 'child-ended':
+    case 'signal-delivered':
+      return true;
+    case 'created':
+    case 'claimed':
+    case 'lease-extended':
+    case 'suspended':
+    case 'completed':
+    case 'failed':
+    case 'expired':
+    case 'rescheduled':
+    case 'cancelled':
+      return false;
+  }
+}

@@ -1,0 +1,126 @@
+/** How a run ends once nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
+import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import { type Payload, inline, isJsonObject } from '../json.ts';
+import { minJsonLength } from '../min-json-length.ts';
+import type { Failure } from '../log/events.ts';
+import { type NodeState, isOpen } from '../log/node-state.ts';
+import { readAll, valueOf } from './context-at.ts';
+import { type Draft, emit } from './draft.ts';
+import { type EdgeState, edgeStateWithoutCondition } from './edge-state.ts';
+import { checkPayload, payloadLimits } from './payload-limits.ts';
+import type { PlanNodeRef, PlanNode } from './plan.ts';
+
+/** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
+export function finishGraph(draft: Draft): void {
+  const failure = firstFailure(draft, draft.tools.plan.leaves, topLevel);
+  if (failure !== undefined) return endAsFailed(draft, failure);
+  const output = outputOf(draft);
+  if ('failure' in output) return endAsFailed(draft, output.failure);
+  const outputFailure = checkPayload(output);
+  if (outputFailure !== undefined) return endAsFailed(draft, outputFailure);
+  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
+  emit(draft, { type: 'RUN_COMPLETED', output });
+}
+
+/** A node whose failure ends the whole run. What is still open is cancelled by the run's own ending. */
+export const failRun = (draft: Draft, { node, iteration }: PlanNodeRef): void =>
+  endAsFailed(draft, causeOf(draft, node, iteration));
+
+function endAsFailed(draft: Draft, error: Failure): void {
+  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
+  emit(draft, { type: 'RUN_FAILED', error });
+}
+
+/** Of a graph, or of the body of a loop in one pass, once all of it has ended: why it did not go well; undefined where it did. */
+export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteration: IterationKey): Failure | undefined {
+  for (const leaf of leaves) {
+    const state = stateOf(draft, leaf, iteration);
+    switch (state.status) {
+      case 'completed':
+        if (state.end === 'error') {
+          return {
+            cause: 'error',
+            code: 'ended_in_error',
+            message: `end node ${leaf.id} ends the run as an error`,
+            details: { nodeId: leaf.id },
+          };
+        }
+        break;
+      case 'failed':
+      case 'timed_out':
+        return causeOf(draft, leaf, iteration);
+      case 'skipped':
+        if (state.reason === 'parent_not_successful') return causeOf(draft, leaf, iteration);
+        break;
+      case 'cancelled':
+        return { cause: 'internal', message: `node ${leaf.id} was cancelled in a run that was not` };
+    }
+  }
+  return undefined;
+}
+
+function stateOf(
+  draft: Draft,
+  node: PlanNode,
+  iteration: IterationKey,
+): Exclude<NodeState, { status: 'queued' | 'running' | 'waiting' }> {
+  const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
+  invariant(state !== undefined && !isOpen(state), `node ${node.id} has not ended when all around it has`);
+  return state;
+}
+
+/** Walks up from a node that failed or was cut off to where that began. */
+function causeOf(draft: Draft, from: PlanNode, iteration: IterationKey): Failure {
+  const seen = new Set([from.id]);
+  const queue = [from];
+  for (let node = queue.shift(); node !== undefined; node = queue.shift()) {
+    const state = stateOf(draft, node, iteration);
+    const hasFailed = state.status === 'failed' || state.status === 'timed_out';
+    if (hasFailed && state.failure.cause !== 'upstream_failure') return failureOf(node, state.failure);
+    for (const edge of node.inbound) {
+      const parent = draft.tools.plan.nodes.get(edge.source);
+      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeStateWithoutCondition(draft.state, edge, iteration)))
+        continue;
+      seen.add(parent.id);
+      queue.push(parent);
+    }
+  }
+  return { cause: 'internal', message: `no failure explains why node ${from.id} was cut off` };
+}
+
+/** Not by the others: there the failure was handled, or stood in for. */
+const carriesFailure = (edge: EdgeState): boolean => edge === 'source_failed' || edge === 'upstream_failed';
+
+const failureOf = (node: PlanNode, failure: Failure): Failure => ({
+  ...failure,
+  message: `node ${node.id} failed: ${failure.message}`,
+  details: { ...failure.details, nodeId: node.id },
+});
+
+/** The outputs of the end nodes that were reached, in the order they were, later ones winning; null without any. */
+function outputOf(draft: Draft): Payload | { readonly failure: Failure } {
+  const ends = [...draft.state.nodes.entries()].flatMap(([, node]) =>
+    node.status === 'completed' && node.end !== undefined ? [node] : [],
+  );
+  const [only] = ends;
+  if (only === undefined) return inline(null);
+  if (ends.length === 1) return only.output;
+  const bytes = ends.reduce((sum, { output }) => sum + bytesOf(output), 0);
+  if (bytes > maxEndOutputsBytes) return { failure: endOutputsTooLarge(bytes) };
+  const inOrder = ends.toSorted((a, b) => a.endedBy - b.endedBy);
+  const parts = readAll(inOrder.map((node) => () => valueOf(node.output, draft.tools.loaded)));
+  // `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter.
+  return inline(Object.fromEntries(parts.filter(isJsonObject).flatMap((part) => Object.entries(part))));
+}
+
+/** Of the outputs of all end nodes, which are in memory at once: later ones take the place of earlier ones of the same name. */
+const maxEndOutputsBytes = 4 * payloadLimits.outputBytes;
+
+const bytesOf = (output: Payload): number => ('ref' in output ? output.bytes : minJsonLength(output.value, maxEndOutputsBytes));
+
+const endOutputsTooLarge = (bytes: number): Failure => ({
+  cause: 'invalid',
+  code: 'output_too_large',
+  message: `the outputs of the end nodes have at least ${bytes} bytes of JSON together, and may have ${maxEndOutputsBytes}`,
+});

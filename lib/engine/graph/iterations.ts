@@ -1,0 +1,165 @@
+/**
+ * The passes of a loop: each begins when there is room, and gives its result when all of it has ended. A decision neither
+ * begins more of them than one commit holds, nor lets the fold grow with the number of items.
+ */
+import { defined } from '../defined.ts';
+import { type IterationKey, nodeKey, iterationKeyOf } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import { type JsonObject, type JsonValue, type Payload, inline } from '../json.ts';
+import type { Failure } from '../log/events.ts';
+import { eventLimits } from '../log/event-limits.ts';
+import { type LoopState, payloadSize } from '../log/loop-state.ts';
+import type { LoopWait } from '../log/node-state.ts';
+import { requireLoopIteration } from '../log/run-state.ts';
+import { after } from '../time.ts';
+import { doneHandle } from './loop-bodies.ts';
+import { completionEvent } from './completion-event.ts';
+import { itemOf, readAll, valueOf } from './context-at.ts';
+import { type Draft, emit, hasEnded } from './draft.ts';
+import { firstFailure } from './finish-graph.ts';
+import { maxPendingResultsSize, maxInlineItemSize, loopLimits, maxEventsPerDecision, pageSizeOf } from './loop-limits.ts';
+import { allResults, serializeResults } from './loop-results.ts';
+import type { PlanNodeRef, PlanLoop, PlanNode } from './plan.ts';
+import { failNode } from './record-outcome.ts';
+
+/** The loop at this place, if it is at work. */
+export function loopAt(draft: Draft, nodeRef: PlanNodeRef): LoopWait | undefined {
+  const state = draft.state.nodes.get(keyOf(nodeRef));
+  return state?.status === 'waiting' && state.for === 'iterations' ? state : undefined;
+}
+
+/** Begins as many passes as there is room for, and says which; a loop with nothing left to begin or to wait for is completed. */
+export function beginIterations(draft: Draft, nodeRef: PlanNodeRef): readonly IterationKey[] {
+  const begun: IterationKey[] = [];
+  for (let wait = loopAt(draft, nodeRef); wait !== undefined; wait = loopAt(draft, nodeRef)) {
+    const { loop } = wait;
+    if (loop.next === loop.items) {
+      if (loop.open.length === 0) completeLoop(draft, nodeRef, wait);
+      break;
+    }
+    if (loop.open.length >= loop.concurrency || (loop.wakeAt ?? draft.tools.now) > draft.tools.now) break;
+    const iteration = iterationKeyOf(loopFields(nodeRef, wait), loop.next);
+    // A pause that is over was the wait between items; those that the concurrency lets in together wait together.
+    const mustWait = loop.delayMs > 0 && loop.wakeAt === undefined && begun.length === 0 && loop.next > 0;
+    if (
+      mustWait ||
+      draft.events.length >= maxEventsPerDecision ||
+      !draft.work.reserveIteration(inlineBytesOfIteration(draft, nodeRef, iteration))
+    ) {
+      const wakeAt = mustWait ? after(draft.tools.now, loop.delayMs) : draft.tools.now;
+      if (loop.wakeAt === undefined) emit(draft, { type: 'LOOP_PAUSED', ...loopFields(nodeRef, wait), wakeAt });
+      break;
+    }
+    begun.push(iteration);
+    emit(draft, { type: 'ITERATION_STARTED', ...loopFields(nodeRef, wait), index: loop.next, ...inlineItem(draft, loop) });
+  }
+  return begun;
+}
+
+/**
+ * What a pass may come to in the decision that begins it, as events are counted: all of it where a node that begins it needs no
+ * worker, because skipping goes on through those that do.
+ */
+function inlineBytesOfIteration({ tools: { plan } }: Draft, { node }: PlanNodeRef, iteration: IterationKey): number {
+  const { entries = [], body = [] } = plan.loops.get(node.id) ?? {};
+  const endsInThisDecision = ({ id, isPure, policy }: PlanNode): boolean =>
+    isPure || policy.isDisabled || plan.pinned?.has(id) === true;
+  const reached = entries.some(endsInThisDecision) ? body : entries;
+  return reached.reduce(
+    (sum, { id, policy }) => sum + eventLimits.overhead + id.length + iteration.length + (policy.outputVariable?.length ?? 0),
+    0,
+  );
+}
+
+/** Gives the result of a pass that has ended; the place of its loop is where it goes on. */
+export function endIteration(draft: Draft, iteration: IterationKey): PlanNodeRef {
+  const { loop: ref, index } = requireLoopIteration(draft.state, iteration);
+  const [node, body] = [draft.tools.plan.nodes.get(ref.nodeId), draft.tools.plan.loops.get(ref.nodeId)];
+  invariant(
+    node !== undefined && body !== undefined,
+    `the log goes through the loop ${ref.nodeId}, which the pinned version does not have`,
+  );
+  const nodeRef: PlanNodeRef = { node, iteration: ref.iteration };
+  const wait = loopAt(draft, nodeRef);
+  invariant(wait !== undefined, `a pass of ${node.id} has ended after its loop`);
+  const failure = firstFailure(draft, body.leaves, iteration);
+  const iterationFields = { type: 'ITERATION_ENDED' as const, ...loopFields(nodeRef, wait), index };
+  if (failure === undefined) emit(draft, { ...iterationFields, status: 'completed', ...resultOf(draft, body, iteration) });
+  else emit(draft, { ...iterationFields, status: 'failed', result: inline(failedItem(failure)) });
+
+  const loopFailure =
+    failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailure(index, failure) : tooLarge(draft, nodeRef);
+  if (loopFailure === undefined) storeResults(draft, nodeRef);
+  else failNode(draft, nodeRef, loopFailure, wait.attempt, { startedAt: wait.loop.startedAt, endedAt: draft.tools.now });
+  return nodeRef;
+}
+
+const keyOf = ({ node, iteration }: PlanNodeRef) => nodeKey({ nodeId: node.id, iteration });
+
+const loopFields = ({ node, iteration }: PlanNodeRef, { attempt }: LoopWait) => ({ nodeId: node.id, iteration, attempt });
+
+/** A small item is said with its pass, where it would have to be loaded otherwise. */
+function inlineItem(draft: Draft, loop: LoopState): { readonly item?: Payload } {
+  const page = loop.pages[Math.floor(loop.next / loop.pageSize)];
+  if (page === undefined || 'value' in page) return {};
+  const item = inline(itemOf(loop, { index: loop.next }, draft.tools.loaded));
+  return payloadSize(item) > maxInlineItemSize ? {} : { item };
+}
+
+function completeLoop(draft: Draft, nodeRef: PlanNodeRef, { loop, attempt }: LoopWait): void {
+  const output = inline(allResults(loop, draft.tools.loaded));
+  const times = { attempt, startedAt: loop.startedAt, endedAt: draft.tools.now };
+  if (!hasEnded(draft)) emit(draft, completionEvent(nodeRef, { kind: 'finished', output, handle: doneHandle }, times));
+}
+
+/** The output of the node that the pass ended with; of several, all of them by their labels; of none, null. */
+function resultOf(draft: Draft, { resultNodes }: PlanLoop, iteration: IterationKey) {
+  const ended = resultNodes.flatMap((node) => {
+    const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
+    return state?.status === 'completed' ? [{ node, output: state.output }] : [];
+  });
+  const [only] = ended;
+  if (only === undefined) return { result: inline(null) };
+  if (ended.length === 1) return { from: only.node.id };
+  const values = readAll(
+    ended.map(({ node, output }) => (): readonly [string, JsonValue] => [
+      labelOf(node, resultNodes),
+      valueOf(output, draft.tools.loaded),
+    ]),
+  );
+  return { result: inline(Object.fromEntries(values)) };
+}
+
+const labelOf = (node: PlanNode, all: readonly PlanNode[]): string =>
+  node.label === undefined || all.some((other) => other !== node && other.label === node.label) ? node.id : node.label;
+
+const failedItem = ({ cause, message, code, details }: Failure): JsonObject => ({
+  success: false,
+  error: defined({ cause, message, code, details }),
+});
+
+/** The loop's own failure. It took no time limit of its own: a body that did is said in the details. */
+const itemFailure = (index: number, { cause, message, details }: Failure): Failure => ({
+  cause: cause === 'timeout' ? 'error' : cause,
+  code: 'loop_item_failed',
+  message: `item ${index} failed: ${message}`,
+  details: defined({ index, itemCause: cause, itemNodeId: details?.['nodeId'] === undefined ? undefined : details['nodeId'] }),
+});
+
+function tooLarge(draft: Draft, nodeRef: PlanNodeRef): Failure | undefined {
+  const size = loopAt(draft, nodeRef)?.loop.totalSize ?? 0;
+  if (size <= loopLimits.resultsBytes) return undefined;
+  return {
+    cause: 'invalid',
+    code: 'loop_results_too_large',
+    message: `the results of a loop are at most ${loopLimits.resultsBytes} bytes together, and these ${size} already`,
+  };
+}
+
+function storeResults(draft: Draft, nodeRef: PlanNodeRef): void {
+  const wait = loopAt(draft, nodeRef);
+  if (wait === undefined) return;
+  const { items, pendingResults, pendingSize } = wait.loop;
+  if (pendingResults.length < pageSizeOf(items) && pendingSize < maxPendingResultsSize) return;
+  emit(draft, { type: 'LOOP_RESULTS_STORED', ...loopFields(nodeRef, wait), results: inline(serializeResults(pendingResults)) });
+}

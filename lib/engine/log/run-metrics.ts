@@ -1,0 +1,113 @@
+/**
+ * What a commit adds to the metrics: how long runs and nodes took, how often they were tried, why they failed. Dimensions
+ * are words of a small set, and the names of workflows; never an id of a run, and nothing that a user brought.
+ */
+import type { NodeId } from '../ids.ts';
+import { type Instant, between } from '../time.ts';
+import type { Commit } from './commit.ts';
+import type { RunEvent } from './events.ts';
+import type { RunState } from './fold.ts';
+import { TagReader } from './tags.ts';
+
+export const metricUnits = {
+  RunsStarted: 'Count',
+  RunsEnded: 'Count',
+  RunDuration: 'Milliseconds',
+  NodeDuration: 'Milliseconds',
+  NodeAttempts: 'Count',
+  AttemptsFailed: 'Count',
+  TokensUsed: 'Count',
+  Tags: 'Count',
+  MessagesSlowed: 'Count',
+} as const;
+export type MetricName = keyof typeof metricUnits;
+
+export interface Metric {
+  readonly name: MetricName;
+  readonly value: number;
+  /** none: it is of the installation as a whole */
+  readonly dimensions: Readonly<Record<string, string>>;
+}
+
+export interface MeasuredRun {
+  readonly workflowName: string;
+  readonly createdAt: Instant;
+  /** after the commit */
+  readonly state: RunState;
+  /** the type of a node, as its author wrote it */
+  readonly typeOf: (id: NodeId) => string;
+}
+
+export function metricsOf(commit: Commit, run: MeasuredRun): readonly Metric[] {
+  return [...commit.events.flatMap((event) => metricsOfEvent(event, commit.at, run)), ...tagMetrics(commit, run.state)];
+}
+
+function metricsOfEvent(event: RunEvent, at: Instant, run: MeasuredRun): readonly Metric[] {
+  switch (event.type) {
+    // The first commit of every run has one.
+    case 'INPUT_SET':
+      return [{ name: 'RunsStarted', value: 1, dimensions: {} }];
+    case 'RUN_COMPLETED':
+      return runEnded('completed', at, run);
+    case 'RUN_FAILED':
+    case 'RUN_TIMED_OUT':
+      return runEnded('failed', at, run);
+    case 'RUN_CANCELLED':
+      return runEnded('cancelled', at, run);
+    case 'NODE_RETRIED':
+      return [attemptFailed(event, run), ...tokensUsed(event, run)];
+    case 'NODE_FAILED':
+      return [attemptFailed(event, run), ...nodeEnded(event, 'failed', run), ...tokensUsed(event, run)];
+    case 'NODE_COMPLETED':
+      return [...nodeEnded(event, 'completed', run), ...tokensUsed(event, run)];
+    default:
+      return [];
+  }
+}
+
+function runEnded(status: string, at: Instant, { workflowName, createdAt }: MeasuredRun): readonly Metric[] {
+  const dimensions = { WorkflowName: workflowName, Status: status };
+  return [
+    { name: 'RunsEnded', value: 1, dimensions },
+    { name: 'RunDuration', value: between(createdAt, at), dimensions },
+  ];
+}
+
+type Ended = Extract<RunEvent, { type: 'NODE_COMPLETED' | 'NODE_FAILED' }>;
+function nodeEnded({ nodeId, attempt, startedAt, endedAt }: Ended, status: string, { typeOf }: MeasuredRun): readonly Metric[] {
+  const dimensions = { NodeType: typeOf(nodeId), Status: status };
+  return [
+    { name: 'NodeDuration', value: between(startedAt, endedAt), dimensions },
+    { name: 'NodeAttempts', value: attempt, dimensions },
+  ];
+}
+
+const attemptFailed = (
+  { nodeId, failure }: Extract<RunEvent, { type: 'NODE_RETRIED' | 'NODE_FAILED' }>,
+  { typeOf }: MeasuredRun,
+): Metric => ({ name: 'AttemptsFailed', value: 1, dimensions: { NodeType: typeOf(nodeId), Cause: failure.cause } });
+
+/** Those of attempts that failed are paid for as well. */
+const tokensUsed = (
+  { tokens }: Extract<RunEvent, { type: 'NODE_RETRIED' | 'NODE_FAILED' | 'NODE_COMPLETED' }>,
+  { workflowName }: MeasuredRun,
+): readonly Metric[] =>
+  (['input', 'output'] as const).flatMap((direction) =>
+    tokens === undefined
+      ? []
+      : [{ name: 'TokensUsed', value: tokens[direction], dimensions: { WorkflowName: workflowName, Direction: direction } }],
+  );
+
+/** Tags that somebody should look at. What a tag knows from earlier commits is not needed to count it. */
+function tagMetrics(commit: Commit, state: RunState): readonly Metric[] {
+  const tags = new TagReader().read(commit).filter(({ severity, tag }) => severity !== 'info' && tag !== 'partial_success');
+  const counted: readonly { readonly tag: string; readonly severity: string }[] = tags;
+  const isCompleted = commit.events.some(({ type }) => type === 'RUN_COMPLETED');
+  const hasFailed =
+    isCompleted && [...state.nodes.entries()].some(([, { status }]) => status === 'failed' || status === 'timed_out');
+  return [...counted, ...(hasFailed ? [{ tag: 'partial_success', severity: 'warn' }] : [])].map(({ tag, severity }) => ({
+    name: 'Tags',
+    value: 1,
+    dimensions: { Tag: tag, Severity: severity },
+  }));
+}

@@ -1,0 +1,35 @@
+/** The arguments that a node gives, held against the parameters of its query. */
+import { matchesArgumentType } from '../graph/validate-input.ts';
+import type { ArgumentDeclaration } from '../graph/definition.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+
+export type ArgumentsValidation =
+  | { readonly kind: 'accepted'; /** every parameter has a value; null where nothing was given */ readonly values: JsonObject }
+  | { readonly kind: 'refused'; readonly errors: readonly string[] };
+
+/** A null counts as not given: that is what a look-up finds where nothing is. */
+export function validateArguments(parameters: readonly ArgumentDeclaration[], provided: JsonObject): ArgumentsValidation {
+  const errors = [
+    ...Object.keys(provided)
+      .filter((name) => !parameters.some((parameter) => parameter.name === name))
+      .map((name) => `the query has no parameter ${name}`),
+    ...parameters.flatMap(({ name, type, required, default: defaultValue }) => {
+      const value = valueOf(provided, name) ?? defaultValue ?? null;
+      if (value === null) return required ? [`${name} is required`] : [];
+      return matchesArgumentType(type, value) ? [] : [`${name} must be of the type ${type}`];
+    }),
+  ];
+  if (errors.length > 0) return { kind: 'refused', errors };
+  return {
+    kind: 'accepted',
+    values: Object.fromEntries(
+      parameters.map(({ name, default: defaultValue }): [string, JsonValue] => [
+        name,
+        valueOf(provided, name) ?? defaultValue ?? null,
+      ]),
+    ),
+  };
+}
+
+const valueOf = (provided: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(provided, name) ? provided[name] : undefined;

@@ -1,0 +1,95 @@
+/** Whether what somebody asks for is a timing: everything that is wrong with it at once, each with its place. */
+import { defined } from '../defined.ts';
+import { type Instant, instant } from '../time.ts';
+import { readCron } from './cron.ts';
+import { type Recurrence, type Timing, nextFire, readRate } from './timing.ts';
+import { isTimeZone } from './zone.ts';
+
+export interface TimingRequest {
+  readonly cron?: string;
+  readonly rate?: string;
+  readonly timeZone?: string;
+  readonly startAt?: Instant;
+  readonly endAt?: Instant;
+}
+
+export interface TimingError {
+  /** a JSON pointer into the body */
+  readonly pointer: string;
+  readonly code:
+    | 'timing_missing'
+    | 'timing_twice'
+    | 'cron_invalid'
+    | 'rate_invalid'
+    | 'time_zone_unknown'
+    | 'time_zone_unused'
+    | 'ends_before_start'
+    | 'never_fires';
+  readonly message: string;
+}
+
+export type TimingValidation =
+  | { readonly kind: 'accepted'; readonly timing: Timing }
+  | { readonly kind: 'refused'; readonly errors: readonly TimingError[] };
+
+/** @param anchor from when a rate counts that has no start of its own */
+export function validateTiming(request: TimingRequest, anchor: Instant, now: Instant): TimingValidation {
+  const errors = timingErrors(request);
+  const recurrence = recurrenceOf(request, anchor);
+  if (errors.length > 0 || recurrence === undefined) return { kind: 'refused', errors };
+  const { startAt, endAt } = request;
+  const timing = defined({
+    recurrence,
+    startAt,
+    endAt,
+  });
+  if (nextFire(timing, now) !== undefined) return { kind: 'accepted', timing };
+  const pointer = endAt === undefined ? '/cron' : '/endAt';
+  return { kind: 'refused', errors: [{ pointer, code: 'never_fires', message: 'leaves no time in the future that is due' }] };
+}
+
+function timingErrors({ cron, rate, timeZone, startAt, endAt }: TimingRequest): readonly TimingError[] {
+  const errors: TimingError[] = [];
+  if (cron === undefined && rate === undefined) {
+    errors.push({ pointer: '', code: 'timing_missing', message: 'cron or rate must say when' });
+  }
+  if (cron !== undefined && rate !== undefined) {
+    errors.push({ pointer: '/rate', code: 'timing_twice', message: 'is one too many beside cron' });
+  }
+  if (cron !== undefined) {
+    const read = readCron(cron);
+    if (read.kind === 'refused') {
+      errors.push(...read.errors.map((message) => ({ pointer: '/cron', code: 'cron_invalid' as const, message })));
+    }
+  }
+  if (rate !== undefined && readRate(rate) === undefined) {
+    const message = 'must be a whole number and minutes, hours or days, at most 365 days, such as 5 minutes';
+    errors.push({ pointer: '/rate', code: 'rate_invalid', message });
+  }
+  if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    const message = 'must be a name of the IANA time zone database, such as Europe/Berlin';
+    errors.push({ pointer: '/timeZone', code: 'time_zone_unknown', message });
+  }
+  if (timeZone !== undefined && cron === undefined && rate !== undefined) {
+    errors.push({ pointer: '/timeZone', code: 'time_zone_unused', message: 'means nothing to a rate' });
+  }
+  if (startAt !== undefined && endAt !== undefined && endAt <= startAt) {
+    errors.push({ pointer: '/endAt', code: 'ends_before_start', message: 'must be after startAt' });
+  }
+  return errors;
+}
+
+function recurrenceOf({ cron, rate, timeZone = 'UTC', startAt }: TimingRequest, anchor: Instant): Recurrence | undefined {
+  if (cron !== undefined) return { kind: 'cron', cron, timeZone };
+  return rate === undefined ? undefined : { kind: 'rate', rate, anchor: startAt ?? wholeMinute(anchor) };
+}
+
+const wholeMinute = (at: Instant): Instant => instant(Math.floor(at / 60_000) * 60_000);
+
+/** The timing as its author wrote it. */
+export const timingRequestOf = ({ recurrence, startAt, endAt }: Timing): TimingRequest =>
+  defined({
+    ...(recurrence.kind === 'cron' ? { cron: recurrence.cron, timeZone: recurrence.timeZone } : { rate: recurrence.rate }),
+    startAt,
+    endAt,
+  });

@@ -1,0 +1,79 @@
+/** What the service behind an event source asks of a queue; it acts for the function, and is billed like any other caller. */
+import { defined } from '../../engine/defined.ts';
+import * as z from 'zod';
+import type { Forward } from '../emulators/forward.ts';
+import type { Recorder } from '../recorder/recorder.ts';
+
+const messageShape = z.looseObject({
+  MessageId: z.string(),
+  ReceiptHandle: z.string(),
+  Body: z.string(),
+  MD5OfBody: z.string(),
+  Attributes: z.record(z.string(), z.string()).default({}),
+  MessageAttributes: z
+    .record(
+      z.string(),
+      z.looseObject({ DataType: z.string(), StringValue: z.string().optional(), BinaryValue: z.string().optional() }),
+    )
+    .default({}),
+});
+const receivedShape = z.looseObject({ Messages: z.array(messageShape).default([]) });
+
+export type Message = z.infer<typeof messageShape>;
+
+export interface QueueClient {
+  receive(queueUrl: string, maxMessages: number, waitSeconds: number): Promise<readonly Message[]>;
+  /** At most ten. */
+  delete(queueUrl: string, messages: readonly Message[]): Promise<void>;
+  /** Makes the message visible again at once: its receive counts, and after too many of those it is a dead letter. */
+  makeVisible(queueUrl: string, message: Message): Promise<void>;
+  send(queueUrl: string, body: string, groupId: string | undefined): Promise<void>;
+}
+
+export function createQueueClient(forward: Forward, recorder: Recorder, caller: string): QueueClient {
+  async function callSqs(operation: string, input: object): Promise<unknown> {
+    const body = Buffer.from(JSON.stringify(input));
+    const startedAt = performance.now();
+    const response = await forward({
+      method: 'POST',
+      path: '/',
+      url: '/',
+      query: new URLSearchParams(),
+      headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `AmazonSQS.${operation}` },
+      body,
+    });
+    const { status, body: responseBody } = response;
+    const tookMs = performance.now() - startedAt;
+    recorder.record({
+      caller,
+      service: 'sqs',
+      operation,
+      input,
+      requestBytes: body.length,
+      status,
+      response: responseBody,
+      tookMs,
+    });
+    if (status !== 200) throw new Error(`${operation}: ${responseBody.toString('utf8')}`);
+    return JSON.parse(responseBody.toString('utf8'));
+  }
+
+  return {
+    async receive(QueueUrl, MaxNumberOfMessages, WaitTimeSeconds) {
+      const names = { MessageSystemAttributeNames: ['All'], MessageAttributeNames: ['All'] };
+      return receivedShape.parse(await callSqs('ReceiveMessage', { QueueUrl, MaxNumberOfMessages, WaitTimeSeconds, ...names }))
+        .Messages;
+    },
+    async delete(QueueUrl, messages) {
+      if (messages.length === 0) return;
+      const Entries = messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
+      await callSqs('DeleteMessageBatch', { QueueUrl, Entries });
+    },
+    async makeVisible(QueueUrl, { ReceiptHandle }) {
+      await callSqs('ChangeMessageVisibility', { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 });
+    },
+    async send(QueueUrl, MessageBody, MessageGroupId) {
+      await callSqs('SendMessage', defined({ QueueUrl, MessageBody, MessageGroupId }));
+    },
+  };
+}

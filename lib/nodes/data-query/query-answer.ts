@@ -1,8 +1,0 @@
-/** What a project says to the name of a query. */
-import type { QueryVersion } from '../../engine/query/definition.ts';
-
-export type QueryAnswer =
-  | { readonly kind: 'query'; readonly query: QueryVersion }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'version_unknown' }
-  | { readonly kind: 'archived' };

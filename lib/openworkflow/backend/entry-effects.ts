@@ -1,0 +1,109 @@
+/**
+ * What has to happen beside an entry, and who does it where its writer dies. A run that has not ended always has a reminder that
+ * comes no later than the run is due: one that comes sooner than the standing one is put before the entry, one that comes later
+ * after it, and the standing one is taken away last of all, when all other duties are done. So whatever is left undone is found
+ * by a worker that looks for work.
+ */
+import type { ExternalEntry } from '../../engine/external/entry.ts';
+import type { ExternalState } from '../../engine/external/fold.ts';
+import { endOfLife, retainUntil, hasEnded } from '../../engine/external/run.ts';
+import { type Instant, after as later, seconds } from '../../engine/time.ts';
+import type { ExternalRunAddress, ExternalRuns, Reminder } from '../../ports/external-runs.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+
+/** Where the standing reminder comes later than this, duties have one of their own. */
+const longWait = seconds(60);
+const fallbackDelay = seconds(30);
+
+const reminderOf = ({ run }: ExternalState, nextCheck: Pick<Reminder, 'at' | 'nonce' | 'number'>, now: Instant): Reminder => ({
+  ...nextCheck,
+  runId: run.id,
+  isPending: run.status === 'pending',
+  availableAt: run.availableAt ?? now,
+  endOfLife: endOfLife(run),
+  createdAt: run.createdAt,
+  deferrals: 0,
+});
+
+const hasEffects = (before: ExternalState | undefined, after: ExternalState): boolean => before?.run.status !== after.run.status;
+
+/** Looks after the duties where nothing else does in time. */
+const fallbackReminder = (
+  before: ExternalState | undefined,
+  after: ExternalState,
+  { at, nonce, number }: ExternalEntry,
+): Reminder | undefined => {
+  const applyStateEffects = before === undefined ? after.nextCheck?.at : before.nextCheck?.at;
+  const isSoon = applyStateEffects !== undefined && applyStateEffects <= later(at, longWait);
+  return isSoon || !hasEffects(before, after)
+    ? undefined
+    : reminderOf(after, { at: later(at, fallbackDelay), nonce, number }, at);
+};
+
+const isSooner = (before: ExternalState | undefined, after: ExternalState): boolean =>
+  after.nextCheck !== undefined && (before?.nextCheck === undefined || after.nextCheck.at < before.nextCheck.at);
+
+/** The reminders that are put before the entry. */
+export function beforeEntry(before: ExternalState | undefined, after: ExternalState, entry: ExternalEntry): readonly Reminder[] {
+  const fallback = fallbackReminder(before, after, entry);
+  const { nextCheck } = after;
+  const first = nextCheck !== undefined && isSooner(before, after) ? [reminderOf(after, nextCheck, entry.at)] : [];
+  return fallback === undefined ? first : [...first, fallback];
+}
+
+/** Tells the run of the step attempt that its child has ended. */
+export type NotifyParent = (child: ExternalRunAddress, state: ExternalState) => Promise<void>;
+
+export class EntryEffects {
+  readonly #store: ExternalRuns;
+  readonly #notifyParent: NotifyParent;
+
+  constructor(store: ExternalRuns, notifyParent: NotifyParent) {
+    this.#store = store;
+    this.#notifyParent = notifyParent;
+  }
+
+  /** The entry is written, so trouble with these is not its writer's. */
+  async afterEntry(
+    run: ExternalRunAddress,
+    before: ExternalState | undefined,
+    after: ExternalState,
+    entry: ExternalEntry,
+  ): Promise<void> {
+    try {
+      const { nextCheck } = after;
+      const isNew = nextCheck !== undefined && nextCheck.nonce === entry.nonce;
+      if (isNew && !isSooner(before, after)) await this.#remind(run, after, entry.at);
+      if (hasEffects(before, after)) await this.applyStateEffects(run, after);
+      const fallback = fallbackReminder(before, after, entry);
+      const isPreviousObsolete = before?.nextCheck !== undefined && (isNew || nextCheck === undefined);
+      await Promise.all([
+        ...(fallback === undefined ? [] : [this.#store.deleteReminder(run.namespaceId, fallback)]),
+        ...(isPreviousObsolete ? [this.#store.deleteReminder(run.namespaceId, { ...before.nextCheck, runId: run.runId })] : []),
+      ]);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
+  }
+
+  /** What any state asks for, however often it is done. */
+  async applyStateEffects(run: ExternalRunAddress, state: ExternalState): Promise<void> {
+    const { workflowName, createdAt, status } = state.run;
+    const listing = { runId: run.runId, createdAt, workflowName, status, asOf: state.last };
+    await this.#store.putListing(run.namespaceId, listing, retainUntil(state.run));
+    if (hasEnded(state.run)) await this.#notifyParent(run, state);
+  }
+
+  /** A reminder that is of no use any more: all that it could be for is done, and it goes. */
+  async reconcile(run: ExternalRunAddress, state: ExternalState, stale: Reminder, now: Instant): Promise<void> {
+    await this.applyStateEffects(run, state);
+    if (state.nextCheck !== undefined) await this.#remind(run, state, now);
+    await this.#store.deleteReminder(run.namespaceId, stale);
+  }
+
+  async #remind(run: ExternalRunAddress, state: ExternalState, now: Instant): Promise<void> {
+    const { nextCheck } = state;
+    if (nextCheck === undefined) return;
+    await this.#store.addReminder(run.namespaceId, reminderOf(state, nextCheck, now), retainUntil(state.run));
+  }
+}

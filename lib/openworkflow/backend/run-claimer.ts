@@ -1,0 +1,85 @@
+/** Claims the run of a reminder that is due. Where it cannot be claimed, it is failed at its deadline, or what was left undone is done. */
+import { Unreadable } from '../../codec/unreadable.ts';
+import { decideClaim } from '../../engine/external/decide.ts';
+import type { ExternalState } from '../../engine/external/fold.ts';
+import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
+import type { ExternalRunAddress, Reminder } from '../../ports/external-runs.ts';
+import type { EntryEffects } from './entry-effects.ts';
+import type { RunLogs } from './run-logs.ts';
+import type { BackendDeps } from './deps.ts';
+
+/** The process that has just changed the run may still be writing its entry, or replacing its reminders. */
+const settlingTime = seconds(5);
+const initialDeferral = minutes(1);
+const maxDeferral = days(1);
+
+export interface Claim {
+  readonly workerId: string;
+  readonly lease: DurationMs;
+}
+
+export type ClaimOutcome =
+  | { readonly kind: 'claimed'; readonly state: ExternalState }
+  /** another worker has the run; `retryAt`: when the reminder, which its owner will drop, should be looked at again */
+  | { readonly kind: 'lost'; readonly retryAt: Instant | undefined }
+  /** the run or its reminders were put right */
+  | { readonly kind: 'changed' }
+  /** the entry that the reminder belongs to is on its way */
+  | { readonly kind: 'early' };
+
+const changed: ClaimOutcome = { kind: 'changed' };
+
+export class RunClaimer {
+  readonly #deps: BackendDeps;
+  readonly #namespaceId: string;
+  readonly #runLogs: RunLogs;
+  readonly #effects: EntryEffects;
+
+  constructor(deps: BackendDeps, namespaceId: string, runLogs: RunLogs, effects: EntryEffects) {
+    this.#deps = deps;
+    this.#namespaceId = namespaceId;
+    this.#runLogs = runLogs;
+    this.#effects = effects;
+  }
+
+  async claim(claim: Claim, reminder: Reminder): Promise<ClaimOutcome> {
+    const run = { namespaceId: this.#namespaceId, runId: reminder.runId };
+    try {
+      return await this.#claim(run, reminder, claim);
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      // A run that this version cannot read does not block the others.
+      await this.#defer(run, reminder);
+      return changed;
+    }
+  }
+
+  async #claim(run: ExternalRunAddress, reminder: Reminder, { workerId, lease }: Claim): Promise<ClaimOutcome> {
+    const change = await this.#runLogs.change(run, (state, now) => decideClaim(state, workerId, lease, now));
+    if (change.kind === 'committed') return change.fact.type === 'claimed' ? { kind: 'claimed', state: change.state } : changed;
+    const { state } = change;
+    const now = this.#deps.clock.now();
+    // The entry that it was put for is not there: it is on its way, and after a while it may never come.
+    if (state === undefined || state.last < reminder.number) {
+      const dueAt = instant(Math.max(reminder.at, reminder.createdAt));
+      if (after(dueAt, settlingTime) > now) return { kind: 'early' };
+      await this.#defer(run, reminder);
+      return changed;
+    }
+    const isCurrent =
+      state.nextCheck !== undefined && state.nextCheck.nonce === reminder.nonce && state.nextCheck.at === reminder.at;
+    if (isCurrent) return { kind: 'lost', retryAt: undefined };
+    const retryAt = after(state.run.updatedAt, settlingTime);
+    if (retryAt > now) return { kind: 'lost', retryAt };
+    await this.#effects.reconcile(run, state, reminder, now);
+    return changed;
+  }
+
+  async #defer(run: ExternalRunAddress, reminder: Reminder): Promise<void> {
+    const { store, clock } = this.#deps;
+    const wait = durationMs(Math.min(initialDeferral * 2 ** Math.min(reminder.deferrals, 20), maxDeferral));
+    const deferred = { ...reminder, at: after(clock.now(), wait), deferrals: reminder.deferrals + 1 };
+    await store.addReminder(run.namespaceId, deferred, instant(Math.max(deferred.at, reminder.endOfLife) + maxDeferral));
+    await store.deleteReminder(run.namespaceId, reminder);
+  }
+}

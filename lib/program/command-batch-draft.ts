@@ -1,0 +1,158 @@
+/** A turn in the making: what the code was told, what it asked for next, and what is to begin once it is committed. */
+import { workflowRetryDefaults, decideRetry, isFinalFailure } from '../engine/durable/step-retry.ts';
+import type { History, CommandBatchEntry } from '../engine/durable/command-batch.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
+import { type PendingStep, isWait } from './step-request.ts';
+import type { StepFunctionEnd } from './step-functions.ts';
+import { failureOf } from './failures.ts';
+import type { ExecutionContext } from './execution-context.ts';
+import type { WorkflowInvocation } from './workflow-invocation.ts';
+import { type EndEntry, stepEndEntry, lostEntry, resultOf } from './step-end.ts';
+import type { StepsInProgress, StepInProgress } from './steps-in-progress.ts';
+import { storedValue } from './stored-value.ts';
+
+type Outcome = Extract<CommandBatchEntry, { kind: 'returned' | 'threw' }>;
+
+export class CommandBatchDraft {
+  readonly entries: CommandBatchEntry[] = [];
+  /** in hand again where the turn is not committed */
+  readonly takenEnds: StepFunctionEnd[] = [];
+  /** begin when the turn is committed */
+  readonly stepsToStart: PendingStep[] = [];
+  /** results that this drive does not give to the code any more */
+  readonly undelivered: EndEntry[] = [];
+  readonly #context: ExecutionContext;
+  readonly #invocation: WorkflowInvocation;
+  readonly #steps: StepsInProgress;
+  #isOverLimit = false;
+  /** results that the author minds to lose: until they are committed nothing follows from them */
+  #hasNonIdempotentEnd = false;
+
+  constructor(context: ExecutionContext, invocation: WorkflowInvocation, steps: StepsInProgress) {
+    this.#context = context;
+    this.#invocation = invocation;
+    this.#steps = steps;
+  }
+
+  /** Entries that a replay will see. */
+  get historyEntryCount(): number {
+    return this.entries.filter(({ kind }) => kind === 'scheduled' || kind === 'completed' || kind === 'failed').length;
+  }
+
+  /** Were the turn lost, the code would do again what it says may be done again: what it asks for next need not wait for it. */
+  get canOverlapCommit(): boolean {
+    return this.takenEnds.length > 0 && !this.#hasNonIdempotentEnd;
+  }
+
+  /** The code goes no further: it has ended, or has asked for too much. */
+  get isCodeFinished(): boolean {
+    return this.#isOverLimit || this.#invocation.end !== undefined;
+  }
+
+  get isOverLimit(): boolean {
+    return this.#isOverLimit;
+  }
+
+  /** Attempts that nobody here has begun. A sending is simply done once more: twice is once. */
+  addLostAttempts(lost: readonly StepInProgress[]): void {
+    const { clock } = this.#context;
+    if (this.isCodeFinished) return;
+    for (const step of lost) {
+      const pending = this.#invocation.stepOf(step.key);
+      if (pending?.kind === 'signal-send') this.stepsToStart.push(pending);
+      else this.#add(lostEntry(step, clock.now()), true);
+    }
+  }
+
+  addRequestedSteps(): void {
+    for (let pending = this.#nextRequestedStep(); pending !== undefined; pending = this.#nextRequestedStep()) {
+      this.entries.push({ kind: 'scheduled', command: pending.command });
+      this.#steps.recordRequested(pending.key, isWait(pending));
+      if (!isWait(pending)) this.stepsToStart.push(pending);
+    }
+  }
+
+  #nextRequestedStep(): PendingStep | undefined {
+    if (this.#isOverLimit) return undefined;
+    const pending = this.#invocation.takeRequested();
+    if (pending === undefined || this.#steps.attempts < this.#context.workflow.maxStepAttempts) return pending;
+    this.#isOverLimit = true;
+    return undefined;
+  }
+
+  /** One after the other: what the code does about one comes before it hears of the next. */
+  async addEnds(isFinalBatch: boolean): Promise<void> {
+    const { stepFunctions, clock } = this.#context;
+    for (let end = stepFunctions.takeEnded(); end !== undefined; end = stepFunctions.takeEnded()) {
+      this.takenEnds.push(end);
+      if (this.#invocation.stepOf(end.key)?.functionStep?.isIdempotent !== true) this.#hasNonIdempotentEnd = true;
+      const entry = this.#entryFor(end);
+      this.#add(entry, false);
+      const result = resultOf(entry);
+      if (result === undefined) continue;
+      if (this.#isOverLimit || (isFinalBatch && this.#invocation.end === undefined)) {
+        this.undelivered.push(entry);
+        continue;
+      }
+      this.#invocation.settle(end.key, result);
+      await clock.waitUntilIdle();
+      this.addRequestedSteps();
+    }
+  }
+
+  #entryFor(end: StepFunctionEnd): EndEntry {
+    const { clock, task, workflow } = this.#context;
+    const retry = this.#invocation.stepOf(end.key)?.functionStep?.retry;
+    const lost = this.#steps.of(end.key)?.lostAttempts ?? 0;
+    const inputs = { retry, now: clock.now(), deadlineAt: task.run.deadlineAt };
+    const entry = stepEndEntry(end, lost, { ...inputs, isLast: this.isCodeFinished });
+    if (entry.kind !== 'retried' || this.#steps.attempts < workflow.maxStepAttempts) return entry;
+    this.#isOverLimit = true;
+    return stepEndEntry(end, lost, { ...inputs, isLast: true });
+  }
+
+  #add(entry: EndEntry, wasLost: boolean): void {
+    this.entries.push(entry);
+    if (entry.kind === 'retried') this.#steps.recordRetried(entry.key, entry.attempt, entry.retryAt, wasLost);
+    else this.#steps.recordSettled(entry.key);
+  }
+
+  /** How the code ended, once nothing is at work any more. */
+  addOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Outcome | undefined {
+    if (!this.isCodeFinished || this.stepsToStart.length > 0 || this.#context.stepFunctions.isBusy) return undefined;
+    // What the code asked for before it ended is done, by the next drive where this one has no time left.
+    if (this.#invocation.hasRequestedSteps && !this.#isOverLimit) return undefined;
+    const outcome = this.#outcome(attempt);
+    this.entries.push(outcome);
+    return outcome;
+  }
+
+  #outcome(attempt: number): Outcome {
+    const { end } = this.#invocation;
+    if (this.#isOverLimit || end === undefined) return { kind: 'threw', failure: this.#stepLimitFailure() };
+    if (end.kind === 'threw') return this.#threw(failureOf(end.error), attempt);
+    const stored = storedValue(end.value, 'result');
+    return stored.kind === 'stored' ? { kind: 'returned', output: stored.value } : { kind: 'threw', failure: stored.failure };
+  }
+
+  #threw(failure: Failure, attempt: number): Outcome {
+    const { workflow, clock, task } = this.#context;
+    const decision = decideRetry(
+      { ...workflowRetryDefaults, ...workflow.retry },
+      { failedAttempt: attempt, isFinal: isFinalFailure(failure), now: clock.now(), deadlineAt: task.run.deadlineAt },
+    );
+    if (decision.kind === 'give_up') return { kind: 'threw', failure };
+    return { kind: 'threw', failure, nextAttempt: { delayMs: decision.delayMs, retryAt: decision.retryAt } };
+  }
+
+  #stepLimitFailure(): Failure {
+    const limit = this.#context.workflow.maxStepAttempts;
+    return {
+      cause: 'invalid',
+      code: 'step_limit_exceeded',
+      message: `the run asks for more than ${limit} attempts of steps`,
+      details: { limit, stepAttempts: this.#steps.attempts },
+    };
+  }
+}

@@ -1,0 +1,79 @@
+/** What belongs to one drive from its beginning to its end, however often the code is begun anew. */
+import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { DurationMs } from '../engine/time.ts';
+import type { WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
+import type { WakeUp } from './wake-up.ts';
+import type { StepFunctions } from './step-functions.ts';
+import type { ProgramClock } from './clock.ts';
+import type { ProgramWorkflow } from './find-workflow.ts';
+import type { Print } from './program-log.ts';
+
+export interface ExecutionContext {
+  readonly task: WorkflowTask;
+  readonly host: WorkflowTaskHost;
+  readonly workflow: ProgramWorkflow;
+  readonly deploymentId: string;
+  readonly clock: ProgramClock;
+  readonly wakeUp: WakeUp;
+  readonly stepFunctions: StepFunctions;
+  readonly interrupts: Interrupts;
+  readonly print: Print;
+  /** how long the code may take to ask for the step that it asked for before */
+  readonly stallTimeoutMs: DurationMs;
+}
+
+/** What others have said to the drive and it has not looked at yet. */
+export interface Interrupts {
+  history?: History<JsonValue>;
+  /** how many histories it was told of */
+  historiesReceived: number;
+  cancelled?: string;
+  isKilled: boolean;
+  /** it is to hand on before its time */
+  isHandOffRequested: boolean;
+}
+
+export type ExitReason =
+  /** the code is begun anew, on this history */
+  | { readonly kind: 'restart'; readonly history: History<JsonValue> }
+  | { readonly kind: 'end'; readonly end: WorkflowTaskEnd }
+  /** it was cancelled or killed */
+  | { readonly kind: 'aborted' };
+
+export const taskFinished: ExitReason = { kind: 'end', end: { kind: 'finished' } };
+export const aborted: ExitReason = { kind: 'aborted' };
+
+export type CommitResult = { readonly kind: 'committed'; readonly run: 'open' | 'rolling_back' | 'ended' } | ExitReason;
+
+/** Has the turn committed. One that was made before the drive knew what others have done is not even asked for. */
+export async function commitBatch(
+  { host, interrupts }: ExecutionContext,
+  batch: Omit<CommandBatch, 'historiesReceived'>,
+): Promise<CommitResult> {
+  if (interrupts.isKilled) return aborted;
+  if (interrupts.history !== undefined) return restartWith(interrupts, interrupts.history);
+  const result = await host.commitBatch({ ...batch, historiesReceived: interrupts.historiesReceived });
+  if (interrupts.isKilled || result.kind === 'stop') return taskFinished;
+  if (result.kind === 'committed') return { kind: 'committed', run: result.run };
+  return restartWith(interrupts, newerHistory(result.history, interrupts.history));
+}
+
+export function restartWith(interrupts: Interrupts, history: History<JsonValue>): ExitReason {
+  delete interrupts.history;
+  return { kind: 'restart', history };
+}
+
+/** Of two, the one that tells more; a log only grows. */
+function newerHistory(one: History<JsonValue>, other: History<JsonValue> | undefined): History<JsonValue> {
+  if (other === undefined || other.attempt < one.attempt) return one;
+  if (other.attempt > one.attempt || other.entries.length > one.entries.length) return other;
+  return other.runOutcome !== undefined && other.entries.length === one.entries.length ? other : one;
+}
+
+/** No body begins any more. */
+export const isHandingOff = ({ clock, task, interrupts }: Pick<ExecutionContext, 'clock' | 'task' | 'interrupts'>): boolean =>
+  interrupts.isHandOffRequested || clock.now() >= task.handOffAt;
+
+/** Nothing of what the drive is at is of use any more. */
+export const isAborting = ({ isKilled, cancelled }: Interrupts): boolean => isKilled || cancelled !== undefined;

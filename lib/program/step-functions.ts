@@ -1,0 +1,146 @@
+/** The bodies of steps that are at work in one drive, and what they have come to. They outlive a pass of the code. */
+import type { OpenStep } from '../engine/durable/command-batch.ts';
+import type { Attempt } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
+import type { DurationMs, Instant } from '../engine/time.ts';
+import { createSeededRandom } from './seeded-random.ts';
+import type { ProgramClock } from './clock.ts';
+import { failureOf } from './failures.ts';
+import { PrintedLines, stepScope } from './printed.ts';
+import { storedValue } from './stored-value.ts';
+
+export interface StepAttempt {
+  readonly key: string;
+  readonly attempt: Attempt;
+}
+
+export interface StepFunctionEnd extends StepAttempt {
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly printed: readonly string[];
+  readonly outcome:
+    | { readonly kind: 'completed'; readonly output: JsonValue }
+    /** `isNonRetryable`: it was not the code that failed, and nothing is to be tried again */
+    | { readonly kind: 'failed'; readonly failure: Failure; readonly isNonRetryable?: true };
+}
+
+type StepOperation = (signal: AbortSignal) => Promise<StepFunctionEnd['outcome']>;
+
+interface RunningStepFunction extends StepAttempt {
+  readonly abortController: AbortController;
+  /** when it is at work no more, asked for or not */
+  readonly finished: Promise<void>;
+}
+
+export class StepFunctions {
+  readonly #clock: ProgramClock;
+  readonly #onEnd: () => void;
+  /** seeds the numbers of bodies */
+  readonly #runId: string;
+  readonly #running = new Map<string, RunningStepFunction>();
+  /** told to stop, and still at it */
+  readonly #stopping = new Set<RunningStepFunction>();
+  #ended: StepFunctionEnd[] = [];
+
+  constructor(clock: ProgramClock, runId: string, onEnd: () => void) {
+    this.#clock = clock;
+    this.#runId = runId;
+    this.#onEnd = onEnd;
+  }
+
+  get running(): readonly StepAttempt[] {
+    return [...this.#running.values()].map(({ key, attempt }) => ({ key, attempt }));
+  }
+
+  /** Something is at work, or has ended and was not looked at yet. */
+  get isBusy(): boolean {
+    return this.#running.size > 0 || this.#ended.length > 0;
+  }
+
+  /** It is at work, or what it came to is in hand. */
+  has(key: string): boolean {
+    return this.#running.has(key) || this.#ended.some((end) => end.key === key);
+  }
+
+  takeEnded(): StepFunctionEnd | undefined {
+    return this.#ended.shift();
+  }
+
+  /** They were not committed after all, and come before all others. */
+  putBack(ends: readonly StepFunctionEnd[]): void {
+    this.#ended = [...ends, ...this.#ended];
+  }
+
+  /** Runs the author's function. */
+  start(stepAttempt: StepAttempt, stepFunction: (signal: AbortSignal) => unknown): void {
+    this.#start(stepAttempt, async (signal) => {
+      try {
+        const stored = storedValue(await stepFunction(signal), 'result');
+        return stored.kind === 'stored'
+          ? { kind: 'completed', output: stored.value }
+          : { kind: 'failed', failure: stored.failure };
+      } catch (error) {
+        return { kind: 'failed', failure: failureOf(error) };
+      }
+    });
+  }
+
+  /** Does what the service does itself. */
+  perform(stepAttempt: StepAttempt, operation: StepOperation): void {
+    this.#start(stepAttempt, async (signal) => {
+      try {
+        return await operation(signal);
+      } catch (error) {
+        return { kind: 'failed', failure: { ...failureOf(error), cause: 'provider_error' } };
+      }
+    });
+  }
+
+  /** Only these are asked for: whatever else is at work is told to stop, and what it came to is dropped. */
+  retainOnly(open: readonly Pick<OpenStep, 'key' | 'attempt'>[]): void {
+    const wanted = new Map(open.map(({ key, attempt }) => [key, attempt]));
+    this.#ended = this.#ended.filter(({ key, attempt }) => wanted.get(key) === attempt);
+    for (const stepFunction of this.#running.values())
+      if (wanted.get(stepFunction.key) !== stepFunction.attempt) this.#abort(stepFunction, 'it is not asked for any more');
+  }
+
+  abortAll(reason: string): void {
+    this.#ended = [];
+    for (const stepFunction of this.#running.values()) this.#abort(stepFunction, reason);
+  }
+
+  /** Those that were told to stop have done so, or their time for it is over. */
+  async waitUntilStopped(grace: DurationMs): Promise<void> {
+    if (this.#stopping.size === 0) return;
+    const graceAbort = new AbortController();
+    const stopped = Promise.all([...this.#stopping].map(({ finished }) => finished));
+    await Promise.race([stopped, this.#clock.sleep(grace, graceAbort.signal)]);
+    graceAbort.abort();
+  }
+
+  #abort(stepFunction: RunningStepFunction, reason: string): void {
+    this.#running.delete(stepFunction.key);
+    this.#stopping.add(stepFunction);
+    stepFunction.abortController.abort(new Error(reason));
+  }
+
+  #start({ key, attempt }: StepAttempt, operation: StepOperation): void {
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+    const stepFunction: RunningStepFunction = { key, attempt, abortController: new AbortController(), finished };
+    const startedAt = this.#clock.now();
+    const lines = new PrintedLines();
+    const seededRandom = createSeededRandom(`${this.#runId}/${key}/${attempt}`);
+    this.#running.set(key, stepFunction);
+    void stepScope
+      .run({ lines, seededRandom }, () => operation(stepFunction.abortController.signal))
+      .then((outcome) => {
+        finish();
+        this.#stopping.delete(stepFunction);
+        if (this.#running.get(key) !== stepFunction) return;
+        this.#running.delete(key);
+        this.#ended.push({ key, attempt, startedAt, endedAt: this.#clock.now(), printed: lines.takeLines(), outcome });
+        this.#onEnd();
+      });
+  }
+}

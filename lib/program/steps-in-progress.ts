@@ -1,0 +1,58 @@
+/** Steps that a drive has to see to, as far as its turns say: which attempt is next, when, and how many were nobody's failures. */
+import type { History, OpenStep } from '../engine/durable/command-batch.ts';
+import { type Attempt, attempt as attemptNo, firstAttempt } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Instant } from '../engine/time.ts';
+
+export type StepInProgress = Pick<OpenStep, 'key' | 'attempt' | 'lostAttempts' | 'retryAt'>;
+
+export class StepsInProgress {
+  readonly #steps = new Map<string, StepInProgress>();
+  readonly #awaitingRetry = new Map<string, StepInProgress & { readonly retryAt: Instant }>();
+  /** of all steps, for the limit of them */
+  #attempts: number;
+
+  constructor({ open, stepAttempts }: Pick<History<JsonValue>, 'open' | 'stepAttempts'>) {
+    for (const step of open) this.#record(step);
+    this.#attempts = stepAttempts;
+  }
+
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  get all(): readonly StepInProgress[] {
+    return [...this.#steps.values()];
+  }
+
+  /** Those that are to be tried again, or are just being. */
+  get awaitingRetry(): readonly (StepInProgress & { readonly retryAt: Instant })[] {
+    return [...this.#awaitingRetry.values()];
+  }
+
+  of(key: string): StepInProgress | undefined {
+    return this.#steps.get(key);
+  }
+
+  recordRequested(key: string, isWait: boolean): void {
+    this.#attempts += 1;
+    if (!isWait) this.#steps.set(key, { key, attempt: firstAttempt, lostAttempts: 0 });
+  }
+
+  recordRetried(key: string, attempt: Attempt, retryAt: Instant, wasLost: boolean): void {
+    this.#attempts += 1;
+    const lostAttempts = (this.#steps.get(key)?.lostAttempts ?? 0) + (wasLost ? 1 : 0);
+    this.#record({ key, attempt: attemptNo(attempt + 1), lostAttempts, retryAt });
+  }
+
+  recordSettled(key: string): void {
+    this.#steps.delete(key);
+    this.#awaitingRetry.delete(key);
+  }
+
+  #record(step: StepInProgress): void {
+    this.#steps.set(step.key, step);
+    const { retryAt } = step;
+    if (retryAt !== undefined) this.#awaitingRetry.set(step.key, { ...step, retryAt });
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Counts a key's requests by the minute. A warm function takes several at once from the shared window and hands them
+ * out by itself, so that counting costs a write per ten requests. What it does not hand out is lost to the others:
+ * a key may be refused a little early, and never gets more than its limit.
+ */
+import type { KeyId } from '../../engine/ids.ts';
+import { type DurationMs, type Instant, after, between, instant, minutes } from '../../engine/time.ts';
+import type { ApiKey } from '../../ports/control.ts';
+import type { Deps } from '../deps.ts';
+
+export const defaultRateLimit = 120;
+const windowMs = minutes(1);
+const maxLease = 10;
+/** Keys whose lease one warm function keeps. */
+const maxLeases = 1_000;
+
+export type RateDecision =
+  /** the key has no limit */
+  | { readonly kind: 'unlimited' }
+  | {
+      readonly kind: 'allowed' | 'rate_limited';
+      /** requests per window */
+      readonly limit: number;
+      /** what is known to be left in this window */
+      readonly remaining: number;
+      readonly resetsIn: DurationMs;
+    };
+
+interface Lease {
+  readonly windowStart: Instant;
+  /** granted and not handed out yet */
+  available: number;
+  /** taken from the window by all functions, as of the last write */
+  total: number;
+}
+
+export class RateLimiter {
+  readonly #deps: Pick<Deps, 'rates' | 'clock'>;
+  readonly #leases = new Map<KeyId, Lease>();
+
+  constructor(deps: Pick<Deps, 'rates' | 'clock'>) {
+    this.#deps = deps;
+  }
+
+  /** Takes one request of the key's window. */
+  async take({ keyId, rateLimitPerMinute }: Pick<ApiKey, 'keyId' | 'rateLimitPerMinute'>): Promise<RateDecision> {
+    if (rateLimitPerMinute === null) return { kind: 'unlimited' };
+    const limit = rateLimitPerMinute ?? defaultRateLimit;
+    const now = this.#deps.clock.now();
+    const windowStart = instant(Math.floor(now / windowMs) * windowMs);
+    const lease = await this.#lease(keyId, windowStart, limit);
+    const isTaken = lease.available > 0;
+    if (isTaken) lease.available -= 1;
+    return {
+      kind: isTaken ? 'allowed' : 'rate_limited',
+      limit,
+      remaining: Math.max(0, limit - lease.total) + lease.available,
+      resetsIn: between(now, after(windowStart, windowMs)),
+    };
+  }
+
+  /** The lease to take from; empty where the window is used up, which needs no further write to know. */
+  async #lease(keyId: KeyId, windowStart: Instant, limit: number): Promise<Lease> {
+    const cached = this.#leases.get(keyId);
+    if (cached !== undefined && cached.windowStart === windowStart && (cached.available > 0 || cached.total >= limit))
+      return cached;
+    const wanted = Math.min(maxLease, Math.max(1, Math.floor(limit / maxLease)));
+    const total = await this.#deps.rates.take(keyId, windowStart, wanted);
+    const granted = Math.min(wanted, Math.max(0, limit - (total - wanted)));
+    const lease: Lease = { windowStart, available: granted, total: Math.min(total, limit) };
+    this.#leases.delete(keyId);
+    this.#leases.set(keyId, lease);
+    const oldest = this.#leases.keys().next();
+    if (this.#leases.size > maxLeases && oldest.done !== true) this.#leases.delete(oldest.value);
+    return lease;
+  }
+}

@@ -1,0 +1,22 @@
+/** Revokes an API key for good. Once more keeps the first time. Warm functions see it when they next read the key. */
+import type { KeyId, Scope } from '../../engine/ids.ts';
+import type { Instant } from '../../engine/time.ts';
+import type { Deps } from '../deps.ts';
+
+export type RevokeKeyResult =
+  | { readonly kind: 'revoked'; readonly revokedAt: Instant }
+  | { readonly kind: 'not_found' }
+  /** it is the caller's own: after every revocation there is still a key that can make another */
+  | { readonly kind: 'key_in_use' };
+
+/** @param caller the key that asks */
+export async function revokeKey(
+  { keys, clock }: Pick<Deps, 'keys' | 'clock'>,
+  scope: Scope,
+  keyId: KeyId,
+  caller: KeyId | undefined,
+): Promise<RevokeKeyResult> {
+  if (keyId === caller) return { kind: 'key_in_use' };
+  const revokedAt = await keys.revokeKey(scope, keyId, clock.now());
+  return revokedAt === undefined ? { kind: 'not_found' } : { kind: 'revoked', revokedAt };
+}

@@ -1,0 +1,42 @@
+/**
+ * Makes a key with the terms of another, which goes on working until the overlap has passed. The new one is written first:
+ * whoever dies in between leaves a key that nobody knows, never a caller whose only key is about to end.
+ */
+import type { KeyId, Scope } from '../../engine/ids.ts';
+import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
+import type { ApiKey } from '../../ports/control.ts';
+import { type MintedKey, storeKey } from './create-key.ts';
+import type { Deps } from '../deps.ts';
+
+export type RotateKeyResult =
+  | { readonly kind: 'rotated'; readonly key: ApiKey; readonly replaced: { readonly keyId: KeyId; readonly expiresAt: Instant } }
+  | { readonly kind: 'not_found' }
+  /** revoked, expired or replaced already: a key made of it would give back what was taken */
+  | { readonly kind: 'key_retired' };
+
+export async function rotateKey(
+  { keys, clock }: Pick<Deps, 'keys' | 'clock'>,
+  scope: Scope,
+  keyId: KeyId,
+  overlap: DurationMs,
+  minted: MintedKey,
+): Promise<RotateKeyResult> {
+  const now = clock.now();
+  const old = await keys.key(keyId);
+  if (old === undefined || old.projectId !== scope.projectId || old.environment !== scope.environment) {
+    return { kind: 'not_found' };
+  }
+  const isExpired = old.expiresAt !== undefined && old.expiresAt <= now;
+  if (isExpired || old.revokedAt !== undefined || old.replacedBy !== undefined) return { kind: 'key_retired' };
+
+  const key: ApiKey = { ...old, ...minted, createdAt: now };
+  await storeKey({ keys }, key);
+  const end = after(now, overlap);
+  const expiresAt = old.expiresAt === undefined ? end : instant(Math.min(old.expiresAt, end));
+  if (await keys.replaceKey(scope, keyId, { replacedBy: key.keyId, expiresAt })) {
+    return { kind: 'rotated', key, replaced: { keyId, expiresAt } };
+  }
+  // Another rotation or a revocation came in between; nobody has been told this one.
+  await keys.revokeKey(scope, key.keyId, clock.now());
+  return { kind: 'key_retired' };
+}

@@ -1,0 +1,72 @@
+/** Commits what follows from facts about a graph run, and carries it out. The one way from a fact into the log. */
+import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { decideUntilFull } from '../../engine/graph/decide.ts';
+import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
+import type { Fact } from '../../engine/graph/facts.ts';
+import type { Plan } from '../../engine/graph/plan.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import type { RunEvent } from '../../engine/log/events.ts';
+import { pinnedVersion } from '../../engine/log/head.ts';
+import { type AppendResult, append } from '../run-log/append.ts';
+import { dispatchEffects } from './dispatch-effects.ts';
+import { decideCodeRun } from './decide-code-run.ts';
+import type { Deps } from '../deps.ts';
+import { registerWaits } from './register-waits.ts';
+import { measureCommit } from './measure-commit.ts';
+import type { SignalMatcher } from './match-signals.ts';
+import { type Plans, decideTools } from './plans.ts';
+import type { RunFold } from '../run-log/read-run-fold.ts';
+
+export interface Decider {
+  readonly deps: Deps;
+  readonly plans: Plans;
+  /** who commits, for people: `worker`, `api` … */
+  readonly by: string;
+  /** whether another's commit says all that this one is to say; absent: none does */
+  readonly isAlreadyRecordedBy?: (commit: Commit) => boolean;
+}
+
+/** @param runsOneInline the caller goes on with one ready node itself */
+export async function decideRun(
+  decider: Decider,
+  fold: RunFold,
+  plan: Plan,
+  facts: readonly Fact[],
+  runsOneInline = false,
+): Promise<AppendResult> {
+  const { deps, plans, by, isAlreadyRecordedBy } = decider;
+  for (let pending = facts; ;) {
+    let rest: readonly Fact[] = [];
+    const decideEvents = (loaded: LoadedPayloads): readonly RunEvent[] => {
+      const decided = decideUntilFull(fold.state, pending, decideTools(deps, plans, plan, fold.head, loaded, runsOneInline));
+      rest = decided.remaining;
+      return decided.events;
+    };
+    const appended = await append(deps, fold, by, decideEvents, isAlreadyRecordedBy);
+    if (appended.kind === 'committed') {
+      const { commit } = appended;
+      measureCommit(deps, fold, commit, plan);
+      await dispatchEffects(deps, fold, commit);
+      await registerNewWaits(decider, fold, commit);
+    }
+    // Each commit stands by itself: should this process end here, the messages of the other facts come again.
+    if (appended.kind === 'nothing' || rest.length === 0) return appended;
+    pending = rest;
+  }
+}
+
+export const signalMatcherOf = (decider: Decider): SignalMatcher => ({
+  ...decider,
+  decide: async (by, fold, fact) => {
+    const { head } = fold;
+    if (head.kind === 'code') return decideCodeRun(by, fold, [fact]);
+    return decideRun(by, fold, await by.plans.of(by.deps, head.address, pinnedVersion(head)), [fact]);
+  },
+});
+
+/** The waits that this commit began. Of a run without signals nothing is asked. */
+export async function registerNewWaits(decider: Decider, fold: RunFold, commit: Commit): Promise<void> {
+  if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
+  const newWaits = signalWaitsOf(fold.state).filter(({ dispatchedIn }) => dispatchedIn === commit.number);
+  await registerWaits(signalMatcherOf(decider), fold, newWaits);
+}

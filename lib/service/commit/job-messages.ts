@@ -1,0 +1,86 @@
+/** The messages that commits and states ask for, spelled once for first sends and re-sends alike. */
+import { defined } from '../../engine/defined.ts';
+import { type CommitNo, type NodeRef, type RunId, workflowName } from '../../engine/ids.ts';
+import type { Attempt } from '../../engine/ids.ts';
+import type { Admission } from '../../engine/log/fold.ts';
+import { type Head, creationOf } from '../../engine/log/head.ts';
+import type { ChildJob, ChildResult, NodeJob, SlotJob, WakeJob, WorkJob } from '../../ports/jobs.ts';
+
+/** The run that asks, and the request that it goes back to. */
+export type JobOrigin = Pick<Head, 'address' | 'trace'>;
+
+/** What every message says of its run. */
+export const originFields = ({ address, trace }: JobOrigin) => defined({ run: address, trace });
+
+interface AttemptRef extends NodeRef {
+  readonly attempt: Attempt;
+}
+
+/** @param resend 0 for the first send; part of the deduplication id */
+export const nodeJob = (
+  origin: JobOrigin,
+  commit: CommitNo,
+  { nodeId, iteration, attempt }: AttemptRef,
+  resend = 0,
+): NodeJob => ({
+  kind: 'node',
+  ...originFields(origin),
+  commit,
+  nodeId,
+  iteration,
+  attempt,
+  resend,
+});
+
+/** An open node of a graph run is worked on by a worker, one of a fetch run is a message for its code, and one of a code run drives it. */
+export const workJob = (head: Head, commit: CommitNo, attemptRef: AttemptRef, resend = 0): WorkJob => {
+  const job = nodeJob(head, commit, attemptRef, resend);
+  switch (head.kind) {
+    case 'graph':
+      return job;
+    case 'bundle':
+      return { ...job, kind: 'message', creation: creationOf(head) };
+    case 'code':
+      return { ...job, kind: 'workflow_task', creation: creationOf(head) };
+  }
+};
+
+/** @param resend absent for the first send */
+export const wakeJob = (
+  origin: JobOrigin,
+  commit: CommitNo,
+  { nodeId, iteration, attempt }: AttemptRef,
+  resend?: number,
+): WakeJob =>
+  defined({
+    kind: 'wake',
+    ...originFields(origin),
+    commit,
+    nodeId,
+    iteration,
+    attempt,
+    resend,
+  });
+
+/** @param origin the run that called */
+export const childJob = (origin: JobOrigin, { nodeId, iteration, attempt }: AttemptRef, childRunId: RunId): ChildJob => ({
+  kind: 'child',
+  ...originFields(origin),
+  nodeId,
+  iteration,
+  attempt,
+  childRunId,
+});
+
+/** @param commit the one that called it */
+export const childResult = (origin: JobOrigin, commit: CommitNo, attemptRef: AttemptRef, childRunId: RunId): ChildResult => {
+  const { kind: _kind, ...fields } = childJob(origin, attemptRef, childRunId);
+  return { ...fields, commit };
+};
+
+export const slotJob = (origin: Pick<Head, 'address' | 'trace' | 'workflow'>, { since }: Admission): SlotJob => ({
+  kind: 'slot',
+  ...originFields(origin),
+  workflowName: workflowName(origin.workflow.name),
+  since,
+});

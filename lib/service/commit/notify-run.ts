@@ -1,0 +1,28 @@
+/** Commits what follows from facts that runs of several kinds know. */
+import type { Fact } from '../../engine/graph/facts.ts';
+import { pinnedVersion } from '../../engine/log/head.ts';
+import type { AppendResult } from '../run-log/append.ts';
+import { decideCodeRun } from './decide-code-run.ts';
+import { decideBundleRun } from './decide-bundle-run.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import type { RunFold } from '../run-log/read-run-fold.ts';
+
+export type CommonFact = Extract<Fact, { kind: 'node-lost' | 'cancel-requested' | 'deadline-passed' | 'recovered' }>;
+
+/** Facts about waits: what a fetch run waits for, its code alone knows. */
+export type WaitFact = Extract<Fact, { kind: 'child-ended' | 'signal-received' | 'resume-requested' | 'wake-requested' }>;
+
+export async function notifyRun(decider: Decider, fold: RunFold, facts: readonly CommonFact[]): Promise<AppendResult> {
+  return fold.head.kind === 'bundle' ? decideBundleRun(decider, fold, facts) : notifyWaiting(decider, fold, facts);
+}
+
+/** Of a run that waits by nodes of its log: a graph's, or of code that is replayed. */
+export async function notifyWaiting(
+  decider: Decider,
+  fold: RunFold,
+  facts: readonly (CommonFact | WaitFact)[],
+): Promise<AppendResult> {
+  const { head } = fold;
+  if (head.kind === 'code') return decideCodeRun(decider, fold, facts);
+  return decideRun(decider, fold, await decider.plans.of(decider.deps, head.address, pinnedVersion(head)), facts);
+}

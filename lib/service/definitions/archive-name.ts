@@ -1,0 +1,24 @@
+/**
+ * Archives what is published under a name, until its next version is published. Meanwhile a workflow takes no new runs, a query
+ * fails the nodes that ask it, and lists leave the name out; nodes continue to use an archived lens. Archiving it again changes nothing.
+ */
+import type { Scope } from '../../engine/ids.ts';
+import type { Instant } from '../../engine/time.ts';
+import type { Numbered, VersionStore } from '../../ports/versions.ts';
+import type { Deps } from '../deps.ts';
+
+export type ArchiveResult = { readonly kind: 'archived'; readonly archivedAt: Instant } | { readonly kind: 'not_found' };
+
+export async function archiveName<Version extends Numbered, Facts extends object>(
+  { store, clock }: Pick<Deps, 'clock'> & { readonly store: VersionStore<Version, Facts> },
+  scope: Scope,
+  name: Version['name'],
+): Promise<ArchiveResult> {
+  const now = clock.now();
+  if (!(await store.archive(scope, name, now))) return { kind: 'not_found' };
+  const summary = await store.summary(scope, name);
+  if (summary === undefined) return { kind: 'not_found' };
+  // Another request may have published a version, and so opened the name again, in between.
+  const archivedAt = summary.archivedAt ?? now;
+  return { kind: 'archived', archivedAt };
+}

@@ -1,0 +1,45 @@
+/** Queries for whoever asks them on behalf of a run. A version never changes, so it is kept; whether it may be asked is read each time. */
+import type { QueryName, Scope } from '../../engine/ids.ts';
+import type { QueryVersion } from '../../engine/query/definition.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Deps } from '../deps.ts';
+
+export type QueryLookupResult =
+  | { readonly kind: 'query'; readonly query: QueryVersion }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'version_unknown' }
+  | { readonly kind: 'archived' };
+
+const maxCachedQueries = 100;
+
+export class ProjectQueries {
+  readonly #deps: Pick<Deps, 'queries'>;
+  readonly #cached = new Map<string, QueryVersion>();
+
+  constructor(deps: Pick<Deps, 'queries'>) {
+    this.#deps = deps;
+  }
+
+  /** @throws Unavailable where nobody can be asked at the moment */
+  async of(scope: Scope, name: QueryName, number?: number): Promise<QueryLookupResult> {
+    const { queries } = this.#deps;
+    const summary = await queries.summary(scope, name);
+    if (summary === undefined) return { kind: 'unknown' };
+    if (summary.archivedAt !== undefined) return { kind: 'archived' };
+    const version = number ?? summary.latestVersion;
+    const key = [scope.projectId, scope.environment, name, version].join('#');
+    const query = this.#cached.get(key) ?? (await queries.version(scope, name, version));
+    if (query === undefined) {
+      if (number === undefined) throw new Unavailable(`version ${version} of the query ${name}`);
+      return { kind: 'version_unknown' };
+    }
+    this.#cache(key, query);
+    return { kind: 'query', query };
+  }
+
+  #cache(key: string, query: QueryVersion): void {
+    this.#cached.set(key, query);
+    const oldest = this.#cached.keys().next();
+    if (this.#cached.size > maxCachedQueries && oldest.done !== true) this.#cached.delete(oldest.value);
+  }
+}

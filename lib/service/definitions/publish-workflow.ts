@@ -1,0 +1,99 @@
+/** Publishing workflows: judged first, and under a name that the active deployment does not serve. */
+import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';
+import { hasErrors } from '../../engine/graph/findings.ts';
+import type { InspectNode } from '../../engine/graph/inspection.ts';
+import type { Scope } from '../../engine/ids.ts';
+import { isServedByDeployment } from './deployed-names.ts';
+import type { Deps } from '../deps.ts';
+import { checkDefinition } from './check-definition.ts';
+import { hasVersion } from './closed-reason.ts';
+import { type NoSuchName, type Published, publishRecreated, publishFirst, publishNext } from './publish-version.ts';
+
+type Refused =
+  | { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] }
+  /** the active deployment has a workflow of that name */
+  | { readonly kind: 'workflow_name_taken' };
+type Accepted = Published & { readonly warnings: readonly Finding[] };
+
+interface Deleting {
+  readonly kind: 'workflow_deleting';
+}
+
+export type CreateWorkflowResult = Accepted | Refused | Deleting | { readonly kind: 'exists' };
+export type PublishVersionResult = Accepted | Refused | Deleting | NoSuchName;
+
+type Needs = Pick<Deps, 'workflows' | 'deployments' | 'clock'>;
+
+/** The first version of a new workflow: 1, or above the versions of a deleted one of that name. */
+export async function createWorkflow(
+  deps: Needs,
+  scope: Scope,
+  definition: WorkflowDefinition,
+  inspect: InspectNode,
+): Promise<CreateWorkflowResult> {
+  const checked = await checkPublication(deps, scope, definition, inspect);
+  if (checked.kind !== 'valid') return checked;
+  if ((await deps.workflows.summary(scope, definition.name))?.deletingSince !== undefined) return { kind: 'workflow_deleting' };
+  const result = await publishFirstVersion(deps, scope, definition);
+  if (result.kind !== 'published') return result;
+  return (await isDeletedMeanwhile(deps, scope, definition.name, result))
+    ? { kind: 'workflow_deleting' }
+    : { ...result, warnings: checked.warnings };
+}
+
+/** The next version of a workflow that exists. */
+export async function publishVersion(
+  deps: Needs,
+  scope: Scope,
+  definition: WorkflowDefinition,
+  inspect: InspectNode,
+): Promise<PublishVersionResult> {
+  const summary = await deps.workflows.summary(scope, definition.name);
+  if (summary === undefined) return { kind: 'not_found' };
+  if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' };
+  const checked = await checkPublication(deps, scope, definition, inspect);
+  if (checked.kind !== 'valid') return checked;
+  const published = await publishNext(summary, publication(deps, scope, definition));
+  return (await isDeletedMeanwhile(deps, scope, definition.name, published))
+    ? { kind: 'workflow_deleting' }
+    : { ...published, warnings: checked.warnings };
+}
+
+async function publishFirstVersion(deps: Needs, scope: Scope, definition: WorkflowDefinition) {
+  const { workflows } = deps;
+  const publishing = publication(deps, scope, definition);
+  const freedAfter = await workflows.freedAfter(scope, definition.name);
+  return freedAfter === undefined ? publishFirst(publishing) : publishRecreated(freedAfter, { ...publishing, store: workflows });
+}
+
+/** The name was closed while its version was written: what was published goes with the workflow, and another one may have the name. */
+async function isDeletedMeanwhile(
+  { workflows }: Needs,
+  scope: Scope,
+  name: WorkflowDefinition['name'],
+  { version }: Published,
+): Promise<boolean> {
+  const summary = await workflows.summary(scope, name);
+  return summary === undefined || summary.deletingSince !== undefined || !hasVersion(summary, version);
+}
+
+async function checkPublication(
+  deps: Needs,
+  scope: Scope,
+  definition: WorkflowDefinition,
+  inspect: InspectNode,
+): Promise<Refused | { readonly kind: 'valid'; readonly warnings: readonly Finding[] }> {
+  const findings = checkDefinition(definition, inspect);
+  if (hasErrors(findings)) return { kind: 'definition_invalid', findings };
+  return (await isServedByDeployment(deps, scope, definition.name))
+    ? { kind: 'workflow_name_taken' }
+    : { kind: 'valid', warnings: findings };
+}
+
+const publication = ({ workflows, clock }: Needs, scope: Scope, definition: WorkflowDefinition) => ({
+  store: workflows,
+  clock,
+  scope,
+  name: definition.name,
+  numbered: (version: number) => ({ ...definition, version }),
+});

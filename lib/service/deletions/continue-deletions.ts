@@ -1,0 +1,249 @@
+/**
+ * Continues the deletions of workflows, for the sweep. A deletion goes on in slices, each of which ends with a change of its record on
+ * the condition that no other process has changed it: a slice that is done twice counts once, and a process that dies loses one slice.
+ * (docs/decisions/deleting-a-workflow.md)
+ */
+import { defined } from '../../engine/defined.ts';
+import type { RunAddress } from '../../engine/ids.ts';
+import { unreachable } from '../../engine/invariant.ts';
+import type { Head } from '../../engine/log/head.ts';
+import { terminalStatuses } from '../../engine/log/head.ts';
+import { type Instant, after, between, hours, instant, iso, minutes, seconds } from '../../engine/time.ts';
+import type { FoundRun, WorkflowDeletion } from '../../ports/deletions.ts';
+import { cancelRun } from '../runs/cancel-run.ts';
+import { closeName } from './close-name.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import { deleteRun, deletionReason, catchUnreadable } from './delete-run.ts';
+import type { Deps } from '../deps.ts';
+import { auditRetention } from '../access/record-audit.ts';
+
+export interface ContinueResult {
+  /** deletions that came to their end */
+  readonly ended: number;
+  /** they are continued by the next sweep */
+  readonly failed: readonly { readonly deletion: WorkflowDeletion; readonly error: unknown }[];
+  /** runs that were deleted without having been ended, because their record makes no sense */
+  readonly broken: readonly BrokenRun[];
+}
+
+interface BrokenRun {
+  readonly run: RunAddress;
+  readonly error: unknown;
+}
+
+/** Of each sweep: the next one continues what it leaves. */
+export const deletionTimeBudget = seconds(45);
+
+/** Runs of one slice. */
+const runsPerPage = 50;
+const maxConcurrentRuns = 8;
+
+/**
+ * No process that was at work when a name was freed is at work any more after this time: a function lives fifteen minutes at most.
+ * Until then one may still make a run of the workflow, or write beside the log of a run that it was at work on.
+ */
+export const settlingTime = minutes(20);
+
+/** How long before the request a run may have been created that is made after it, as its own clock says. */
+const maxClockSkew = hours(1);
+
+/** @param mustEndAt no further slice is begun after it */
+export async function continueDeletions(decider: Decider, mustEndAt: Instant): Promise<ContinueResult> {
+  const { deps } = decider;
+  const failed: { deletion: WorkflowDeletion; error: unknown }[] = [];
+  const broken: BrokenRun[] = [];
+  let ended = 0;
+  let current = await deps.deletions.all();
+  // In turns, so that a long deletion does not hold up the others.
+  while (current.length > 0 && deps.clock.now() < mustEndAt) {
+    const next: WorkflowDeletion[] = [];
+    for (const deletion of current) {
+      if (deps.clock.now() >= mustEndAt) break;
+      try {
+        const step = await continueOne(decider, deletion, { mustEndAt, broken });
+        if (step === 'ended') ended += 1;
+        else if (step !== 'waiting') next.push(step);
+      } catch (error) {
+        failed.push({ deletion, error });
+      }
+    }
+    current = next;
+  }
+  return { ended, failed, broken };
+}
+
+/** The record as it is now; or it has ended; or it is not this process that continues it now. */
+type Step = WorkflowDeletion | 'ended' | 'waiting';
+
+interface SweepContext {
+  readonly mustEndAt: Instant;
+  readonly broken: BrokenRun[];
+}
+
+function continueOne(decider: Decider, deletion: WorkflowDeletion, sweep: SweepContext): Promise<Step> {
+  switch (deletion.phase) {
+    case 'closing':
+      return closeName(decider.deps, deletion).then((closed) => closed ?? 'ended');
+    case 'finding':
+      return findRuns(decider, deletion);
+    case 'deleting':
+      return deleteFound(decider, deletion, sweep);
+    case 'freeing':
+      return freeName(decider.deps, deletion);
+    case 'settling':
+      return findLateRuns(decider, deletion);
+    case 'clearing':
+      return removeRecords(decider, deletion, sweep);
+    default:
+      return unreachable(deletion.phase);
+  }
+}
+
+/** Goes through the list of the project's runs, newest first; open runs are cancelled at once, so that they stop before they are deleted. */
+async function findRuns(decider: Decider, deletion: WorkflowDeletion): Promise<Step> {
+  const { heads, next } = await pageOf(decider.deps, deletion);
+  const found = await cancelAndNote(decider, deletion, heads);
+  const { position: _before, ...rest } = deletion;
+  const counted = { ...rest, runsFound: deletion.runsFound + found };
+  return replaceRecord(decider.deps, next === undefined ? { ...counted, phase: 'deleting' } : { ...counted, position: next });
+}
+
+const pageOf = ({ index }: Deps, { position, ...scope }: WorkflowDeletion) =>
+  index.list(scope, defined({ limit: runsPerPage, after: position }));
+
+/** @returns how many of them are runs of the workflow */
+async function cancelAndNote(decider: Decider, deletion: WorkflowDeletion, heads: readonly Head[]): Promise<number> {
+  const { deps } = decider;
+  const now = deps.clock.now();
+  const matching = heads.filter((head) => isRunOf(deletion, head));
+  await deps.deletions.addRuns(
+    deletion,
+    matching.map((head): FoundRun => ({ runId: head.address.runId, expiresAt: head.expiresAt, isRecent: isRecent(head, now) })),
+  );
+  const open = matching.filter((head) => !hasEnded(head));
+  // One that cannot be cancelled is told of when it is deleted.
+  await inBatches(open, async ({ address }) => void (await catchUnreadable(() => cancelRun(decider, address, deletionReason))));
+  return matching.length;
+}
+
+/** Runs of versions above it are of a workflow that was published under the name later. Version 0 is a test, which goes by itself. */
+const isRunOf = ({ name, throughVersion }: WorkflowDeletion, { kind, workflow }: Head): boolean =>
+  kind === 'graph' && workflow.name === name && workflow.version >= 1 && workflow.version <= throughVersion;
+
+const hasEnded = ({ projection }: Head): boolean => terminalStatuses.some((status) => status === projection.status);
+
+const isRecent = ({ projection: { endedAt } }: Head, now: Instant): boolean =>
+  endedAt === undefined || between(endedAt, now) < settlingTime;
+
+async function deleteFound(decider: Decider, deletion: WorkflowDeletion, sweep: SweepContext): Promise<Step> {
+  const { deps } = decider;
+  const { after: position } = deletion;
+  const runs = await deps.deletions.runs(
+    deletion,
+    defined({
+      limit: runsPerPage,
+      after: position,
+    }),
+  );
+  if (runs.length === 0) {
+    const { after: _end, ...rest } = deletion;
+    const settledAt = after(deps.clock.now(), settlingTime);
+    return replaceRecord(
+      deps,
+      deletion.freedAt === undefined
+        ? { ...rest, phase: 'freeing', freedAt: deps.clock.now(), settledAt }
+        : { ...rest, phase: 'settling', settledAt },
+    );
+  }
+  let deleted = deletion;
+  // The logs may be long: what is deleted when the time is up counts.
+  for (let first = 0; first < runs.length && (first === 0 || deps.clock.now() < sweep.mustEndAt); first += maxConcurrentRuns) {
+    const batch = runs.slice(first, first + maxConcurrentRuns);
+    await inBatches(batch, (run) => deleteOne(decider, deletion, run, sweep));
+    const last = batch.at(-1);
+    if (last !== undefined) deleted = { ...deleted, after: last.runId, runsDeleted: deleted.runsDeleted + batch.length };
+  }
+  return replaceRecord(deps, deleted);
+}
+
+/** The audit entry has an id and a time that follow from the record, so that writing it twice is once. */
+async function freeName(deps: Deps, deletion: WorkflowDeletion): Promise<Step> {
+  const { projectId, environment, name, throughVersion, freedAt = deps.clock.now(), runsDeleted, requestedAt } = deletion;
+  const entry = {
+    at: freedAt,
+    keyId: deletion.requestedBy,
+    scope: { projectId, environment },
+    action: 'workflows.deleted',
+    resource: `workflow/${name}`,
+    result: 'success',
+    metadata: { runs: runsDeleted, throughVersion, requestedAt: iso(requestedAt) },
+  } as const;
+  await deps.audit.record(`deletion-${name}-${throughVersion}`, entry, after(freedAt, auditRetention));
+  await deps.workflows.free(deletion, { name, version: throughVersion });
+  return replaceRecord(deps, { ...deletion, phase: 'settling' });
+}
+
+/** Looks for runs that were made by processes which had looked at the name before it was closed. */
+async function findLateRuns(decider: Decider, deletion: WorkflowDeletion): Promise<Step> {
+  const { deps } = decider;
+  if (deps.clock.now() < (deletion.settledAt ?? 0)) return 'waiting';
+  const { heads, next } = await pageOf(deps, deletion);
+  const lateRuns = await cancelAndNote(decider, deletion, heads);
+  const { position: _before, ...rest } = deletion;
+  // They are deleted like the others, and then it settles once more.
+  if (lateRuns > 0) return replaceRecord(deps, { ...rest, phase: 'deleting', runsFound: deletion.runsFound + lateRuns });
+  const since = instant(deletion.requestedAt - maxClockSkew);
+  const hasReachedRequest = next === undefined || next.createdAt < since;
+  return replaceRecord(deps, hasReachedRequest ? { ...rest, phase: 'clearing' } : { ...rest, position: next });
+}
+
+/** What workers wrote after their run was deleted goes, then the versions, which such a worker may have needed, and the record last. */
+async function removeRecords(decider: Decider, deletion: WorkflowDeletion, sweep: SweepContext): Promise<Step> {
+  const { deps } = decider;
+  const runs = await deps.deletions.runs(deletion, { limit: runsPerPage });
+  if (runs.length > 0) {
+    const recent = runs.filter((run) => run.isRecent);
+    await inBatches(recent, (run) => deleteOne(decider, deletion, run, sweep));
+    await deps.deletions.removeRuns(
+      deletion,
+      runs.map(({ runId }) => runId),
+    );
+    return deletion;
+  }
+  await removeVersions(deps, deletion);
+  await deps.deletions.remove(deletion);
+  return 'ended';
+}
+
+/**
+ * The versions of the deleted name, and one whose publisher lost against the deletion. While the name is free, a new workflow may be
+ * writing its first version: the number of each version to be removed is made unusable first.
+ */
+async function removeVersions({ workflows }: Deps, { name, throughVersion, ...scope }: WorkflowDeletion): Promise<void> {
+  for (const number of await workflows.versionNumbers(scope, name)) {
+    if (number > throughVersion) {
+      const { firstVersion } = (await workflows.summary(scope, name)) ?? {};
+      const isBefore = firstVersion !== undefined && number < firstVersion;
+      if (!isBefore && !(await workflows.skipTo(scope, name, number))) continue;
+    }
+    await workflows.removeVersion(scope, name, number);
+  }
+}
+
+async function deleteOne(decider: Decider, deletion: WorkflowDeletion, found: FoundRun, { broken }: SweepContext): Promise<void> {
+  const run = addressOf(deletion, found);
+  const error = await deleteRun(decider, run, found.expiresAt);
+  if (error !== undefined) broken.push({ run, error });
+}
+
+const addressOf = ({ projectId, environment }: WorkflowDeletion, { runId }: FoundRun) => ({ projectId, environment, runId });
+
+async function replaceRecord({ deletions }: Deps, to: WorkflowDeletion): Promise<Step> {
+  const next = { ...to, revision: to.revision + 1 };
+  return (await deletions.replace(next)) ? next : 'waiting';
+}
+
+async function inBatches<Each>(all: readonly Each[], work: (each: Each) => Promise<void>): Promise<void> {
+  for (let first = 0; first < all.length; first += maxConcurrentRuns)
+    await Promise.all(all.slice(first, first + maxConcurrentRuns).map(work));
+}

@@ -1,0 +1,130 @@
+/**
+ * Makes a deployment the one that new runs get, or again one that was: the pointer moves by one conditional write, and runs
+ * in flight stay where they are. The deployment is read after the pointer, and its removal changes the pointer's revision
+ * first: no pointer ever comes to name what is being removed.
+ */
+import { defined } from '../../engine/defined.ts';
+import type { DeploymentId, KeyId, Scope, WorkflowName } from '../../engine/ids.ts';
+import type { Instant } from '../../engine/time.ts';
+import {
+  type Activation,
+  type ActivePointer,
+  type Deployment,
+  activeDeploymentIn,
+  maxActivationHistory,
+} from '../../ports/deployments.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Deps } from '../deps.ts';
+import { namesTakenByGraphs } from '../definitions/deployed-names.ts';
+import { type ArtifactRefusal, verifyArtifact } from './verify-artifact.ts';
+
+export interface Activated {
+  readonly kind: 'activated';
+  readonly deploymentId: DeploymentId;
+  readonly activatedAt: Instant;
+  readonly previousDeploymentId: DeploymentId | null;
+  readonly revision: number;
+}
+
+export type ActivateResult =
+  | Activated
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'workflow_name_taken'; readonly names: readonly WorkflowName[] }
+  | ArtifactRefusal;
+
+type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'workflows' | 'notices' | 'clock'>;
+
+/** How often another change of the pointer may come in between before the caller is asked to come again: with 20, one of sixteen callers at once was. */
+const maxConflicts = 60;
+
+export const activateDeployment = (
+  deps: Needs,
+  scope: Scope,
+  deploymentId: DeploymentId,
+  by: KeyId | null,
+): Promise<ActivateResult> => moveActivePointer<never>(deps, scope, { by }, async () => ({ kind: 'chosen', deploymentId }));
+
+type NoPrevious = { readonly kind: 'no_previous_deployment' };
+
+/** @param deploymentId absent: the deployment that was active before the one that is */
+export const rollbackDeployment = (
+  deps: Needs,
+  scope: Scope,
+  deploymentId: DeploymentId | undefined,
+  by: KeyId | null,
+): Promise<ActivateResult | NoPrevious> =>
+  moveActivePointer<NoPrevious>(deps, scope, { by, isRollback: true }, async (pointer) => {
+    const chosen = deploymentId ?? (await findPrevious(deps, scope, pointer));
+    return chosen === undefined ? { kind: 'no_previous_deployment' } : { kind: 'chosen', deploymentId: chosen };
+  });
+
+type Chosen = { readonly kind: 'chosen'; readonly deploymentId: DeploymentId };
+
+async function moveActivePointer<Refused extends { readonly kind: 'no_previous_deployment' }>(
+  deps: Needs,
+  scope: Scope,
+  actor: Pick<Activation, 'by' | 'isRollback'>,
+  choose: (pointer: ActivePointer | undefined) => Promise<Chosen | Refused>,
+): Promise<ActivateResult | Refused> {
+  const { deployments, clock } = deps;
+  for (let round = 0; round < maxConflicts; round += 1) {
+    const pointer = await deployments.pointer(scope);
+    const choice = await choose(pointer);
+    if (choice.kind !== 'chosen') return choice;
+    const id = choice.deploymentId;
+    const deployment = await deployments.deployment(scope, id);
+    if (deployment === undefined || deployment.removingSince !== undefined) return { kind: 'not_found' };
+    if (pointer !== undefined && activeDeploymentIn(pointer) === id) return completeActivation(deps, scope, pointer, deployment);
+
+    const refusal = (await verifyArtifact(deps, scope, deployment)) ?? (await namesTaken(deps, scope, deployment));
+    if (refusal !== undefined) return refusal;
+    const activation: Activation = { deploymentId: id, at: clock.now(), ...actor };
+    const moved: ActivePointer = {
+      revision: (pointer?.revision ?? 0) + 1,
+      history: [activation, ...(pointer?.history ?? [])].slice(0, maxActivationHistory),
+    };
+    if (await deployments.movePointer(scope, moved.revision - 1, moved))
+      return completeActivation(deps, scope, moved, deployment);
+  }
+  throw new Unavailable('the pointer to the active deployment');
+}
+
+/** What follows a change of the pointer. Noting it is last: who died before is completed by the next to ask the same. */
+async function completeActivation(
+  { deployments, notices }: Needs,
+  scope: Scope,
+  { revision, history }: ActivePointer,
+  deployment: Deployment,
+): Promise<Activated | { readonly kind: 'not_found' }> {
+  const [current, previous] = history;
+  if (current === undefined) return { kind: 'not_found' };
+  const { deploymentId, at: activatedAt, isRollback } = current;
+  const previousDeploymentId = previous?.deploymentId ?? null;
+  if (deployment.activatedAt !== activatedAt) {
+    const facts = defined({ previousDeploymentId, revision, isRollback });
+    await notices.deploymentActivated({ scope, deploymentId, ...facts, activatedAt });
+    await deployments.markActivated(scope, deploymentId, activatedAt);
+  }
+  return { kind: 'activated', deploymentId, activatedAt, previousDeploymentId, revision };
+}
+
+/** The latest other one of the history that is still there. */
+async function findPrevious(
+  { deployments }: Needs,
+  scope: Scope,
+  pointer: ActivePointer | undefined,
+): Promise<DeploymentId | undefined> {
+  const earlier = new Set(
+    pointer?.history.map(({ deploymentId }) => deploymentId).filter((id) => id !== activeDeploymentIn(pointer)),
+  );
+  for (const id of earlier) {
+    const deployment = await deployments.deployment(scope, id);
+    if (deployment !== undefined && deployment.removingSince === undefined) return id;
+  }
+  return undefined;
+}
+
+async function namesTaken(deps: Needs, scope: Scope, { manifest }: Deployment) {
+  const names = await namesTakenByGraphs(deps, scope, manifest);
+  return names.length === 0 ? undefined : ({ kind: 'workflow_name_taken', names } as const);
+}

@@ -1,0 +1,84 @@
+/** Whether an archive is the one that its manifest promises, and can be unpacked without harm. */
+import { validateArchive, sha256 } from '../../artifact/validate-archive.ts';
+import { readArchive } from '../../artifact/read-archive.ts';
+import type { DeploymentId, Scope } from '../../engine/ids.ts';
+import { bundlePaths } from '../../ports/bundles.ts';
+import type { Deployment, Manifest } from '../../ports/deployments.ts';
+import { programPath } from '../../ports/programs.ts';
+import type { ArtifactName } from '../../ports/artifacts.ts';
+import type { Deps } from '../deps.ts';
+
+interface ArtifactError {
+  /** the archive's own word for it */
+  readonly code: string;
+  readonly message: string;
+  readonly path?: string;
+}
+
+/** Why an archive that is at hand is refused. */
+export type ArchiveRefused =
+  | { readonly kind: 'artifact_digest_mismatch' }
+  | { readonly kind: 'artifact_invalid'; readonly errors: readonly ArtifactError[] };
+
+export type ArtifactRefusal = ArchiveRefused | { readonly kind: 'artifact_missing' };
+
+export const artifactOf = (scope: Scope, { deploymentId, artifact }: Manifest): ArtifactName => ({
+  scope,
+  deploymentId,
+  sha256: artifact.sha256,
+});
+
+/** Undefined where the archive is what it should be. */
+export async function checkArtifact(manifest: Manifest, archive: Uint8Array): Promise<ArchiveRefused | undefined> {
+  const isMismatch = archive.byteLength !== manifest.artifact.bytes || sha256(archive) !== manifest.artifact.sha256;
+  if (isMismatch) return { kind: 'artifact_digest_mismatch' };
+  const read = await readArchive(archive);
+  if (read.kind === 'refused') return { kind: 'artifact_invalid', errors: [read] };
+  const errors = [...validateArchive(read.files, manifest.files), ...missingBundles(manifest, read.files)];
+  return errors.length === 0 ? undefined : { kind: 'artifact_invalid', errors };
+}
+
+/** Workflows and steps are run by the bundles for them; code by its one module. */
+function missingBundles(
+  { runtime, workflows, steps }: Manifest,
+  files: { readonly has: (path: string) => boolean },
+): readonly ArtifactError[] {
+  const bundles = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+  const needed: readonly string[] = runtime === 'code' ? [programPath] : bundles;
+  return needed
+    .filter((path) => !files.has(path))
+    .map((path) => ({
+      code: runtime === 'code' ? 'program_missing' : 'bundle_missing',
+      message:
+        runtime === 'code'
+          ? 'the module that exports the workflows of the manifest is not there'
+          : 'the bundle that takes the messages of the manifest is not there',
+      path,
+    }));
+}
+
+/** Reads what was uploaded and notes that it is right; once is enough, because an upload is bound to its digest. */
+export async function verifyArtifact(
+  { artifacts, deployments, notices, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'notices' | 'clock'>,
+  scope: Scope,
+  { manifest, verifiedAt }: Deployment,
+): Promise<ArtifactRefusal | undefined> {
+  if (verifiedAt !== undefined) return undefined;
+  const archive = await artifacts.read(artifactOf(scope, manifest), manifest.artifact.bytes);
+  if (archive === undefined) return { kind: 'artifact_missing' };
+  if (archive === 'too_large') return { kind: 'artifact_digest_mismatch' };
+  const refusal = await checkArtifact(manifest, archive);
+  if (refusal === undefined) await recordVerified({ deployments, notices, clock }, scope, manifest.deploymentId);
+  return refusal;
+}
+
+/** Noting it is last: whoever died before is completed by the next to ask, and the bus hears it twice rather than never. */
+export async function recordVerified(
+  { deployments, notices, clock }: Pick<Deps, 'deployments' | 'notices' | 'clock'>,
+  scope: Scope,
+  deploymentId: DeploymentId,
+): Promise<void> {
+  const changedAt = clock.now();
+  await notices.deploymentChanged({ scope, deploymentId, change: 'verified', changedAt });
+  await deployments.markVerified(scope, deploymentId, changedAt);
+}

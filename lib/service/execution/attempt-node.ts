@@ -1,0 +1,163 @@
+/** One attempt of one node: its pinned input, its time limit, and signs of life while it takes long. */
+import { defined } from '../../engine/defined.ts';
+import { type NodeRef, type Scope, nodeKey } from '../../engine/ids.ts';
+import type { Fact } from '../../engine/graph/facts.ts';
+import { nodeInputOf } from '../../engine/graph/inputs.ts';
+import { PayloadsNeeded } from '../../engine/graph/context.ts';
+import type { Outcome } from '../../engine/graph/outcome.ts';
+import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
+import { storableOutcome } from '../../engine/graph/storable-outcome.ts';
+import type { Deliveries } from '../../engine/log/deliveries.ts';
+import type { Head } from '../../engine/log/head.ts';
+import { reportedOutcome } from '../../engine/log/failure-limits.ts';
+import type { OpenNode } from '../../engine/log/node-state.ts';
+import { boundPrintedLines } from '../../engine/log/printed-lines.ts';
+import { TimeSliceExceeded } from '../../engine/fair-shares.ts';
+import type { DurationMs } from '../../engine/time.ts';
+import { type Trace, withSpan } from '../../engine/trace.ts';
+import { errorMessage } from '../../engine/error-text.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import type { RunAttempt } from '../commit/plans.ts';
+import { withPayloads } from '../run-log/payloads.ts';
+import type { RunFold } from '../run-log/read-run-fold.ts';
+import { attemptSpanId } from '../runs/span-ids.ts';
+import { openStreamWriter } from './stream-writer.ts';
+import { watchAttempt } from './watch-attempt.ts';
+
+export type NodeEnded = Extract<Fact, { kind: 'node-ended' }>;
+
+interface AttemptOptions {
+  /** what is known of earlier deliveries of it */
+  readonly deliveries: Deliveries | undefined;
+  /** how long scripts may take before the attempt goes on in the slow lane; absent: as long as their limits say */
+  readonly firstSlice: DurationMs | undefined;
+}
+
+/** @returns `slice_spent`: it has no outcome, had no effect, and is to begin again in the slow lane */
+export async function attemptNode(
+  worker: Decider & { readonly runAttempt: RunAttempt },
+  fold: RunFold,
+  plan: Plan,
+  node: PlanNode,
+  open: OpenNode,
+  options: AttemptOptions,
+): Promise<NodeEnded | 'slice_spent'> {
+  try {
+    return await runAttemptOnce(worker, fold, plan, node, open, options);
+  } catch (error) {
+    if (error instanceof TimeSliceExceeded) return 'slice_spent';
+    throw error;
+  }
+}
+
+async function runAttemptOnce(
+  worker: Decider & { readonly runAttempt: RunAttempt },
+  fold: RunFold,
+  plan: Plan,
+  node: PlanNode,
+  open: OpenNode,
+  { deliveries, firstSlice }: AttemptOptions,
+): Promise<NodeEnded> {
+  const { deps } = worker;
+  const run = fold.head.address;
+  const startedAt = deps.clock.now();
+  const { outcome, printed } = await withPayloads(deps, run, async (loaded) => {
+    const input = nodeInputOf(plan, node, open.iteration, fold.state, open.pinnedAt, loaded);
+    if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
+    const token = `${run.runId}/${nodeKey(open)}`;
+    const streamWriter = openStreamWriter(deps, {
+      run,
+      node: nodeKey(open),
+      attempt: open.attempt,
+      expiresAt: fold.head.expiresAt,
+    });
+    const trace = traceOf(fold.head, open);
+    try {
+      return await runUnderLimits(worker, { fold, plan, node, open, deliveries }, (signal) =>
+        worker.runAttempt(
+          node,
+          input,
+          defined({
+            number: open.attempt,
+            scope: scopeOf(run),
+            signal,
+            append: streamWriter.append,
+            token,
+            firstSlice,
+            ...trace,
+          }),
+        ),
+      );
+    } finally {
+      await streamWriter.end();
+    }
+  });
+  const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
+  const endedAt = deps.clock.now();
+  // Bounded here, whatever ran the node: what follows writes it down, and must not be able to fail over it.
+  return {
+    kind: 'node-ended',
+    node: ref,
+    attempt: open.attempt,
+    outcome: reportedOutcome(storableOutcome(outcome)),
+    startedAt,
+    endedAt,
+    printed: boundPrintedLines(printed),
+  };
+}
+
+const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
+
+/** The span's id follows from the attempt: one that comes again is the same span. */
+const traceOf = ({ trace, address }: Head, open: OpenNode): { readonly trace?: Trace } => {
+  if (trace === undefined) return {};
+  const spanId = attemptSpanId(address.runId, open, open.attempt);
+  return { trace: { ...trace, traceparent: withSpan(trace.traceparent, spanId) } };
+};
+
+/** Aborts the attempt at its time limit or when its run has ended, and beats while it takes long. */
+async function runUnderLimits(
+  decider: Decider,
+  watched: Parameters<typeof watchAttempt>[1],
+  attempt: (signal: AbortSignal) => ReturnType<RunAttempt>,
+): ReturnType<RunAttempt> {
+  const stop = new AbortController();
+  const done = new AbortController();
+  const aborted = new Promise<Awaited<ReturnType<RunAttempt>>>((resolve) => {
+    stop.signal.addEventListener('abort', () => resolve({ outcome: timedOut(watched.node), printed: [] }), { once: true });
+  });
+  const watching = watchAttempt(decider, watched, stop, done.signal);
+  // Heard below, when the attempt is over: until then a watcher that breaks would end the whole process.
+  watching.catch(() => undefined);
+  try {
+    // Raced as well as aborted: a call that does not heed the signal must not hold the worker.
+    return await Promise.race([attempt(stop.signal), aborted]);
+  } catch (error) {
+    // Nothing was asked of anybody yet that counts: the message comes back.
+    if (error instanceof PayloadsNeeded || error instanceof TimeSliceExceeded || error instanceof Unavailable) throw error;
+    return { outcome: runnerThrew(error), printed: [] };
+  } finally {
+    done.abort(attemptEndedReason);
+    await watching;
+  }
+}
+
+/** To abort without a reason makes an error with a stack, at each attempt, for nobody. */
+const attemptEndedReason = 'the attempt is over';
+
+const timedOut = (node: PlanNode): Outcome => ({
+  kind: 'failed',
+  failure: {
+    cause: 'timeout',
+    message: `the attempt took longer than ${node.policy.timeoutMs} ms`,
+    code: 'timeout',
+    details: { timeoutMs: node.policy.timeoutMs },
+  },
+});
+
+/** A runner threw, which none should: our bug, said as such, and the run goes on by the node's policy. */
+const runnerThrew = (error: unknown): Outcome => ({
+  kind: 'failed',
+  failure: { cause: 'internal', code: 'internal', message: errorMessage(error) },
+});

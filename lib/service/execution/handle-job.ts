@@ -1,0 +1,35 @@
+/** What the worker does with a job, by its kind. */
+import { unreachable } from '../../engine/invariant.ts';
+import type { Job } from '../../ports/jobs.ts';
+import { recheckRun } from './recheck-run.ts';
+import { type Delivery, type Worker, runNode, wakeNode } from './run-node.ts';
+import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
+import { reconcileChild } from './reconcile-child.ts';
+import { reconcileSlot } from './reconcile-slot.ts';
+
+export async function handleJob(worker: Worker, job: Job, delivery: Delivery): Promise<void> {
+  switch (job.kind) {
+    case 'node':
+      // Its wait is over: where a project's share is bounded, the queue that knows it hands the job out.
+      if (delivery.isDelayed === true && worker.deps.settings.shares?.regular !== undefined) return worker.deps.jobs.send([job]);
+      return runNode(worker, job, delivery);
+    case 'message':
+    case 'workflow_task':
+      // Its wait is over: its code is run by the function that has the deployments.
+      return worker.deps.jobs.send([job]);
+    case 'wake':
+      return wakeNode(worker, job, delivery);
+    case 'recheck':
+      return recheckRun(worker, job);
+    case 'child':
+      return reconcileChild(worker, job);
+    case 'slot':
+      return reconcileSlot(worker, job);
+    case 'signal':
+      return handleSignalJob(worker, job);
+    case 'waits':
+      return handleWaitsJob(worker, job);
+    default:
+      return unreachable(job);
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Looks at a run that a node called, and does what is left to be done: makes it, tells the caller how it ended, or cancels it
+ * where nobody waits for it any more. Asked by whoever knows of either side, as often as they like: only what the two logs say
+ * counts, so a message that is late, lost or doubled changes nothing. (docs/decisions/subflows.md)
+ */
+import { maxDirectSiblings } from '../../engine/graph/advance.ts';
+import type { ChildEnd } from '../../engine/graph/facts.ts';
+import { type RunAddress, nodeKey } from '../../engine/ids.ts';
+import { invariant } from '../../engine/invariant.ts';
+import { openNodes } from '../../engine/log/fold.ts';
+import type { Head } from '../../engine/log/head.ts';
+import { callerOf } from '../../engine/log/lineage.ts';
+import type { ChildWait } from '../../engine/log/node-state.ts';
+import type { ChildJob, ChildResult } from '../../ports/jobs.ts';
+import { recordingAttemptErrors } from './admit-attempt.ts';
+import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
+import { cancelRun } from '../runs/cancel-run.ts';
+import { readChildEnd } from '../runs/read-child-end.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import { childResult } from '../commit/job-messages.ts';
+import { startChildRun } from '../runs/start-child-run.ts';
+import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+import { type WaitFact, notifyWaiting } from '../commit/notify-run.ts';
+
+export async function reconcileChild(decider: Decider, job: ChildJob): Promise<void> {
+  const child: RunAddress = { ...job.run, runId: job.childRunId };
+  // Mostly both are wanted, and the caller waits for this.
+  const [caller, fold] = await Promise.all([readRunFold(decider.deps, job.run), readRunFold(decider.deps, child)]);
+  const wait = caller === undefined ? undefined : waitIn(caller, job);
+  // What a message says, or the log of code, is believed only where the head of the called run says so too: it names its caller.
+  if (fold !== undefined && !isCallOf(fold.head, job)) return;
+  if (caller === undefined || wait === undefined) return cancelAbandonedChild(decider, child);
+  const end = fold === undefined ? await startChildRun(decider, caller, wait) : await readChildEnd(decider.deps, fold);
+  if (end === undefined) return;
+  // What could not be made has no log that would say so to a collector.
+  if (end.status === 'refused' || !isWideFanOut(caller)) return notifyCaller(decider, caller, wait, end);
+  await decider.deps.jobs.sendResult(childResult(caller.head, wait.dispatchedIn, wait, wait.childRunId));
+}
+
+/** Tells the caller how the run has ended, if it has, however many others it waits for: whoever collects ends never came to this one. */
+export async function notifyChildEnd(decider: Decider, caller: RunFold, called: ChildJob | ChildResult): Promise<void> {
+  const wait = waitIn(caller, called);
+  if (wait === undefined) return;
+  const fold = await readRunFold(decider.deps, { ...called.run, runId: called.childRunId });
+  const end = fold === undefined || !isCallOf(fold.head, called) ? undefined : await readChildEnd(decider.deps, fold);
+  if (end !== undefined) await notifyCaller(decider, caller, wait, end);
+}
+
+/** So many runs may end at once that most of those who tell it would lose their puts: the ends are collected. */
+const isWideFanOut = ({ state }: RunFold): boolean =>
+  openNodes(state).filter((node) => node.status === 'waiting' && node.for === 'child').length > maxDirectSiblings;
+
+function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
+  const node = state.nodes.get(nodeKey(job));
+  return node?.status === 'waiting' && node.for === 'child' && node.childRunId === job.childRunId ? node : undefined;
+}
+
+async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
+  const { nodeId, iteration, attempt, childRunId } = wait;
+  const fact: WaitFact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
+  await recordingAttemptErrors(decider, caller, wait, () =>
+    commitWithRecheck(decider, caller, () => notifyWaiting(decider, caller, [fact])),
+  );
+}
+
+const isCallOf = (called: Head, { run, nodeId, iteration, attempt }: ChildJob | ChildResult): boolean => {
+  const caller = callerOf(called);
+  return caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt;
+};
+
+/** Nobody waits for it: it is cancelled, unless its caller wished that it goes on. */
+async function cancelAbandonedChild(decider: Decider, child: RunAddress): Promise<void> {
+  const head = await decider.deps.log.head(child);
+  if (head === undefined) return;
+  const caller = callerOf(head);
+  invariant(caller !== undefined, `${child.runId} is nobody's child`);
+  if (caller.parentClosePolicy === 'abandon') return;
+  await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} does not wait for it any more`);
+}

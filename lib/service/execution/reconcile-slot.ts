@@ -1,0 +1,141 @@
+/**
+ * Looks at a run of a workflow that limits how many of them are at work, and does what is left to be done: gives it a place, or
+ * lets it wait for one; gives its place back where it has ended, and calls those who wait first. Asked as often as anybody
+ * likes: what counts is the run's log, where a run has one place for ever, and the places, which are taken and given back on
+ * conditions. (docs/decisions/concurrency-slots.md)
+ */
+import { type RunAddress, type RunId, type Scope } from '../../engine/ids.ts';
+import { isTerminal } from '../../engine/log/fold.ts';
+import { pinnedVersion, terminalStatuses } from '../../engine/log/head.ts';
+import {
+  type SlotPoolKey,
+  type TakenSlot,
+  type WaitingRun,
+  byAdmissionOrder,
+  assignSlots,
+} from '../../engine/concurrency-slots.ts';
+import { durationMs } from '../../engine/time.ts';
+import type { SlotJob } from '../../ports/jobs.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { type Decider, decideRun } from '../commit/decide-run.ts';
+import type { Deps } from '../deps.ts';
+import { sendJobAt } from '../commit/schedule-message.ts';
+import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+
+/** Of those who wait so many are looked at; the others are called when these have been let in. */
+const maxNotifiedRuns = 25;
+/** How often all places that were seen free may be snatched away before the message comes back to it later. */
+const maxChecks = 10;
+
+export async function reconcileSlot(decider: Decider, job: SlotJob): Promise<void> {
+  const { deps } = decider;
+  const fold = await readRunFold(deps, job.run);
+  if (fold === undefined || isTerminal(fold.state.progress)) return releaseSlots(deps, job);
+  const { admission } = fold.state;
+  // Workflows of graphs alone have slots, whatever the log of code says.
+  if (admission === undefined || fold.head.kind !== 'graph') return;
+  if (admission.slot !== undefined) return releaseSlots(deps, job, admission.slot);
+  if (admission.notBefore !== undefined && admission.notBefore > deps.clock.now())
+    return sendJobAt(deps, admission.notBefore, job);
+  const { runId } = job.run;
+  await acquireSlot(decider, fold, job, { runId, since: admission.since, slots: admission.slots });
+}
+
+const slotPoolOf = ({ run: { projectId, environment }, workflowName }: SlotJob): SlotPoolKey => ({
+  projectId,
+  environment,
+  workflowName,
+});
+
+/** What the run has and does not need: all places but the one that its log names, and its entry among those who wait. */
+async function releaseSlots(deps: Deps, job: SlotJob, keptSlot?: number): Promise<void> {
+  const pool = slotPoolOf(job);
+  const { runId } = job.run;
+  for (const { slot } of slotsOfRun(await deps.concurrencySlots.taken(pool), runId)) {
+    if (slot !== keptSlot) await deps.concurrencySlots.release(pool, slot, runId);
+  }
+  await deps.concurrencySlots.dequeue(pool, { runId, since: job.since });
+  // After that: whoever enters later sees what is free by itself.
+  const waiting = await deps.concurrencySlots.waiting(pool, maxNotifiedRuns);
+  if (waiting.length > 0)
+    await wakeWaitingRuns(deps, job, waiting, assignSlots(await deps.concurrencySlots.taken(pool), waiting));
+}
+
+const slotsOfRun = (taken: readonly TakenSlot[], runId: RunId): readonly TakenSlot[] =>
+  taken.filter((each) => each.runId === runId);
+
+/** A run enters first and looks second; a place is given back first and looked around second. So one sees the other. */
+async function acquireSlot(decider: Decider, fold: RunFold, job: SlotJob, waitingRun: WaitingRun): Promise<void> {
+  const { deps } = decider;
+  const pool = slotPoolOf(job);
+  let isEntered = false;
+  let hasChecked = job.isCheck !== true;
+  for (let round = 1; round <= maxChecks; round += 1) {
+    const taken = await deps.concurrencySlots.taken(pool);
+    const [heldSlot] = slotsOfRun(taken, waitingRun.runId);
+    if (heldSlot !== undefined) return admitRun(decider, fold, job, { slot: heldSlot.slot, isListed: true });
+    const isFull = countFreeSlots(taken, waitingRun) === 0;
+    const waiting = isFull && hasChecked ? [] : await deps.concurrencySlots.waiting(pool, maxNotifiedRuns);
+    const isListed = isEntered || waiting.some(({ runId }) => runId === waitingRun.runId);
+    const assignments = assignSlots(taken, isListed ? waiting : [...waiting, waitingRun]);
+    const assignedSlot = assignments.get(waitingRun.runId);
+    if (assignedSlot !== undefined) {
+      if (await deps.concurrencySlots.acquire(pool, assignedSlot, waitingRun.runId, fold.head.expiresAt)) {
+        return admitRun(decider, fold, job, { slot: assignedSlot, isListed });
+      }
+    } else if (!isEntered) {
+      await deps.concurrencySlots.enqueue(pool, waitingRun, fold.head.expiresAt);
+      isEntered = true;
+    } else if (!hasChecked && isFull && waiting[0]?.runId === waitingRun.runId) {
+      hasChecked = true;
+      await releaseSlotsOfEndedRuns(deps, pool, taken);
+    } else {
+      const earlier = waiting.filter((each) => byAdmissionOrder(each, waitingRun) < 0);
+      return wakeWaitingRuns(deps, job, earlier, assignments);
+    }
+  }
+  throw new Unavailable(`a place of ${job.workflowName} that nobody else takes`);
+}
+
+const countFreeSlots = (taken: readonly TakenSlot[], { slots }: WaitingRun): number =>
+  slots - taken.filter(({ slot }) => slot < slots).length;
+
+/** The log decides whether it has this place: another worker may have given it another one, or somebody may have ended it. */
+async function admitRun(
+  decider: Decider,
+  fold: RunFold,
+  job: SlotJob,
+  { slot, isListed }: { readonly slot: number; readonly isListed: boolean },
+): Promise<void> {
+  const { deps, plans } = decider;
+  const plan = await plans.of(deps, job.run, pinnedVersion(fold.head));
+  await decideRun(decider, fold, plan, [{ kind: 'slot-taken', slot }]);
+  const { progress, admission } = fold.state;
+  if (admission?.slot === slot && !isListed) return;
+  await releaseSlots(deps, job, isTerminal(progress) ? undefined : admission?.slot);
+}
+
+/** Places of runs that have ended, or are gone: their own messages were lost. Asked by the first who waits, at the sweep's pace. */
+async function releaseSlotsOfEndedRuns(deps: Deps, pool: SlotPoolKey, taken: readonly TakenSlot[]): Promise<void> {
+  for (const { slot, runId } of taken) {
+    const head = await deps.log.head(addressOf(pool, runId));
+    const hasEnded = head === undefined || terminalStatuses.some((status) => status === head.projection.status);
+    if (hasEnded) await deps.concurrencySlots.release(pool, slot, runId);
+  }
+}
+
+const addressOf = ({ projectId, environment }: Scope, runId: RunId): RunAddress => ({ projectId, environment, runId });
+
+/** Those for whom there is a place look for it themselves: only a run's own message gives it one. */
+async function wakeWaitingRuns(
+  deps: Deps,
+  job: SlotJob,
+  waiting: readonly WaitingRun[],
+  assignments: ReadonlyMap<RunId, number>,
+): Promise<void> {
+  for (const { runId, since } of waiting) {
+    if (!assignments.has(runId)) continue;
+    const { workflowName } = job;
+    await deps.jobs.sendDelayed({ kind: 'slot', run: addressOf(job.run, runId), workflowName, since }, durationMs(0));
+  }
+}

@@ -1,0 +1,308 @@
+/**
+ * Answers a node job: runs the attempt if it is still wanted, commits what follows, and goes on with one ready node
+ * in the same invocation while time allows. So in a chain there is no read and one write per node.
+ */
+import type { Fact } from '../../engine/graph/facts.ts';
+import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
+import { type Attempt, type NodeRef, nodeKey, workflowName } from '../../engine/ids.ts';
+import { invariant } from '../../engine/invariant.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import type { Deliveries } from '../../engine/log/deliveries.ts';
+import { isTerminal } from '../../engine/log/fold.ts';
+import { isTestRun, pinnedVersion } from '../../engine/log/head.ts';
+import { type NodeState, type OpenNode, type WaitingNode, waitEndsAt, isOpen } from '../../engine/log/node-state.ts';
+import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../engine/fair-shares.ts';
+import { type Instant, between, durationMs } from '../../engine/time.ts';
+import type { NodeJob, WakeJob } from '../../ports/jobs.ts';
+import { admitAttempt, recordingAttemptErrors } from './admit-attempt.ts';
+import { type NodeEnded, attemptNode } from './attempt-node.ts';
+import { isPastDeadline, enforceDeadline } from '../commit/deadline.ts';
+import { decideCodeRun } from '../commit/decide-code-run.ts';
+import { type Decider, decideRun, signalMatcherOf } from '../commit/decide-run.ts';
+import type { RunAttempt } from '../commit/plans.ts';
+import { childJob, nodeJob, originFields } from '../commit/job-messages.ts';
+import { removeWaits, matchWaitOnce } from '../commit/register-waits.ts';
+import { sendJobAt, recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
+import { recoverAndRecheck } from './recheck-run.ts';
+import { offload } from '../run-log/payloads.ts';
+import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
+import { releaseAttempt } from '../run-log/attempt-heartbeats.ts';
+import { saveSnapshot } from '../run-log/snapshots.ts';
+import type { FoldCache } from '../run-log/fold-cache.ts';
+import { announceStart } from './watch-attempt.ts';
+
+export interface Worker extends Decider {
+  readonly foldCache: FoldCache;
+  readonly runAttempt: RunAttempt;
+}
+
+export interface Delivery {
+  /** the message was given to somebody before: what it asked for may be done, half done, or lost */
+  readonly isRedelivered: boolean;
+  /** when this invocation must be over */
+  readonly mustEndAt: Instant;
+  /** it came by the queue of delayed jobs, which knows no groups and so no project's share */
+  readonly isDelayed?: boolean;
+  /** whoever works on this is to end: a drive rests at its next turn, as it does when its time is nearly over */
+  readonly drainSignal?: AbortSignal;
+}
+
+/** Left at the end of an invocation for the commit and its sends. */
+const reserveMs = durationMs(5_000);
+
+export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
+  const isSlow = job.slowLane !== undefined;
+  const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
+  // In the slow lane it may have waited for long: a run that has ended since is not to take its project's share.
+  const mustBeFresh = delivery.isRedelivered || isSlow;
+  const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
+  if (fold === undefined) return;
+  const open = openNodeOf(fold, job);
+  if (open !== undefined && isPastDeadline(worker.deps, fold)) {
+    await refreshFold(worker, fold, job);
+    await enforceDeadline(worker, fold);
+  } else if (open === undefined) {
+    // A duplicate sends nothing. A redelivery may be all that is left of a worker that died after its commit.
+    if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
+  } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
+    // No lane: it comes back by a queue that knows none.
+    await sendJobAt(worker.deps, open.notBefore, nodeJob(fold.head, job.commit, job, job.resend));
+  } else {
+    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend, usesProjectGroup });
+    // Running it here would execute the node twice: the recheck redispatches it if the other worker is dead.
+    if (admission.kind === 'held_by_another') await sendRecheck(worker.deps, fold.head, recheckDelay);
+    else if (admission.kind === 'begins')
+      await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
+  }
+  worker.foldCache.put(fold);
+}
+
+/** An attempt that this worker may begin. */
+interface Admitted {
+  readonly open: OpenNode;
+  /** its job came by the slow lane: its scripts run to their limits, and nothing else is done in that slot */
+  readonly isSlow: boolean;
+  readonly deliveries?: Deliveries | undefined;
+}
+
+/** Wakes a sleeping node, or ends a wait that is over. Early, it waits again; stale, it changes nothing. */
+export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery): Promise<void> {
+  const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh: delivery.isRedelivered });
+  if (fold === undefined) return;
+  const node = fold.state.nodes.get(nodeKey(job));
+  if (node?.status !== 'waiting' || node.attempt !== job.attempt || isStalePause(node, job)) {
+    if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
+  } else if ((waitEndsAt(node) ?? Infinity) > worker.deps.clock.now()) {
+    await sendJobAt(worker.deps, waitEndsAt(node) ?? fold.head.deadlineAt, job);
+  } else {
+    const admission = await admitAttempt(worker, fold, node, { ...delivery, resend: job.resend ?? 0, mayOverlap: true });
+    if (admission.kind === 'held_by_another') await sendRecheck(worker.deps, fold.head, recheckDelay);
+    else if (admission.kind === 'begins') {
+      const { deliveries } = admission;
+      const continueRun = await recordingAttemptErrors(
+        worker,
+        fold,
+        node,
+        () => wakeAdmitted(worker, fold, node, job),
+        deliveries,
+      );
+      await continueRun(delivery);
+    }
+  }
+  worker.foldCache.put(fold);
+}
+
+/** What is left to do for the nodes that it woke. */
+type Continuation = (delivery: Delivery) => Promise<void>;
+
+async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation> {
+  if (node.for === 'signal') await matchWaitOnce(signalMatcherOf(worker), fold, node);
+  await refreshFold(worker, fold, job);
+  const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
+  const wakeFact = { kind: 'node-woken', node: ref, attempt: job.attempt } as const;
+  const continueRun = await commitWake(worker, fold, wakeFact);
+  if (node.for === 'signal') await removeWaits(worker.deps, job.run, [node]);
+  // Its time is over, and so is whatever it called.
+  if (node.for === 'child') await worker.deps.jobs.sendDelayed(childJob(fold.head, node, node.childRunId), durationMs(0));
+  return continueRun;
+}
+
+type Woken = Extract<Fact, { kind: 'node-woken' }>;
+
+/** Commits it. What the code of a code run does then, another function does; a node of a graph is left to this one. */
+async function commitWake(worker: Worker, fold: RunFold, fact: Woken): Promise<Continuation> {
+  if (fold.head.kind === 'code') {
+    await decideCodeRun(worker, fold, [fact]);
+    return async () => {};
+  }
+  const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
+  // What may take long comes by the queue of node jobs where a project's share of it is bounded.
+  const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
+  return async (delivery) => {
+    if (appended.kind === 'committed') await runReadyNodes(worker, fold, plan, appended.commit, delivery);
+  };
+}
+
+/** A loop pauses again and again, each time with an alarm of its own. */
+const isStalePause = (node: WaitingNode, job: WakeJob): boolean =>
+  node.for === 'iterations' && (node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit);
+
+async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {
+  const { open, deliveries } = first;
+  const [plan, commit] = await recordingAttemptErrors(worker, fold, open, () => runFirst(worker, fold, first), deliveries);
+  if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery);
+  // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
+  else if (delivery.isRedelivered && open.via !== 'collect') await recoverAndRecheck(worker, fold);
+}
+
+async function runFirst(worker: Worker, fold: RunFold, first: Admitted): Promise<readonly [Plan, Commit | undefined]> {
+  const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
+  await announceIfSlow(worker, fold, plan, first.open);
+  // Who says that it begins may read that another has ended it meanwhile.
+  const isWanted = openNodeOf(fold, first.open) !== undefined;
+  return [plan, isWanted ? await attemptAndCommit(worker, fold, plan, first) : undefined];
+}
+
+/** Runs what each commit left to its committer, until nothing is, or time is short. */
+async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Commit, delivery: Delivery): Promise<void> {
+  for (let commit: Commit | undefined = from; commit !== undefined;) {
+    const next = inlineNodeOf(fold, commit);
+    if (next === undefined) break;
+    const remaining = between(worker.deps.clock.now(), delivery.mustEndAt);
+    const wait =
+      next.status === 'queued' && next.notBefore !== undefined ? between(worker.deps.clock.now(), next.notBefore) : durationMs(0);
+    if (remaining < wait + timeLimitOf(plan, next) + reserveMs) {
+      await worker.deps.jobs.send([nodeJob(fold.head, commit.number, next)]);
+      break;
+    }
+    if (wait > 0) await worker.deps.clock.sleep(wait);
+    if (isPastDeadline(worker.deps, fold)) {
+      await refreshFold(worker, fold, next);
+      await enforceDeadline(worker, fold);
+      break;
+    }
+    const act = (): Promise<Commit | undefined> => attemptAndCommit(worker, fold, plan, { open: next, isSlow: false });
+    commit = await recordingAttemptErrors(worker, fold, next, act);
+  }
+  await saveSnapshot(worker.deps, fold);
+}
+
+/** Nodes whose scripts spent their first slices when this process last gave them one: as long as it keeps their plans. */
+const overran = new WeakSet<PlanNode>();
+
+/** Runs the attempt and commits what follows from it, or leaves that to the collector. */
+async function attemptAndCommit(
+  worker: Worker,
+  fold: RunFold,
+  plan: Plan,
+  { open, isSlow, deliveries }: Admitted,
+): Promise<Commit | undefined> {
+  const node = planNodeOf(plan, open);
+  const slice =
+    worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? repeatTimeSlice : firstTimeSlice;
+  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice });
+  if (ended === 'slice_spent') {
+    overran.add(node);
+    await moveToSlowLane(worker, fold, open, deliveries);
+    return undefined;
+  }
+  if (slice !== undefined) overran.delete(node);
+  // A test run may have been forgotten meanwhile: then nothing of it is stored again, not even a large output.
+  if (isTestRun(fold.head)) await readTail(worker.deps, fold);
+  if (isTerminal(fold.state.progress)) return undefined;
+  if (open.via === 'collect') {
+    await sendResult(worker, fold, open, ended);
+    await releaseAttempt(worker.deps, fold, open, deliveries);
+    return undefined;
+  }
+  await refreshFold(worker, fold, open);
+  const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
+  return appended.kind === 'committed' ? appended.commit : undefined;
+}
+
+/**
+ * A script has no effects, so it begins again where only so many of its project and of its workflow run at once. This delivery commits
+ * nothing and is no loss.
+ */
+async function moveToSlowLane(
+  { deps }: Worker,
+  fold: RunFold,
+  open: OpenNode,
+  deliveries: Deliveries | undefined,
+): Promise<void> {
+  const { shares } = deps.settings;
+  invariant(shares !== undefined, 'a first slice was given where no queue has a slow lane');
+  const resend = deliveries?.begun?.resends ?? 0;
+  // Its record that it began would keep the next worker from the attempt. It goes first: a crash in between brings this message back.
+  await releaseAttempt(deps, fold, open, deliveries);
+  const lane = slowLaneGroup(shares, workflowName(fold.head.workflow.name), {
+    runId: fold.head.address.runId,
+    node: open,
+    resend,
+  });
+  await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);
+}
+
+/** A message holds 1 MB, and ten of them travel together: a large output is stored before, as it would be by its commit. */
+async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended: NodeEnded): Promise<void> {
+  const { node, kind: _kind, outcome, ...times } = ended;
+  const offloadedOutcome = await offloadOutcome(deps, fold.head, outcome);
+  await deps.jobs.sendResult({
+    ...originFields(fold.head),
+    commit: open.dispatchedIn,
+    ...node,
+    ...times,
+    outcome: offloadedOutcome,
+  });
+}
+
+async function offloadOutcome(
+  deps: Decider['deps'],
+  run: RunFold['head'],
+  outcome: NodeEnded['outcome'],
+): Promise<NodeEnded['outcome']> {
+  if (outcome.kind === 'finished') return { ...outcome, output: await offload(deps, run, outcome.output) };
+  return outcome.kind === 'expanding' ? { ...outcome, items: await offload(deps, run, outcome.items) } : outcome;
+}
+
+/** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */
+async function refreshFold({ deps }: Worker, fold: RunFold, currentNode: NodeRef): Promise<void> {
+  const { open, nodes } = fold.state;
+  const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
+  if (hasSiblings) await readTail(deps, fold);
+}
+
+/** A loop between the passes that it has begun: nobody commits for itself. One that pauses is woken. */
+const isAdvancedByIterations = (node: NodeState | undefined): boolean =>
+  node?.status === 'waiting' && node.for === 'iterations' && node.loop.wakeAt === undefined;
+
+/** A node that may take long says that it has begun before it does; for others the completion tells. */
+async function announceIfSlow(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
+  if (!planNodeOf(plan, open).recordsStart || open.status !== 'queued' || open.via === 'collect') return;
+  await refreshFold(worker, fold, open);
+  await announceStart(worker, fold, plan, open);
+}
+
+/** The node that the commit dispatched to its own committer, if it did. */
+function inlineNodeOf(fold: RunFold, commit: Commit): OpenNode | undefined {
+  if (isTerminal(fold.state.progress)) return undefined;
+  for (const event of commit.events) {
+    if ((event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_RETRIED') || event.via !== 'inline') continue;
+    const node = fold.state.nodes.get(nodeKey(event));
+    if (node !== undefined && isOpen(node) && node.dispatchedIn === commit.number) return node;
+  }
+  return undefined;
+}
+
+function openNodeOf(fold: RunFold, job: NodeRef & { readonly attempt: Attempt }): OpenNode | undefined {
+  const node = fold.state.nodes.get(nodeKey(job));
+  return node !== undefined && isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined;
+}
+
+function planNodeOf(plan: Plan, ref: NodeRef): PlanNode {
+  const node = plan.nodes.get(ref.nodeId);
+  invariant(node !== undefined, `the log names node ${ref.nodeId}, which the pinned version does not have`);
+  return node;
+}
+
+const timeLimitOf = (plan: Plan, ref: NodeRef): number => planNodeOf(plan, ref).policy.timeoutMs;

@@ -1,0 +1,50 @@
+/** Sends the signal that a step of a code run asks for. Its id follows from the step, so sent twice it is the same signal. */
+import type { Command, StepResult } from '../../engine/durable/command-batch.ts';
+import type { JsonValue } from '../../engine/json.ts';
+import type { Failure } from '../../engine/log/events.ts';
+import type { CodeHead } from '../../engine/log/head.ts';
+import { maxSignalTextLength } from '../../engine/signal-key.ts';
+import { durationMs } from '../../engine/time.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Deps } from '../deps.ts';
+import { originFields } from '../commit/job-messages.ts';
+import { retryUnavailable } from '../run-log/retry-unavailable.ts';
+import { signalIdOfStep } from '../runs/handle-signal-job.ts';
+
+type SignalSendCommand = Extract<Command, { kind: 'signal-send' }>;
+
+/** Of what a signal brings, as JSON: the body of a request holds as much. */
+const maxDataBytes = 262_144;
+
+/** Never throws for trouble of the moment: that is a failure of the step, which has tries of its own. */
+export async function sendStepSignal(deps: Deps, head: CodeHead, command: SignalSendCommand): Promise<StepResult<JsonValue>> {
+  const { clock } = deps;
+  const failed = (failure: Failure): StepResult<JsonValue> => ({ status: 'failed', failure, endedAt: clock.now() });
+  const invalidReason = invalidReasonOf(command);
+  if (invalidReason !== undefined) return failed({ cause: 'invalid', code: 'signal_invalid', message: invalidReason });
+  try {
+    await retryUnavailable(clock, () => send(deps, head, command));
+    return { status: 'completed', output: { signalId: signalIdOfStep(head.address, command.key) }, endedAt: clock.now() };
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    const message = `the signal ${command.signal} could not be sent: ${error.message}`;
+    return failed({ cause: 'provider_error', code: 'signal_not_sent', message });
+  }
+}
+
+/** The worker keeps it, and gives it to whoever waits: neither is code's to write. (`take-signal.ts`) */
+const send = (
+  { jobs }: Pick<Deps, 'jobs'>,
+  head: CodeHead,
+  { key, signal: name, correlation, data }: SignalSendCommand,
+): Promise<void> =>
+  jobs.sendDelayed({ kind: 'signal', ...originFields(head), key, name, correlation, payload: data }, durationMs(0));
+
+function invalidReasonOf({ signal, correlation, data }: SignalSendCommand): string | undefined {
+  for (const [label, text] of Object.entries({ 'name of a signal': signal, correlation })) {
+    if (text.length === 0 || text.length > maxSignalTextLength)
+      return `a ${label} has 1 to ${maxSignalTextLength} characters, and this one ${text.length}`;
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(data));
+  return bytes > maxDataBytes ? `what it brings has ${bytes} bytes, more than the limit of ${maxDataBytes}` : undefined;
+}

@@ -1,0 +1,130 @@
+/**
+ * The sweep: looks at each run whose minute has passed, sends again what is silent, redoes last duties, ends what is past
+ * its deadline, and writes when to look next, before the minute counts as passed. Overlapping sweeps are harmless.
+ */
+import { defined } from '../../engine/defined.ts';
+import type { RunAddress } from '../../engine/ids.ts';
+import { attentionOf } from '../../engine/log/attention.ts';
+import { isTerminal } from '../../engine/log/fold.ts';
+import { minuteOf, nextCheck } from '../../engine/log/heartbeat-timeout.ts';
+import { callerOf } from '../../engine/log/lineage.ts';
+import { type Instant, durationMs, instant, minutes } from '../../engine/time.ts';
+import type { DueRun } from '../../ports/run-index.ts';
+import { scheduleDeadlineRecheck, enforceDeadline, sweepSchedulesRecheckWithin } from '../commit/deadline.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import type { Deps } from '../deps.ts';
+import { childJob } from '../commit/job-messages.ts';
+import { markDue } from '../commit/mark-due.ts';
+import { recoverRun } from './recover-run.ts';
+import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+import { notifyRun } from '../commit/notify-run.ts';
+import { notifyStartAgain } from '../commit/notify-start.ts';
+
+export interface SweepResult {
+  readonly minutes: number;
+  readonly checked: number;
+  readonly recovered: number;
+  /** runs that could not be looked at this time; their minute is not passed, and the next sweep comes again */
+  readonly failed: readonly { readonly run: RunAddress; readonly error: unknown }[];
+}
+
+/** Minutes that the first sweep looks back where nobody has noted where sweeping begins (`begin-sweeping.ts`). */
+const firstSweepMinutes = 10;
+
+/**
+ * When a run that was to be looked at and is not there is looked for once more, in minutes: its head is written behind the mark,
+ * and whoever writes it may stand still between the two for as long as a function lives, fifteen minutes.
+ */
+const secondCheckMinutes = 20;
+
+/** Runs looked at side by side: a look is a few reads, and most find nothing to do. */
+const maxConcurrentChecks = 16;
+
+interface Counts {
+  minutes: number;
+  checked: number;
+  recovered: number;
+  readonly failed: { readonly run: RunAddress; readonly error: unknown }[];
+}
+
+/** @param mustEndAt no further minute is begun after it */
+export async function sweepRuns(decider: Decider, mustEndAt: Instant): Promise<SweepResult> {
+  const { deps } = decider;
+  const last = minuteOf(deps.clock.now()) - 1;
+  const sweptMinute = (await deps.index.sweptMinute()) ?? last - firstSweepMinutes;
+  const swept: Counts = { minutes: 0, checked: 0, recovered: 0, failed: [] };
+  for (let minute = sweptMinute + 1; minute <= last && deps.clock.now() < mustEndAt; minute += 1) {
+    const due = await deps.index.dueIn(minute);
+    for (let first = 0; first < due.length; first += maxConcurrentChecks) {
+      await Promise.all(due.slice(first, first + maxConcurrentChecks).map((run) => checkRun(decider, run, minute, swept)));
+    }
+    await deps.index.recordSweptMinute(minute);
+    swept.minutes += 1;
+  }
+  return swept;
+}
+
+async function checkRun(decider: Decider, run: DueRun, minute: number, swept: Counts): Promise<void> {
+  const { deps } = decider;
+  try {
+    if (await sweepRun(decider, run, minute)) swept.recovered += 1;
+    swept.checked += 1;
+  } catch (error) {
+    // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
+    swept.failed.push({ run, error });
+    // It may be a test run, which notes its entries. Behind the minute that is swept, whatever the clock says by now.
+    const { isSecondCheck: _which, ...address } = run;
+    await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isRecordedOnRun: true });
+  }
+}
+
+/**
+ * Looks at one run; true where something of it was mended.
+ * @param minute that is swept: what is written into it, or before it, nobody looks at any more, and a clock may have gone back
+ */
+export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueRun, minute = 0): Promise<boolean> {
+  const { deps } = decider;
+  const fold = await readRunFold(deps, run);
+  // Marked before its head was written, and the start died between, or is still on its way.
+  if (fold === undefined) {
+    const secondCheckMinute = Math.max(minuteOf(deps.clock.now()), minute) + secondCheckMinutes;
+    if (isSecondCheck !== true) await deps.index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });
+    return false;
+  }
+  const wasTerminal = isTerminal(fold.state.progress);
+  if (!wasTerminal) {
+    await enforceDeadline(decider, fold);
+    await requestChildCheck(deps, fold);
+  }
+  const { resent } = await recoverRun(decider, fold);
+  if (wasTerminal) return false;
+  if (resent.length > 0) await notifyRun(decider, fold, [{ kind: 'recovered', nodes: resent }]);
+  if (isTerminal(fold.state.progress)) return resent.length > 0;
+  await scheduleDeadlineRecheck(deps, fold.head, sweepSchedulesRecheckWithin);
+  const now = deps.clock.now();
+  const next = Math.max(minuteOf(nextCheck(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1, minute + 1);
+  await markDue(deps, fold.head, instant(minutes(next)));
+  await updateAttention(deps, fold, now, await notifyStartAgain(deps, fold));
+  return resent.length > 0;
+}
+
+/** A run that was called is ended where nobody waits for it any more, and the word of that may have been lost. */
+async function requestChildCheck({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold): Promise<void> {
+  const caller = callerOf(head);
+  if (caller === undefined || caller.parentClosePolicy === 'abandon') return;
+  const callerOrigin = { ...head, address: { ...head.address, runId: caller.runId } };
+  await jobs.sendDelayed(childJob(callerOrigin, caller, head.address.runId), durationMs(0));
+}
+
+/** Makes a run that waits or retries findable as such. Only here, so that a short run never pays for it. */
+async function updateAttention(
+  { log }: Pick<Deps, 'log'>,
+  { head, state }: RunFold,
+  now: Instant,
+  hasNotified: boolean,
+): Promise<void> {
+  const attention = attentionOf(state, now);
+  if ((attention === head.projection.attention && !hasNotified) || state.asOf === 0) return;
+  const { status } = state.progress;
+  await log.project(head.address, defined({ status, asOf: state.asOf, attention }));
+}

@@ -1,0 +1,144 @@
+/**
+ * Keeps what is known of the deliveries of an attempt in its heartbeat item, and reads it. (`engine/log/deliveries.ts` says what
+ * follows from it; `admit-attempt.ts` acts on that.)
+ */
+import { type NodeRef, nodeKey } from '../../engine/ids.ts';
+import {
+  type Deliveries,
+  recordHeartbeat,
+  firstHeartbeatAt,
+  loseDelivery,
+  failureIfLost,
+  needsOtherCrashes,
+  noDeliveries,
+  releaseDelivery,
+} from '../../engine/log/deliveries.ts';
+import type { Failure } from '../../engine/log/events.ts';
+import type { Head } from '../../engine/log/head.ts';
+import type { OpenNode } from '../../engine/log/node-state.ts';
+import { type Heartbeat, belongsToAttempt } from '../../engine/log/heartbeat-timeout.ts';
+import type { Instant } from '../../engine/time.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Deps } from '../deps.ts';
+import { retryUnavailable } from './retry-unavailable.ts';
+import type { RunFold } from './read-run-fold.ts';
+
+/** The worker of this attempt is alive. @param deliveries as it was admitted with; absent: it is the first */
+export async function sendHeartbeat(
+  { clock, log }: Pick<Deps, 'clock' | 'log'>,
+  head: Pick<Head, 'address' | 'expiresAt'>,
+  node: NodeRef & Pick<OpenNode, 'attempt'>,
+  deliveries: Deliveries | undefined,
+): Promise<void> {
+  const now = clock.now();
+  const known = deliveries === undefined ? {} : { attempt: node.attempt, deliveries: recordHeartbeat(deliveries, now) };
+  const resends = deliveries?.begun?.resends ?? 0;
+  await log.heartbeat(head.address, { node: nodeKey(node), at: now, resends, ...known }, head.expiresAt);
+}
+
+/**
+ * What a worker threw in an attempt, or in a decision about a node that waits: on record, so that it ends where it comes again and
+ * again. The message comes back all the same.
+ * @param admitted as the attempt was admitted with; absent: what is on record belongs to somebody else
+ * @returns the failure that ends it now, which the caller commits. What is unavailable now says nothing of the attempt.
+ */
+export async function recordAttemptError(
+  deps: Pick<Deps, 'clock' | 'log' | 'index'>,
+  fold: RunFold,
+  open: OpenNode,
+  thrown: unknown,
+  admitted?: Deliveries,
+): Promise<Failure | undefined> {
+  if (thrown instanceof Unavailable) {
+    await releaseAttempt(deps, fold, open, admitted);
+    return undefined;
+  }
+  const heartbeat = await readHeartbeat(deps, fold, open);
+  const now = deps.clock.now();
+  const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  const deliveries = loseDelivery(admitted ?? heartbeat?.deliveries ?? noDeliveries, now, countEndedNodes(fold), reason);
+  const failure = await lostAttemptFailure(deps, fold, deliveries, now);
+  if (failure === undefined) await writeHeartbeat(deps, fold, open, { at: now, resends: heartbeat?.resends ?? 0, deliveries });
+  return failure;
+}
+
+/** 3.5 seconds in all: within what an invocation leaves for its last writes. */
+const maxReleaseTries = 4;
+
+/**
+ * Records that the worker gives the attempt up and lives. Without this record the next delivery counts a death. A first delivery
+ * recorded no begin, so the worker writes nothing for it. If the store refuses the record for seconds, the next delivery counts one
+ * death that did not happen. One such death never ends an attempt.
+ */
+export async function releaseAttempt(
+  { clock, log }: Pick<Deps, 'clock' | 'log'>,
+  fold: RunFold,
+  open: OpenNode,
+  admitted: Deliveries | undefined,
+): Promise<void> {
+  const begunAt = admitted?.begun?.at;
+  if (begunAt === undefined) return;
+  const record = async (): Promise<void> => {
+    const heartbeat = await readHeartbeat({ log }, fold, open);
+    // Another worker may have begun it since.
+    if (heartbeat?.deliveries?.begun?.at !== begunAt) return;
+    await writeHeartbeat({ log }, fold, open, {
+      at: clock.now(),
+      resends: heartbeat.resends,
+      deliveries: releaseDelivery(heartbeat.deliveries),
+    });
+  };
+  try {
+    await retryUnavailable(clock, record, maxReleaseTries);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+  }
+}
+
+export async function readHeartbeat(
+  { log }: Pick<Deps, 'log'>,
+  { head }: RunFold,
+  open: OpenNode,
+): Promise<Heartbeat | undefined> {
+  const heartbeat = (await log.heartbeats(head.address)).find(({ node }) => node === nodeKey(open));
+  return heartbeat !== undefined && belongsToAttempt(heartbeat, open) ? heartbeat : undefined;
+}
+
+export const writeHeartbeat = (
+  { log }: Pick<Deps, 'log'>,
+  { head }: RunFold,
+  open: OpenNode,
+  heartbeat: Omit<Heartbeat, 'node' | 'attempt'>,
+): Promise<void> => log.heartbeat(head.address, { node: nodeKey(open), attempt: open.attempt, ...heartbeat }, head.expiresAt);
+
+export async function recordCrash(
+  { index }: Pick<Deps, 'index'>,
+  fold: RunFold,
+  open: OpenNode,
+  known: Deliveries,
+  now: Instant,
+): Promise<Deliveries> {
+  const { begun } = known;
+  if (begun !== undefined) {
+    const { at: begunAt, lastHeartbeatAt } = begun;
+    await index.recordCrash(fold.head.address, { node: nodeKey(open), begunAt, lastHeartbeatAt, noticedAt: now });
+  }
+  return loseDelivery(known, now, countEndedNodes(fold));
+}
+
+export async function lostAttemptFailure(
+  { index }: Pick<Deps, 'index'>,
+  { head }: RunFold,
+  deliveries: Deliveries,
+  now: Instant,
+): Promise<Failure | undefined> {
+  const since = firstHeartbeatAt(deliveries);
+  if (since === undefined || !needsOtherCrashes(deliveries)) return undefined;
+  const crashes = await index.crashesBetween(since, now);
+  const otherCrashes = crashes.filter(({ runId }) => runId !== head.address.runId);
+  return failureIfLost(deliveries, otherCrashes, now);
+}
+
+/** A workflow task gets on when its steps end. Other nodes of a graph say nothing of an attempt. */
+export const countEndedNodes = ({ head, state }: RunFold): number =>
+  head.kind === 'code' ? state.nodes.size - state.open.size : 0;

@@ -1,0 +1,15 @@
+/** What a run was given, wherever it lies. */
+import { invariant } from '../../engine/invariant.ts';
+import type { JsonValue } from '../../engine/json.ts';
+import type { Head } from '../../engine/log/head.ts';
+import type { Deps } from '../deps.ts';
+import { loadPayload } from './payloads.ts';
+
+export async function readRunInput(
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
+  { address, commit }: Pick<Head, 'address' | 'commit'>,
+): Promise<JsonValue> {
+  const payload = commit.events.find((event) => event.type === 'INPUT_SET')?.input;
+  invariant(payload !== undefined, `the first commit of ${address.runId} says no input`);
+  return 'ref' in payload ? loadPayload(deps, address, payload.ref) : payload.value;
+}

@@ -1,0 +1,35 @@
+/** Cancels a run. The cancel either wins or loses; a result that arrives after it changes nothing. */
+import { defined } from '../../engine/defined.ts';
+import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { type RunAddress, nodeKey } from '../../engine/ids.ts';
+import { isTerminal } from '../../engine/log/fold.ts';
+import type { TerminalStatus } from '../../engine/log/head.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import { removeWaits } from '../commit/register-waits.ts';
+import { recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
+import { readRunFold } from '../run-log/read-run-fold.ts';
+import { notifyRun } from '../commit/notify-run.ts';
+
+export type CancelResult =
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'not_found' }
+  /** the run had ended otherwise, before or while this was asked */
+  | { readonly kind: 'run_terminal'; readonly status: Exclude<TerminalStatus, 'cancelled'> };
+
+export async function cancelRun(decider: Decider, run: RunAddress, reason?: string): Promise<CancelResult> {
+  const { deps } = decider;
+  const fold = await readRunFold(deps, run);
+  if (fold === undefined) return { kind: 'not_found' };
+  const waits = signalWaitsOf(fold.state);
+  if (!isTerminal(fold.state.progress)) {
+    // First of all: this caller holds no message that would come back if it died after the commit.
+    await sendRecheck(deps, fold.head, recheckDelay);
+    await notifyRun(decider, fold, [defined({ kind: 'cancel-requested', reason })]);
+  }
+  const { progress } = fold.state;
+  // What is undone first waits for nothing any more, though its run goes on.
+  const endedWaits = waits.filter((wait) => fold.state.nodes.get(nodeKey(wait))?.status !== 'waiting');
+  await removeWaits(deps, run, endedWaits);
+  if (progress.status === 'completed' || progress.status === 'failed') return { kind: 'run_terminal', status: progress.status };
+  return { kind: 'cancelled' };
+}

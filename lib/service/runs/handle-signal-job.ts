@@ -1,0 +1,42 @@
+/**
+ * What code asks of the signal matcher. Code may not write there, because what lies there moves runs of others: it sends a message, and
+ * the worker does what the message asks, in the project and environment of the run that the message names. That there is such a run
+ * of code, its head says, which code cannot write.
+ */
+import { createHash } from 'node:crypto';
+import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { type RunAddress, type SignalId, signalId } from '../../engine/ids.ts';
+import { after, days, instant } from '../../engine/time.ts';
+import type { SignalJob, WaitsJob } from '../../ports/jobs.ts';
+import { type Decider, signalMatcherOf } from '../commit/decide-run.ts';
+import { registerWaits } from '../commit/register-waits.ts';
+import { matchSignals } from '../commit/match-signals.ts';
+import { readRunFold } from '../run-log/read-run-fold.ts';
+import { defaultSignalTtl } from './send-signal.ts';
+
+/** It follows from the step: sent twice, it is the same signal. */
+export const signalIdOfStep = ({ runId }: RunAddress, key: string): SignalId =>
+  signalId(`sig_${createHash('sha256').update(`${runId}/${key}`).digest('base64url')}`);
+
+export async function handleSignalJob(decider: Decider, { run, key, name, correlation, payload }: SignalJob): Promise<void> {
+  const { deps } = decider;
+  const head = await deps.log.head(run);
+  if (head?.kind !== 'code') return;
+  const signalKey = { projectId: run.projectId, environment: run.environment, name, correlation };
+  const receivedAt = deps.clock.now();
+  const bufferedUntil = after(receivedAt, defaultSignalTtl);
+  await deps.signals.store(signalKey, {
+    signalId: signalIdOfStep(run, key),
+    payload,
+    receivedAt,
+    bufferedUntil,
+    // For as long as the run may send it again.
+    retainUntil: after(instant(Math.max(bufferedUntil, head.deadlineAt)), days(1)),
+  });
+  await matchSignals(signalMatcherOf(decider), signalKey);
+}
+
+export async function handleWaitsJob(decider: Decider, { run }: WaitsJob): Promise<void> {
+  const fold = await readRunFold(decider.deps, run);
+  if (fold?.head.kind === 'code') await registerWaits(signalMatcherOf(decider), fold, signalWaitsOf(fold.state));
+}

@@ -1,0 +1,152 @@
+/**
+ * Runs, newest first. The heads' projections may be late, so the status of a run that its head shows as open is read
+ * from its log: a list never shows as running what has ended.
+ */
+import { defined } from '../../engine/defined.ts';
+import type { RunId, Scope, WorkflowName } from '../../engine/ids.ts';
+import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import type { RunEvent } from '../../engine/log/events.ts';
+import { rerunOf } from '../../engine/log/lineage.ts';
+import type { Instant } from '../../engine/time.ts';
+import type { ListPosition, ListedState, RunPage } from '../../ports/run-index.ts';
+import type { RunLog } from '../../ports/run-log.ts';
+import type { Deps } from '../deps.ts';
+
+export interface RunFilters {
+  readonly status?: RunStatus;
+  readonly workflowName?: WorkflowName;
+  /** created at or after */
+  readonly createdAfter?: Instant;
+  /** created before */
+  readonly createdBefore?: Instant;
+  readonly attention?: 'waiting' | 'retrying';
+  /** made by running that run again */
+  readonly rerunOf?: RunId;
+  /** runs of unsaved graphs too */
+  readonly includeTests?: boolean;
+}
+
+export interface ListedRun {
+  readonly head: Head;
+  readonly status: RunStatus;
+}
+
+export interface RunListing {
+  readonly runs: readonly ListedRun[];
+  /** where to go on; present also where `maxRowsRead` were read before the page was full */
+  readonly next?: ListPosition;
+}
+
+/** Rows of the index that one request reads to fill its page, whatever its limit: as many as ten of the largest pages have. */
+export const maxRowsRead = 1_000;
+/** Where the first rows do not fill the page, each further read is twice as large as the one before, up to this. */
+const maxReadSize = 100;
+
+/** Commits that are read of all open runs together: for 50 runs two requests. The log of a run that has more is read by itself. */
+const commitsPerBatchRead = 4;
+
+export async function listRuns(
+  deps: Pick<Deps, 'index' | 'log'>,
+  scope: Scope,
+  filters: RunFilters,
+  { limit, after }: { readonly limit: number; readonly after?: ListPosition },
+): Promise<RunListing> {
+  const runs: ListedRun[] = [];
+  // No run id is empty, so this lies before every run created earlier than that.
+  const start = filters.createdBefore === undefined ? undefined : { createdAt: filters.createdBefore, runId: '' };
+  let position = after ?? start;
+  for (let [rowsRead, size] = [0, limit]; rowsRead < maxRowsRead;) {
+    const page = await readPage(deps, scope, filters, defined({ limit: size, after: position }));
+    const statuses = await statusesOf(
+      deps,
+      page.heads.filter((head) => matchesHead(head, filters)),
+    );
+    for (const [index, head] of page.heads.entries()) {
+      if (filters.createdAfter !== undefined && head.createdAt < filters.createdAfter) return { runs };
+      position = { createdAt: head.createdAt, runId: head.address.runId };
+      const status = statuses.get(head);
+      if (status === undefined || !matchesStatus({ head, status }, filters)) continue;
+      runs.push({ head, status });
+      const isLast = index === page.heads.length - 1 && page.next === undefined;
+      if (runs.length === limit) return isLast ? { runs } : { runs, next: position };
+    }
+    if (page.next === undefined) return { runs };
+    position = page.next;
+    rowsRead += size;
+    size = Math.min(size * 2, maxReadSize, maxRowsRead - rowsRead);
+  }
+  return defined({ runs, next: position });
+}
+
+const readPage = (
+  { index }: Pick<Deps, 'index'>,
+  scope: Scope,
+  filters: RunFilters,
+  options: { readonly limit: number; readonly after?: ListPosition },
+): Promise<RunPage> => {
+  const state = stateOf(filters);
+  return state === undefined ? index.list(scope, options) : index.listByState(scope, state, options);
+};
+
+/** The sparse listing that holds every run the filters let pass, where there is one. */
+const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
+  attention ?? (status === 'failed' || status === 'cancelled' ? status : undefined);
+
+/** By the head alone: the log of a run that is left out is not read. */
+const matchesHead = (head: Head, filters: RunFilters): boolean =>
+  (filters.includeTests === true || !isTestRun(head)) &&
+  (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
+  (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&
+  (filters.createdBefore === undefined || head.createdAt < filters.createdBefore);
+
+const matchesStatus = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
+  (filters.status === undefined || filters.status === status) &&
+  (filters.attention === undefined || (filters.attention === head.projection.attention && !isEnded(status)));
+
+const isEnded = (status: RunStatus): boolean => terminalStatuses.some((ended) => ended === status);
+
+/** What the heads say, and of those that are open what the next few commits say. */
+async function statusesOf({ log }: Pick<Deps, 'log'>, heads: readonly Head[]): Promise<ReadonlyMap<Head, RunStatus>> {
+  const open = heads.filter(({ projection }) => !isEnded(projection.status));
+  const tails = open.map(({ address, projection }) => ({ run: address, after: projection.asOf }));
+  const next = open.length === 0 ? [] : await log.nextCommits(tails, commitsPerBatchRead);
+  const statuses = open.map(
+    async (head, index) => [head, statusAfter(head, await readRest(log, head, next[index] ?? []))] as const,
+  );
+  return new Map([...heads.map((head) => [head, head.projection.status] as const), ...(await Promise.all(statuses))]);
+}
+
+/** The commits, and those after them where there may be more. */
+async function readRest(
+  log: Pick<RunLog, 'commitsAfter'>,
+  { address }: Head,
+  next: readonly Commit[],
+): Promise<readonly Commit[]> {
+  const last = next.at(-1);
+  if (last === undefined || next.length < commitsPerBatchRead) return next;
+  return [...next, ...(await log.commitsAfter(address, last.number))];
+}
+
+function statusAfter(head: Head, tail: readonly Commit[]): RunStatus {
+  const { status, asOf } = head.projection;
+  const events = [...head.commit.events, ...tail.flatMap((commit) => commit.events)];
+  const known = events.map(statusFromEvent).findLast((eventStatus) => eventStatus !== undefined);
+  return known ?? (status === 'pending' && (asOf > 1 || tail.length > 0) ? 'running' : status);
+}
+
+const statusFromEvent = (event: RunEvent): RunStatus | undefined => {
+  switch (event.type) {
+    case 'RUN_STATUS_CHANGED':
+      return event.status;
+    case 'RUN_COMPLETED':
+      return 'completed';
+    case 'RUN_FAILED':
+    case 'RUN_TIMED_OUT':
+      return 'failed';
+    case 'RUN_CANCELLED':
+      return 'cancelled';
+    default:
+      return undefined;
+  }
+};

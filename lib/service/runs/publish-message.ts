@@ -1,0 +1,105 @@
+/**
+ * Sends a fetch run a message for one of its deployment's bundles. Only a key that the caller gives makes two calls one:
+ * a run may rightly be told the same thing twice.
+ */
+import { defined } from '../../engine/defined.ts';
+import { parseQueueName, stepQueue, workflowQueue } from '../../engine/bundle/message.ts';
+import type { DeploymentId, NodeId, RunAddress } from '../../engine/ids.ts';
+import type { JsonValue } from '../../engine/json.ts';
+import { type DurationMs, after, instant } from '../../engine/time.ts';
+import { bundlePaths } from '../../ports/bundles.ts';
+import type { Manifest } from '../../ports/deployments.ts';
+import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
+import { decideBundleRun, newMessage } from '../commit/decide-bundle-run.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import { readRunFold } from '../run-log/read-run-fold.ts';
+import { hasMessage } from '../commit/new-workflow-message.ts';
+
+export interface PublishMessageRequest {
+  readonly run: RunAddress;
+  readonly queueName: string;
+  readonly message: JsonValue;
+  /** must be the run's own: a run stays on its deployment */
+  readonly deploymentId?: DeploymentId;
+  readonly delay?: DurationMs;
+  readonly idempotency?: { readonly key: string; readonly bodyHash: string };
+}
+
+export type PublishMessageResult =
+  | { readonly kind: 'published'; readonly messageId: NodeId; readonly isReplay: boolean }
+  /** the deployment's manifest has no such workflow or step; with the queues that it has */
+  | { readonly kind: 'unknown_queue'; readonly queues: readonly string[] }
+  | { readonly kind: 'not_found' | 'idempotency_conflict' | 'run_terminal' | 'takes_no_messages' | 'deployment_mismatch' };
+
+const publishEndpoint = 'POST /v1/queue/publish';
+
+export async function publishMessage(decider: Decider, request: PublishMessageRequest): Promise<PublishMessageResult> {
+  const { deps } = decider;
+  const { run, queueName, message, idempotency, delay, deploymentId } = request;
+  const addressee = parseQueueName(queueName);
+  const fold = await readRunFold(deps, run);
+  if (addressee === undefined || fold === undefined) return { kind: 'not_found' };
+  if (fold.head.kind !== 'bundle') return { kind: 'takes_no_messages' };
+  if (deploymentId !== undefined && deploymentId !== fold.head.deploymentId) return { kind: 'deployment_mismatch' };
+  // An open run keeps its deployment from being removed, so one that is gone has nobody left to ask: the run has ended.
+  const deployment = await deps.deployments.deployment(run, fold.head.deploymentId);
+  if (deployment !== undefined && !hasName(deployment.manifest, addressee))
+    return { kind: 'unknown_queue', queues: queuesOf(deployment.manifest) };
+
+  const now = deps.clock.now();
+  const proposed = {
+    runId: deps.ids.runId(now),
+    bodyHash: idempotency?.bodyHash ?? '',
+    reservedAt: now,
+    owner: deps.ids.nonce(),
+  };
+  const reserved =
+    idempotency === undefined
+      ? undefined
+      : await deps.reservations.reserve(run, publishEndpoint, idempotency.key, proposed, {
+          notBefore: instant(now - deps.settings.idempotencyMs),
+          expiresAt: after(now, deps.settings.idempotencyMs),
+        });
+  const reservation = reserved?.kind === 'taken' ? reserved.by : proposed;
+  if (reservation.bodyHash !== proposed.bodyHash) return { kind: 'idempotency_conflict' };
+  // The message's id follows from the reservation: whoever repeats the call sends the same message, or finds it sent.
+  const newBundleMessage = newMessage(deps, addressee.lane, { queueName, body: message }, reservation.runId);
+  if (hasMessage(fold, newBundleMessage)) return { kind: 'published', messageId: newBundleMessage.id, isReplay: true };
+
+  if (endStatusOf(fold) === undefined) {
+    const notBefore = delay === undefined || delay === 0 ? undefined : after(now, delay);
+    const fact = defined({
+      kind: 'message-sent' as const,
+      newMessage: newBundleMessage,
+      notBefore,
+    });
+    await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [fact]));
+    if (hasMessage(fold, newBundleMessage) || endStatusOf(fold) === undefined)
+      return { kind: 'published', messageId: newBundleMessage.id, isReplay: reserved?.kind === 'taken' };
+  }
+  if (idempotency !== undefined && reserved?.kind === 'reserved')
+    await deps.reservations.release(run, publishEndpoint, idempotency.key, proposed.owner);
+  return { kind: 'run_terminal' };
+}
+
+/**
+ * Steps that the runtime of the Workflow DevKit asks for by itself, where a workflow reads a `Response` or `Request`. Its bundle for
+ * steps has them, under names of its build: no author writes them into a manifest.
+ * https://github.com/vercel/workflow, packages/core: `workflow.ts` asks for them, `private.ts` finds them.
+ */
+const devKitSteps: ReadonlySet<string> = new Set([
+  '__builtin_response_array_buffer',
+  '__builtin_response_json',
+  '__builtin_response_text',
+]);
+
+function hasName({ workflows, steps, files }: Manifest, { lane, name }: NonNullable<ReturnType<typeof parseQueueName>>): boolean {
+  if (lane === 'workflow') return workflows.some((each) => each.name === name);
+  const isOfDevKit = devKitSteps.has(name) && files.some(({ path }) => path === bundlePaths.step);
+  return isOfDevKit || steps.some((each) => each.name === name);
+}
+
+const queuesOf = ({ workflows, steps }: Manifest): readonly string[] => [
+  ...workflows.map(({ name }) => workflowQueue(name)),
+  ...steps.map(({ name }) => stepQueue(name)),
+];

@@ -1,0 +1,237 @@
+/**
+ * The spans of a run, read from its log: one for the run, and one for each attempt of a node, step or message. An attempt inside an
+ * iteration of a loop is below the loop, and everything else is below the run. Attributes are ids, numbers and the product's own words: no
+ * input, no output, no message of an error.
+ */
+import { defined } from '../../engine/defined.ts';
+import {
+  type Attempt,
+  attempt,
+  type IterationKey,
+  type NodeKey,
+  type NodeRef,
+  nodeKey,
+  iterationKeyOf,
+  topLevel,
+} from '../../engine/ids.ts';
+import type { StepInfo } from '../../engine/durable/step.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import type { RunEvent } from '../../engine/log/events.ts';
+import type { Head } from '../../engine/log/head.ts';
+import { type Instant, between, instant } from '../../engine/time.ts';
+import type { Span } from '../../ports/spans.ts';
+import { attemptSpanId, runSpanId } from './span-ids.ts';
+
+/** Where a run is in its trace. */
+export interface TracePosition {
+  readonly traceId: string;
+  /** absent: the run is the first span of its trace */
+  readonly parentSpanId?: string;
+}
+
+interface OpenAttempt extends NodeRef {
+  readonly attempt: Attempt;
+  readonly queuedAt: Instant;
+  /** when it began, or began to wait; absent: nobody has begun with it */
+  readonly begunAt?: Instant;
+  readonly waitsFor?: 'time' | 'signal' | 'run' | 'iterations';
+  readonly childRunId?: string;
+  readonly step?: StepInfo;
+}
+
+type Attributes = Span['attributes'];
+type AttemptEnd = Extract<RunEvent, { type: 'NODE_COMPLETED' | 'NODE_FAILED' | 'NODE_RETRIED' }>;
+type RunEnd = { readonly status: 'completed' | 'failed' | 'cancelled'; readonly endedAt: Instant; readonly error?: Attributes };
+
+/** Keys of iterations in loops in loops grow long. */
+const maxTextLength = 256;
+
+export class RunSpans {
+  readonly #head: Head;
+  readonly #position: TracePosition;
+  readonly #open = new Map<NodeKey, OpenAttempt>();
+  /** by the iterations that are under way: the span of the attempt of their loop */
+  readonly #loops = new Map<IterationKey, string>();
+  #end: RunEnd | undefined;
+
+  constructor(head: Head, position: TracePosition) {
+    this.#head = head;
+    this.#position = position;
+  }
+
+  /** The attempts that the commit ended. Commits come in their order, the first included. */
+  read(commit: Commit): readonly Span[] {
+    return commit.events.flatMap((event) => this.#read(event, commit.at));
+  }
+
+  /** The run, and the attempts that ended with it; undefined while it goes on. */
+  end(extra: Attributes = {}): readonly Span[] | undefined {
+    const end = this.#end;
+    if (end === undefined) return undefined;
+    const openSpans = [...this.#open.values()].map((open) =>
+      this.#attempt(open, open.attempt, open.begunAt ?? open.queuedAt, end.endedAt, undefined, {
+        'stepwell.status': 'cancelled',
+      }),
+    );
+    return [...openSpans, this.#run(end, extra)];
+  }
+
+  #read(event: RunEvent, at: Instant): readonly Span[] {
+    switch (event.type) {
+      case 'NODE_DISPATCHED':
+        this.#note(event, event.attempt, at, event.step === undefined ? {} : { step: event.step });
+        return [];
+      case 'NODE_STARTED':
+        this.#note(event, event.attempt, at, { begunAt: event.startedAt });
+        return [];
+      case 'SLEEP_STARTED':
+        this.#wait(event, event.attempt, at, { waitsFor: 'time' });
+        return [];
+      case 'SIGNAL_AWAITED':
+        this.#wait(event, event.attempt, at, { waitsFor: 'signal' });
+        return [];
+      case 'SUBFLOW_CALLED':
+        this.#wait(event, event.attempt, at, { waitsFor: 'run', childRunId: event.childRunId });
+        return [];
+      case 'LOOP_STARTED':
+        this.#wait(event, event.attempt, at, { waitsFor: 'iterations' });
+        return [];
+      case 'ITERATION_STARTED':
+        this.#loops.set(iterationKeyOf(event, event.index), attemptSpanId(this.#head.address.runId, event, event.attempt));
+        return [];
+      case 'ITERATION_ENDED':
+        this.#loops.delete(iterationKeyOf(event, event.index));
+        return [];
+      case 'NODE_COMPLETED':
+      case 'NODE_FAILED':
+      case 'NODE_RETRIED':
+        return [this.#ended(event)];
+      case 'RUN_COMPLETED':
+        this.#end = { status: 'completed', endedAt: at };
+        return [];
+      case 'RUN_CANCELLED':
+        this.#end = { status: 'cancelled', endedAt: at };
+        return [];
+      case 'RUN_FAILED':
+      case 'RUN_TIMED_OUT':
+        this.#end = { status: 'failed', endedAt: at, error: errorOf(event.error) };
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #note(ref: NodeRef, attempt: Attempt, at: Instant, extra: Partial<OpenAttempt>): void {
+    const key = nodeKey(ref);
+    const known = this.#open.get(key);
+    const base =
+      known?.attempt === attempt
+        ? known
+        : { nodeId: ref.nodeId, iteration: ref.iteration, attempt, queuedAt: at, ...stepOf(known) };
+    this.#open.set(key, { ...base, ...extra });
+  }
+
+  #wait(ref: NodeRef & { readonly step?: StepInfo }, attempt: Attempt, at: Instant, extra: Partial<OpenAttempt>): void {
+    const begunAt = this.#open.get(nodeKey(ref))?.begunAt ?? at;
+    this.#note(ref, attempt, at, { begunAt, ...extra, ...stepOf(ref) });
+  }
+
+  #ended(event: AttemptEnd): Span {
+    const key = nodeKey(event);
+    const known = this.#open.get(key);
+    // A node that was decided in its parent's commit was never asked for.
+    const open: OpenAttempt =
+      known?.attempt === event.attempt
+        ? known
+        : {
+            nodeId: event.nodeId,
+            iteration: event.iteration,
+            attempt: event.attempt,
+            queuedAt: event.startedAt,
+            ...stepOf(known),
+          };
+    this.#open.delete(key);
+    // The next attempt waits from now on.
+    if (event.type === 'NODE_RETRIED') this.#note(event, attempt(event.attempt + 1), event.endedAt, stepOf(open));
+    const isCompleted = event.type === 'NODE_COMPLETED';
+    return this.#attempt(
+      open,
+      event.attempt,
+      instant(Math.min(event.startedAt, open.begunAt ?? event.startedAt)),
+      event.endedAt,
+      isCompleted ? 'ok' : 'error',
+      {
+        'stepwell.status': isCompleted ? 'completed' : event.type === 'NODE_RETRIED' ? 'retried' : 'failed',
+        ...(isCompleted ? {} : errorOf(event.failure)),
+        ...(event.tokens === undefined
+          ? {}
+          : { 'gen_ai.usage.input_tokens': event.tokens.input, 'gen_ai.usage.output_tokens': event.tokens.output }),
+      },
+    );
+  }
+
+  #attempt(
+    open: OpenAttempt,
+    attempt: Attempt,
+    startedAt: Instant,
+    endedAt: Instant,
+    status: Span['status'],
+    extra: Attributes,
+  ): Span {
+    const { runId } = this.#head.address;
+    const { iteration, nodeId, step, waitsFor, childRunId, queuedAt } = open;
+    return defined({
+      traceId: this.#position.traceId,
+      spanId: attemptSpanId(runId, open, attempt),
+      parentSpanId: this.#loops.get(iteration) ?? runSpanId(runId),
+      name: step === undefined ? `node ${nodeId}` : step.kind === 'workflow_task' ? 'workflow task' : `step ${nodeId}`,
+      startedAt,
+      endedAt: instant(Math.max(startedAt, endedAt)),
+      status,
+      attributes: {
+        'stepwell.run.id': runId,
+        'stepwell.node.id': nodeId,
+        'stepwell.attempt': attempt,
+        'stepwell.queued_ms': between(queuedAt, startedAt),
+        ...(iteration === topLevel ? {} : { 'stepwell.iteration': iteration.slice(0, maxTextLength) }),
+        ...(step === undefined ? {} : { 'stepwell.step.kind': step.kind }),
+        ...(waitsFor === undefined ? {} : { 'stepwell.waits_for': waitsFor }),
+        ...(childRunId === undefined ? {} : { 'stepwell.child_run.id': childRunId }),
+        ...extra,
+      },
+    });
+  }
+
+  #run({ status, endedAt, error = {} }: RunEnd, extra: Attributes): Span {
+    const { address, workflow, createdAt, deploymentId } = this.#head;
+    const version = 'version' in workflow ? workflow.version : undefined;
+    return defined({
+      ...this.#position,
+      spanId: runSpanId(address.runId),
+      name: `run ${workflow.name}`,
+      startedAt: createdAt,
+      endedAt: instant(Math.max(createdAt, endedAt)),
+      status: status === 'cancelled' ? undefined : status === 'completed' ? 'ok' : 'error',
+      attributes: {
+        'stepwell.run.id': address.runId,
+        'stepwell.project.id': address.projectId,
+        'stepwell.environment': address.environment,
+        'stepwell.workflow.name': workflow.name,
+        ...(version === undefined ? {} : { 'stepwell.workflow.version': String(version) }),
+        ...(deploymentId === null ? {} : { 'stepwell.deployment.id': deploymentId }),
+        'stepwell.status': status,
+        ...error,
+        ...extra,
+      },
+    });
+  }
+}
+
+const stepOf = (of: { readonly step?: StepInfo } | undefined): { readonly step?: StepInfo } =>
+  of?.step === undefined ? {} : { step: of.step };
+
+/** The cause and the code are words of the product's; a message may hold what a user brought. */
+const errorOf = ({ cause, code }: { readonly cause: string; readonly code?: string }): Attributes => ({
+  'error.type': code ?? cause,
+  'stepwell.failure.cause': cause,
+});

@@ -1,0 +1,81 @@
+/** Wakes sleeping nodes of a run before their time. Their timers still come, and change nothing then. */
+import { defined } from '../../engine/defined.ts';
+import { sleepersOf } from '../../engine/graph/sleepers.ts';
+import type { NodeId, RunAddress } from '../../engine/ids.ts';
+import type { BundleHead, TerminalStatus } from '../../engine/log/head.ts';
+import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
+import { decideBundleRun } from '../commit/decide-bundle-run.ts';
+import type { Decider } from '../commit/decide-run.ts';
+import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+import { notifyWaiting } from '../commit/notify-run.ts';
+import { hasMessage, newWorkflowMessage } from '../commit/new-workflow-message.ts';
+
+export type WakeResult =
+  /** the nodes that this call woke, each once */
+  | { readonly kind: 'woken'; readonly nodeIds: readonly NodeId[] }
+  | { readonly kind: 'not_found' }
+  /** the run had ended, before or while this was asked */
+  | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
+
+/** @param nodeIds only these; absent: every node that sleeps. One that does not sleep is passed over. */
+export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: readonly NodeId[]): Promise<WakeResult> {
+  const fold = await readRunFold(decider.deps, run);
+  if (fold === undefined) return { kind: 'not_found' };
+  const statusBefore = endStatusOf(fold);
+  if (statusBefore !== undefined) return { kind: 'run_terminal', status: statusBefore };
+  const { head } = fold;
+  if (head.kind === 'bundle') return wakeBundleRun(decider, fold, head);
+  if (sleepersOf(fold.state, nodeIds).length === 0) return { kind: 'woken', nodeIds: [] };
+  const first = await wakeAllButLastBatch(decider, fold, nodeIds);
+  const last = await wake(decider, fold, nodeIds);
+  const woken = [...first, ...last];
+  // Others were quicker: its sleepers woke by themselves, or the run has ended since, as it does at its deadline.
+  const statusAfter = endStatusOf(fold);
+  return woken.length > 0 || statusAfter === undefined
+    ? { kind: 'woken', nodeIds: [...new Set(woken)] }
+    : { kind: 'run_terminal', status: statusAfter };
+}
+
+/** Of a run of code, which may have thousands of sleeps beside each other: so many are woken in one commit. */
+const maxWakesPerCommit = 1_000;
+
+/**
+ * Wakes all sleepers but those that one commit has room for. Whoever dies in between has woken some of those that are to be
+ * woken, and the request that comes again wakes the others.
+ */
+export async function wakeAllButLastBatch(
+  decider: Decider,
+  fold: RunFold,
+  nodeIds?: readonly NodeId[],
+  maxBatch: number = maxWakesPerCommit,
+): Promise<readonly NodeId[]> {
+  const woken: NodeId[] = [];
+  for (;;) {
+    const sleepers = fold.head.kind === 'code' && endStatusOf(fold) === undefined ? sleepersOf(fold.state, nodeIds) : [];
+    if (sleepers.length <= maxBatch) return woken;
+    const next = await wake(
+      decider,
+      fold,
+      sleepers.slice(0, maxBatch).map(({ nodeId }) => nodeId),
+    );
+    if (next.length === 0) return woken;
+    woken.push(...next);
+  }
+}
+
+async function wake(decider: Decider, fold: RunFold, nodeIds: readonly NodeId[] | undefined): Promise<readonly NodeId[]> {
+  const fact = defined({ kind: 'wake-requested' as const, nodeIds });
+  const appended = await commitWithRecheck(decider, fold, () => notifyWaiting(decider, fold, [fact]));
+  const events = appended.kind === 'committed' ? appended.commit.events : [];
+  return events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
+}
+
+/** What a fetch run waits for, its code alone knows: its workflow is given a message, and looks. */
+async function wakeBundleRun(decider: Decider, fold: RunFold, head: BundleHead): Promise<WakeResult> {
+  const newMessage = await newWorkflowMessage(decider.deps, head);
+  await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [{ kind: 'message-sent', newMessage }]));
+  const statusAfter = endStatusOf(fold);
+  return statusAfter === undefined || hasMessage(fold, newMessage)
+    ? { kind: 'woken', nodeIds: [newMessage.id] }
+    : { kind: 'run_terminal', status: statusAfter };
+}

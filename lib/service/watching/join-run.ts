@@ -1,0 +1,46 @@
+/** Joining a run over a socket, and leaving it: a record that the run's speaker finds, and a message that asks for one. */
+import type { ConnectionId, RunId } from '../../engine/ids.ts';
+import type { Instant } from '../../engine/time.ts';
+import type { Connection, Sockets } from '../../ports/sockets.ts';
+import type { Watches } from '../../ports/watches.ts';
+import type { Deps } from '../deps.ts';
+
+/** Runs that one connection watches at once. */
+export const maxJoinedRuns = 20;
+
+export interface JoinRequest {
+  readonly connection: Connection;
+  readonly joined: readonly RunId[];
+  readonly runId: RunId;
+  /** the last event that the watcher has seen; 0 before the first */
+  readonly after: number;
+}
+
+export type JoinResult = { readonly kind: 'joined' | 'not_found' | 'too_many' };
+
+export async function joinRun(
+  { log, ids, sockets, watches }: Pick<Deps, 'log' | 'ids'> & { readonly sockets: Sockets; readonly watches: Watches },
+  { connection, joined, runId, after }: JoinRequest,
+): Promise<JoinResult> {
+  const { connectionId, scope, keyId, onlyRun, expiresAt } = connection;
+  const run = { ...scope, runId };
+  // A ticket opens one run: to whoever came with it every other one is not there.
+  if (onlyRun !== undefined && onlyRun !== runId) return { kind: 'not_found' };
+  if ((await log.head(run)) === undefined) return { kind: 'not_found' };
+  if (joined.length >= maxJoinedRuns && !joined.includes(runId)) return { kind: 'too_many' };
+  const joinId = ids.nonce();
+  await sockets.join({ run, connectionId, keyId, joinId, cursor: { after, next: {} }, isJoinAcknowledged: false, expiresAt });
+  // After the record: whoever takes the message finds it.
+  await watches.send({ run, broadcastId: joinId });
+  return { kind: 'joined' };
+}
+
+/** Undefined: no such socket was let in, or its time is over. */
+export async function openConnection(
+  { sockets }: { readonly sockets: Sockets },
+  id: ConnectionId,
+  now: Instant,
+): ReturnType<Sockets['connection']> {
+  const known = await sockets.connection(id);
+  return known !== undefined && known.connection.expiresAt > now ? known : undefined;
+}

@@ -1,0 +1,49 @@
+/** Tickets to watch a run: made for a key, good for one opening within a minute, and never stored as their text. */
+import { createHash } from 'node:crypto';
+import type { KeyId, RunAddress, RunId } from '../../engine/ids.ts';
+import { type Instant, after, minutes, seconds } from '../../engine/time.ts';
+import type { Authentication, Authenticator } from '../access/authenticator.ts';
+import type { Deps } from '../deps.ts';
+
+/** Long enough for a page to open its stream. */
+export const ticketLifetime = seconds(60);
+/** Far beyond its life; only clears away. */
+const ticketRetention = minutes(15);
+
+export const ticketDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** When the new ticket opens nothing any more; undefined where there is no such run in the key's scope. */
+export async function issueTicket(
+  { log, tickets, clock }: Pick<Deps, 'log' | 'tickets' | 'clock'>,
+  run: RunAddress,
+  keyId: KeyId,
+  digest: string,
+): Promise<Instant | undefined> {
+  if ((await log.head(run)) === undefined) return undefined;
+  const expiresAt = after(clock.now(), ticketLifetime);
+  await tickets.put(digest, { run, keyId, expiresAt }, after(clock.now(), ticketRetention));
+  return expiresAt;
+}
+
+export type TicketUse =
+  | Extract<Authentication, { kind: 'authenticated' }>
+  | { readonly kind: 'ticket_invalid'; readonly why: string };
+
+/** Uses the ticket up. It lets in as the key that asked for it, which must still be good. */
+export async function openWithTicket(
+  { tickets, clock, ids }: Pick<Deps, 'tickets' | 'clock' | 'ids'>,
+  authenticator: Authenticator,
+  digest: string,
+  runId: RunId,
+): Promise<TicketUse> {
+  const ticket = await tickets.ticket(digest);
+  if (ticket === undefined) return ticketInvalid('ticket_unknown');
+  if (ticket.run.runId !== runId) return ticketInvalid('ticket_of_another_run');
+  if (ticket.expiresAt <= clock.now()) return ticketInvalid('ticket_expired');
+  const authenticated = await authenticator.recheck(ticket.keyId);
+  if (authenticated.kind !== 'authenticated') return ticketInvalid(`ticket_of_a_key_${authenticated.why}`);
+  // Last, so that a refusal uses nothing up; and the condition lets one of two in.
+  return (await tickets.redeem(digest, ids.nonce())) ? authenticated : ticketInvalid('ticket_used');
+}
+
+const ticketInvalid = (why: string): TicketUse => ({ kind: 'ticket_invalid', why });

@@ -1,0 +1,162 @@
+/** All who watch one run over sockets, while somebody speaks for it: each is told what it has not heard, in order. */
+import type { ConnectionId, KeyId, RunAddress } from '../../engine/ids.ts';
+import { mapEvents } from '../../engine/log/public-event.ts';
+import { type DurationMs, between } from '../../engine/time.ts';
+import type { Membership, RunWatchers } from '../../ports/sockets.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { type FollowedRun, beginFollowing, publicDelta } from './follow-run.ts';
+import { retryUnavailable } from '../run-log/retry-unavailable.ts';
+import { DeltaSubscriptions } from './delta-subscriptions.ts';
+import { type SocketFrame, deltaFrame, leftMessageOf, frameOf, heartbeatMessageOf } from './socket-frames.ts';
+import { SocketSubscriber } from './socket-subscriber.ts';
+import type { BroadcasterDeps } from './broadcast-run.ts';
+
+export class SocketSubscribers {
+  readonly #deps: BroadcasterDeps;
+  readonly #run: RunAddress;
+  readonly #subscribers = new Map<ConnectionId, SocketSubscriber>();
+  readonly #replays = new Set<Promise<void>>();
+  #error: unknown;
+  readonly #savedCursors = new Map<ConnectionId, string>();
+
+  constructor(deps: BroadcasterDeps, run: RunAddress) {
+    this.#deps = deps;
+    this.#run = run;
+  }
+
+  get size(): number {
+    return this.#subscribers.size;
+  }
+
+  get keys(): ReadonlySet<KeyId> {
+    return new Set([...this.#subscribers.values()].map(({ member }) => member.keyId));
+  }
+
+  broadcast(frame: SocketFrame): void {
+    for (const subscriber of this.#subscribers.values()) subscriber.push(frame);
+  }
+
+  /** The first ones; their deltas come with the news, from the first index on. */
+  addInitial(members: readonly Membership[], followed: FollowedRun): void {
+    for (const member of members) this.#add(member, (subscriber) => this.#replayEvents(subscriber, followed));
+  }
+
+  /** Lets in who has joined since, and lets go of who has left. */
+  async refresh({ members }: Pick<RunWatchers, 'members'>): Promise<void> {
+    const now = this.#deps.clock.now();
+    const joined = new Map(members.filter(({ expiresAt }) => expiresAt > now).map((one) => [one.connectionId, one]));
+    for (const [id, { member }] of this.#subscribers) {
+      if (joined.get(id)?.joinId !== member.joinId) this.#remove(id);
+    }
+    const newMembers = [...joined.values()].filter(({ connectionId }) => !this.#subscribers.has(connectionId));
+    if (newMembers.length === 0) return;
+    const arrivals = newMembers.map((member) => ({ member, start: Promise.withResolvers<FollowedRun | undefined>() }));
+    // News come while the log is read for them: they are held for the new ones from now on.
+    for (const { member, start } of arrivals) {
+      this.#add(member, async (subscriber) => {
+        const followed = await start.promise;
+        if (followed !== undefined) await this.#catchUp(subscriber, followed);
+      });
+    }
+    const followed = await beginFollowing(this.#deps, this.#run).catch((error: unknown) => {
+      for (const { start } of arrivals) start.resolve(undefined);
+      throw error;
+    });
+    for (const { start } of arrivals) start.resolve(followed);
+  }
+
+  /** Takes away those that cannot be posted to any more. Throws what is the fault of none of them. */
+  async removeClosed(): Promise<void> {
+    if (this.#error !== undefined) throw this.#error;
+    for (const [id, { end, error }] of this.#subscribers) {
+      if (error !== undefined) throw error;
+      if (end !== undefined) await this.#close(id, end === 'gone' ? 'connection_gone' : 'closed');
+    }
+  }
+
+  /** Those that have come to this event, the run's last, have all of it. */
+  async sendFarewell(eventId: number): Promise<void> {
+    const finished = [...this.#subscribers].filter(([, { cursor }]) => cursor.after >= eventId);
+    for (const [, subscriber] of finished) subscriber.pushControl(leftMessageOf(this.#run));
+    await Promise.all(finished.map(([, subscriber]) => subscriber.drained()));
+    for (const [id] of finished) await this.#close(id, 'finished');
+  }
+
+  /** Ends the connections that the key opened. */
+  async closeByKey(keyId: KeyId): Promise<void> {
+    for (const [id, { member }] of this.#subscribers) if (member.keyId === keyId) await this.#close(id, 'closed');
+  }
+
+  async #close(id: ConnectionId, reason: 'connection_gone' | 'closed' | 'finished'): Promise<void> {
+    const { sockets, posts } = this.#deps;
+    this.#remove(id);
+    await sockets.leave(this.#run, id);
+    if (reason === 'finished') return;
+    await sockets.close(id);
+    if (reason === 'closed') await posts.close(id);
+  }
+
+  /** A sign of life to each that has had nothing for so long: it finds out sockets that are gone. */
+  sendHeartbeats(idleFor: DurationMs): void {
+    const now = this.#deps.clock.now();
+    for (const subscriber of this.#subscribers.values()) {
+      if (between(subscriber.postedAt, now) >= idleFor) subscriber.pushControl(heartbeatMessageOf(this.#run, now));
+    }
+  }
+
+  /** Notes how far each has come, where that has changed. */
+  async saveCursors(): Promise<void> {
+    for (const [id, subscriber] of this.#subscribers) {
+      const heard = JSON.stringify(subscriber.cursor);
+      if (!subscriber.isGreeted || subscriber.end !== undefined || this.#savedCursors.get(id) === heard) continue;
+      await this.#deps.sockets.saveCursor(subscriber.member, subscriber.cursor);
+      this.#savedCursors.set(id, heard);
+    }
+  }
+
+  /** Waits until everybody has been posted everything, or cannot be. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#replays);
+    await Promise.all([...this.#subscribers.values()].map((subscriber) => subscriber.drained()));
+  }
+
+  #add(member: Membership, replay: (subscriber: SocketSubscriber) => Promise<void>): void {
+    const subscriber = new SocketSubscriber(member, this.#deps.posts, this.#deps.clock);
+    this.#subscribers.set(member.connectionId, subscriber);
+    const replaying = replay(subscriber)
+      .then(() => subscriber.release())
+      .catch((error: unknown) => {
+        // It has missed something: it is let in again at the next look.
+        this.#remove(member.connectionId);
+        if (!(error instanceof Unavailable)) this.#error ??= error;
+      })
+      .finally(() => this.#replays.delete(replaying));
+    this.#replays.add(replaying);
+  }
+
+  async #replayEvents(
+    subscriber: SocketSubscriber,
+    { runInfo, commits }: Pick<FollowedRun, 'runInfo' | 'commits'>,
+  ): Promise<void> {
+    const { after } = subscriber.cursor;
+    for (const fact of commits.flatMap((commit) => mapEvents(runInfo, commit))) {
+      if (fact.event.eventId <= after) continue;
+      subscriber.replay(await retryUnavailable(this.#deps.clock, () => frameOf(this.#deps, this.#run, fact)));
+      await subscriber.waitForRoom();
+      if (subscriber.end !== undefined) return;
+    }
+  }
+
+  async #catchUp(subscriber: SocketSubscriber, followed: FollowedRun): Promise<void> {
+    await this.#replayEvents(subscriber, followed);
+    const { runInfo, state } = followed;
+    for await (const heard of new DeltaSubscriptions(this.#deps, this.#run).poll(state)) {
+      subscriber.replay(deltaFrame(publicDelta(runInfo, state.nextEventId - 1, heard), heard));
+    }
+  }
+
+  #remove(id: ConnectionId): void {
+    this.#subscribers.delete(id);
+    this.#savedCursors.delete(id);
+  }
+}

@@ -1,0 +1,37 @@
+/** The history of a run of a test, as `stepwell runs export-test` would write it. */
+import { type HistoryDocument, historyDocument } from '../engine/durable/history-document.ts';
+import type { RunAddress } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { JsonValue, Payload } from '../engine/json.ts';
+import { publicEvents } from '../engine/log/public-event.ts';
+import { iso } from '../engine/time.ts';
+import { firstCommit } from '../engine/ids.ts';
+import type { Deps } from '../service/deps.ts';
+import { loadPayload } from '../service/run-log/payloads.ts';
+
+export async function readRunHistory(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, address: RunAddress): Promise<HistoryDocument> {
+  const head = await deps.log.head(address);
+  invariant(head !== undefined, `run ${address.runId} is gone`);
+  const commits = [head.commit, ...(await deps.log.commitsAfter(address, firstCommit))];
+  const values = new Map<string, JsonValue>();
+  for (const event of commits.flatMap(({ events }) => events)) {
+    const payload: Payload | undefined = 'output' in event ? event.output : 'input' in event ? event.input : undefined;
+    if (payload !== undefined && 'ref' in payload) values.set(payload.ref, await loadPayload(deps, address, payload.ref));
+  }
+  const run = {
+    id: address.runId,
+    workflowName: head.workflow.name,
+    version: head.kind === 'code' ? (head.workflow.version ?? null) : null,
+    createdAt: iso(head.createdAt),
+    deadlineAt: iso(head.deadlineAt),
+  };
+  return historyDocument(
+    run,
+    commits.flatMap((commit) => publicEvents(head, commit)),
+    (_location, ref) => {
+      const value = values.get(ref);
+      invariant(value !== undefined, `the stored value ${ref} was not loaded`);
+      return value;
+    },
+  );
+}

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { awsPorts } from '../../lib/aws/aws-ports.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { type EnvironmentName, environmentNames } from '../../lib/contract/environment.ts';
+
+const complete: Record<EnvironmentName, string> = {
+  runsTable: 'runs',
+  controlTable: 'control',
+  bucket: 'bucket',
+  nodeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/nodes.fifo',
+  codeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/code.fifo',
+  watchQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/1/watches.fifo',
+  socketsUrl: 'wss://sockets.example.com/live',
+  nodeConcurrency: '100',
+  maxProjectShare: '40',
+  delayQueueUrl: 'http://127.0.0.1:4566/000000000000/delays',
+  resultsQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/results.fifo',
+  delayQueueArn: 'arn:aws:sqs:eu-central-1:123456789012:delays',
+  scheduleGroup: 'timers',
+  scheduleRoleArn: 'arn:aws:iam::123456789012:role/schedules',
+  eventBusName: 'bus',
+  startedEvents: 'true',
+  retentionDays: '30',
+  idempotencyHours: '24',
+  requireHttps: 'true',
+  watchers: '50',
+  metrics: 'false',
+  corsOrigins: 'https://app.example.com,http://localhost:5173',
+  traces: '{}',
+  webhooks: '{}',
+  secrets: '{}',
+  models: '{}',
+  databases: '{}',
+  moderation: '{"provider":"none"}',
+  codeVariables: '{}',
+  codeRoleArn: 'arn:aws:iam::123456789012:role/authors',
+};
+const variables = Object.fromEntries(
+  Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
+);
+
+test('settings are read by the names that the stacks give them', () => {
+  expect({ ...settingsFrom(variables) }).toEqual({
+    ...complete,
+    nodeConcurrency: 100,
+    maxProjectShare: 40,
+    corsOrigins: ['https://app.example.com', 'http://localhost:5173'],
+    watchers: 50,
+    retentionDays: 30,
+    idempotencyHours: 24,
+    requireHttps: true,
+    metrics: false,
+    startedEvents: true,
+  });
+});
+
+test.for<[string, string]>([
+  ['STEPWELL_RUNS_TABLE', ''],
+  ['STEPWELL_NODE_QUEUE_URL', 'nodes.fifo'],
+  ['STEPWELL_DELAY_QUEUE_ARN', 'delays'],
+  ['STEPWELL_RETENTION_DAYS', 'thirty'],
+  ['STEPWELL_RETENTION_DAYS', '0'],
+])('%s may not be "%s", and the error names it', ([name, value]) => {
+  expect(() => ({ ...settingsFrom({ ...variables, [name]: value }) })).toThrow(name);
+});
+
+test('a function that never uses a port needs no settings for it', () => {
+  const { runsTable, nodeQueueUrl, delayQueueUrl } = environmentNames;
+  const given = { [runsTable]: 'runs', [nodeQueueUrl]: complete.nodeQueueUrl, [delayQueueUrl]: complete.delayQueueUrl };
+  const world = awsPorts(settingsFrom(given));
+  expect(world.log).toBe(world.log);
+  expect(world.jobs).toBe(world.jobs);
+  expect(() => world.blobs).toThrow('STEPWELL_BUCKET');
+  expect(() => world.workflows).toThrow('STEPWELL_CONTROL_TABLE');
+});
+
+test('every port of a fully set function is there', () => {
+  for (const [name, port] of Object.entries(awsPorts(settingsFrom(variables)))) expect(port, name).toBeTypeOf('object');
+});

@@ -1,0 +1,90 @@
+/** What the real clients make of a service in trouble: asked over HTTP, as in the cloud. */
+import { type DynamoDBClient, GetItemCommand, ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
+import { callService } from '../../lib/aws/call-service.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { dynamoAt } from '../contract/emulators/dynamo.ts';
+import { type Answer, type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
+
+let recorder: Recorder;
+let answers: (Answer | 'hang up')[] = [];
+const exception = (status: number, name: string): Answer => ({
+  status,
+  body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'no' },
+});
+const fine: Answer = { status: 200, body: { Item: { pk: { S: 'found' } } } };
+
+beforeEach(async () => {
+  recorder = await startRecorder(() => answers.shift() ?? fine);
+  vi.stubEnv('AWS_ENDPOINT_URL', recorder.endpoint);
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await recorder.close();
+});
+
+const ask = (client: DynamoDBClient) =>
+  callService('the table', () => client.send(new GetItemCommand({ TableName: 't', Key: { pk: { S: 'a' } } })));
+/** One that tries once, because the waits between tries are the SDK's own and long. */
+const askOnce = (endpoint = recorder.endpoint) => ask(dynamoAt(endpoint, { maxAttempts: 1 }));
+
+test.each([
+  ['tables', dynamoClient],
+  ['queues', queueClient],
+])('the client of %s copies nothing for a log that nobody reads', (_of, made) => {
+  expect(made().middlewareStack.identify().join()).toMatch(/retryMiddleware/);
+  expect(made().middlewareStack.identify().join()).not.toMatch(/logger/i);
+});
+
+test('short trouble is not noticed', async () => {
+  answers = [exception(500, 'InternalServerError'), 'hang up', fine];
+  expect((await ask(dynamoClient())).Item).toEqual({ pk: { S: 'found' } });
+  expect(recorder.requests).toHaveLength(3);
+});
+
+test('longer trouble is Unavailable after three tries', async () => {
+  answers = Array.from({ length: 10 }, () => exception(500, 'InternalServerError'));
+  await expect(ask(dynamoClient())).rejects.toThrow(Unavailable);
+  expect(recorder.requests).toHaveLength(3);
+});
+
+test.for<[string, Answer | 'hang up']>([
+  ['server errors', exception(500, 'InternalServerError')],
+  ['throttling', exception(400, 'ProvisionedThroughputExceededException')],
+  ['throttling by an account limit', exception(400, 'RequestLimitExceeded')],
+  ['a status that asks for patience', { status: 429, body: {} }],
+  ['an answer that is not understood', { status: 503, body: [] }],
+  ['broken connections', 'hang up'],
+])('%s: Unavailable, with the cause', async ([, answer]) => {
+  answers = [answer];
+  const error: unknown = await askOnce().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(Unavailable);
+  expect(error).toHaveProperty('message', 'the table is not available now');
+  expect(error).toHaveProperty('cause', expect.any(Error));
+});
+
+test('a place where nobody listens is Unavailable', async () => {
+  await expect(askOnce('http://127.0.0.1:1')).rejects.toThrow(Unavailable);
+});
+
+test.for(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException'])(
+  '%s is thrown as it is, at once',
+  async (name) => {
+    answers = [exception(400, name)];
+    const error: unknown = await ask(dynamoClient()).catch((caught: unknown) => caught);
+    expect(error).not.toBeInstanceOf(Unavailable);
+    expect(error).toHaveProperty('name', name);
+    expect(error instanceof ResourceNotFoundException).toBe(name === 'ResourceNotFoundException');
+    expect(recorder.requests).toHaveLength(1);
+  },
+);
+
+test('an error of our own is thrown as it is, and an unknown one is trouble', async () => {
+  const bug = new TypeError('a bug');
+  await expect(callService('the table', () => Promise.reject(bug))).rejects.toBe(bug);
+  await expect(callService('the table', () => Promise.reject(new Error('what?')))).rejects.toThrow(Unavailable);
+});

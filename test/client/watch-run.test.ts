@@ -1,0 +1,180 @@
+/** Watching by the client: one stream after the other, and what comes out has no gap and nothing twice. */
+import { describe, expect, test } from 'vitest';
+import { FrameReader } from '../../lib/client/frame-reader.ts';
+import { type RunUpdate, TransportComputeClientError, isDelta } from '../../lib/client/index.ts';
+import { attempt, environment, nodeId, nodeKey, nonce, projectId, runId as toRunId, topLevel } from '../../lib/engine/ids.ts';
+import { after, minutes } from '../../lib/engine/time.ts';
+import { openGraph, started } from '../functions/http.ts';
+import { inProcess } from './in-process.ts';
+import { broken, otherEnd, refused } from './other-end.ts';
+
+const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
+const event = (eventId: number, type = 'node.started', payload: object = {}) => {
+  const data = { eventId, sequence: eventId, type, runId, timestamp: '2026-01-01T00:00:00.000Z', payload };
+  return `id: ${eventId}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+};
+const last = (eventId: number) => event(eventId, 'run.completed');
+const delta = (deltaIndex: number, eventId = 1, nodeName = 'a') => {
+  const payload = { nodeId: nodeName, attempt: 1, deltaIndex, text: `${deltaIndex}` };
+  const data = { eventId, sequence: eventId, type: 'node.stream.delta', runId, timestamp: '2026-01-01T00:00:00.000Z', payload };
+  return `event: node.stream.delta\ndata: ${JSON.stringify(data)}\n\n`;
+};
+const beat = `event: heartbeat\ndata: {"type":"heartbeat"}\n\n`;
+
+interface Streamed {
+  /** closed: cleanly; broken: with an error; silent: never more */
+  readonly ends?: 'closed' | 'broken' | 'silent';
+  /** in pieces of so many bytes */
+  readonly inBytes?: number;
+}
+const streaming =
+  (text: string, { ends = 'closed', inBytes = 1_000_000 }: Streamed = {}) =>
+  (): Response => {
+    const bytes = new TextEncoder().encode(text);
+    let from = 0;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (from < bytes.length) controller.enqueue(bytes.slice(from, (from += inBytes)));
+        else if (ends === 'closed') controller.close();
+        else if (ends === 'broken') controller.error(new TypeError('terminated'));
+        else await new Promise(() => undefined);
+      },
+    });
+    return new Response(body, { status: 200, headers: { 'content-type': 'text/event-stream' } });
+  };
+const all = async (news: AsyncIterable<RunUpdate>): Promise<readonly string[]> => {
+  const seen: string[] = [];
+  for await (const one of news) seen.push(isDelta(one) ? `${one.payload.text}'` : String(one.eventId));
+  return seen;
+};
+const cursors = (sent: readonly { readonly path: string }[]) =>
+  sent.map(({ path }) => new URL(path, 'https://x').searchParams.get('afterEventId'));
+
+describe('frames', () => {
+  test.each([1, 2, 3, 7, 1_000])('come out whole, in pieces of %i bytes', async (inBytes) => {
+    const text = `retry: 5\n\n${event(1)}${beat}${event(2, 'node.started', { said: 'é😀\r\n"' })}`.replaceAll('\n\n', '\r\n\r\n');
+    const reader = new FrameReader();
+    const bytes = new TextEncoder().encode(text);
+    const frames = [];
+    for (let from = 0; from < bytes.length; from += inBytes) frames.push(...reader.read(bytes.slice(from, from + inBytes)));
+    expect(frames.map(({ id, event: name, retryMs }) => [id, name, retryMs])).toEqual([
+      [undefined, undefined, 5],
+      ['1', 'node.started', undefined],
+      [undefined, 'heartbeat', undefined],
+      ['2', 'node.started', undefined],
+    ]);
+    expect(JSON.parse(frames[3]?.data ?? '')).toMatchObject({ payload: { said: 'é😀\r\n"' } });
+  });
+});
+
+describe('a run that is watched', () => {
+  test('is asked for as a stream, with the key in a header alone, and ends behind its last event', async () => {
+    const { client, sent, play } = otherEnd([streaming(`retry: 9\n\n${event(1)}${beat}${delta(0)}${last(2)}${event(3)}`)]);
+    expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", '2']);
+    const [request] = sent;
+    expect([request?.method, request?.path]).toEqual(['GET', `/v1/runs/${runId}/events?afterEventId=0&reader=id-1`]);
+    expect(Object.fromEntries(request?.headers ?? [])).toMatchObject({
+      accept: 'text/event-stream',
+      authorization: 'Bearer sw_test_key',
+    });
+  });
+
+  test.each(['closed', 'broken'] as const)('goes on from where it was after a stream that is %s', async (ends) => {
+    const { client, sent, play } = otherEnd([
+      streaming(event(1) + delta(0) + delta(1), { ends }),
+      streaming(delta(0) + delta(1) + delta(2) + event(2), { ends }),
+      streaming(event(2) + last(3)),
+    ]);
+    expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", "1'", "2'", '2', '3']);
+    expect(cursors(sent)).toEqual(['0', '1', '2']);
+  });
+
+  test('waits as long between streams as it is told', async () => {
+    const { client, sent, play } = otherEnd([streaming(`retry: 2500\n\n${event(1)}`), streaming(last(2))]);
+    await play(all(client.watchRun(runId)));
+    expect(sent.map(({ atMs }) => atMs)).toEqual([0, 2_500]);
+  });
+
+  test('is asked for anew where a piece is missing', async () => {
+    const { client, sent, play } = otherEnd([
+      streaming(event(1) + delta(0) + delta(2)),
+      streaming(delta(0) + delta(1) + last(2)),
+    ]);
+    expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", "1'", '2']);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('is asked for anew where nothing comes any more, not even a sign of life', async () => {
+    const { client, sent, play } = otherEnd([streaming(event(1), { ends: 'silent' }), streaming(last(2))]);
+    expect(await play(all(client.watchRun(runId)))).toEqual(['1', '2']);
+    expect(sent[1]?.atMs).toBeGreaterThanOrEqual(45_000);
+  });
+
+  test('that has ended, and of which nothing more comes, gives nothing', async () => {
+    const { client, play } = otherEnd([() => new Response(null, { status: 204 })]);
+    expect(await play(all(client.watchRun(runId, { after: 7 })))).toEqual([]);
+  });
+
+  test('skips what it cannot read', async () => {
+    const { client, play } = otherEnd([
+      streaming(`id: 1\nevent: x\ndata: {\n\nid: 1\ndata: {"a":1}\n\nevent: new\ndata: {}\n\n${last(1)}`),
+    ]);
+    expect(await play(all(client.watchRun(runId)))).toEqual(['1']);
+  });
+
+  test('is not asked for again after a refusal, and only so often after trouble', async () => {
+    const gone = otherEnd([refused(404, 'not_found')]);
+    expect(await gone.fails(all(gone.client.watchRun(runId)))).toMatchObject({ code: 'not_found', status: 404 });
+    expect(gone.sent).toHaveLength(1);
+    const away = otherEnd([broken]);
+    expect(await away.fails(all(away.client.watchRun(runId)))).toBeInstanceOf(TransportComputeClientError);
+    expect(away.sent).toHaveLength(3);
+    const busy = otherEnd([
+      refused(503, 'unavailable'),
+      refused(429, 'rate_limited', { 'retry-after': '1' }),
+      streaming(last(1)),
+    ]);
+    expect(await busy.play(all(busy.client.watchRun(runId)))).toEqual(['1']);
+  });
+
+  test('is left when its watcher has seen enough, or says so', async () => {
+    const enough = otherEnd([streaming(event(1), { ends: 'silent' })]);
+    const first = async (): Promise<number> => {
+      for await (const news of enough.client.watchRun(runId)) return news.eventId;
+      return 0;
+    };
+    expect(await enough.play(first())).toBe(1);
+    const stop = new AbortController();
+    const stopped = otherEnd([streaming(event(1), { ends: 'silent' })]);
+    const watching = all(stopped.client.watchRun(runId, {}, { signal: stop.signal }));
+    stop.abort(new Error('enough'));
+    expect(await stopped.fails(watching)).toMatchObject({ message: 'enough' });
+  });
+});
+
+test('over the functions themselves: a run with what its node says, while it happens', async () => {
+  const { api, clientOf, play } = inProcess();
+  const key = await api.key(['admin']);
+  const id = await started(api, key, { graph: openGraph });
+  const run = { projectId: projectId('acme'), environment: environment('test'), runId: toRunId(id) };
+  await api.world.streams.put(
+    run,
+    nodeKey({ nodeId: nodeId('work'), iteration: topLevel }),
+    { index: 0, attempt: attempt(1), owner: nonce('a'), text: 'hello', at: api.world.clock.now() },
+    after(api.world.clock.now(), minutes(1)),
+  );
+  const jobs = api.world.jobs.takeSent();
+  const client = clientOf(key);
+  const seen: RunUpdate[] = [];
+  const watching = (async () => {
+    for await (const news of client.watchRun(id)) {
+      seen.push(news);
+      if (news.type === 'node.stream.delta') await api.world.jobs.send(jobs);
+    }
+  })();
+  await play(watching);
+  expect(seen.filter(({ type }) => type === 'node.stream.delta')).toMatchObject([{ payload: { nodeId: 'work', text: 'hello' } }]);
+  const events = seen.filter(({ type }) => type !== 'node.stream.delta');
+  expect(events.map(({ eventId }) => eventId)).toEqual(events.map((_, at) => at + 1));
+  expect(seen.at(-1)).toMatchObject({ type: 'run.completed' });
+});

@@ -1,0 +1,59 @@
+/** A world to play topologies in: the ports, a clock that is moved by hand, and what lies in the queues. */
+import type { Instant } from '../../lib/engine/time.ts';
+import { type DurationMs } from '../../lib/engine/time.ts';
+import type { MemoryClock } from '../../lib/memory/clock.ts';
+import { memoryPorts } from '../../lib/memory/memory-ports.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { Ports } from '../../lib/ports/ports.ts';
+
+export interface ConformanceEnv {
+  readonly ports: Ports;
+  readonly clock: MemoryClock;
+  /** takes the jobs that can be taken now, in the order in which they were sent */
+  takeJobs(): Promise<readonly Job[]>;
+  takeResults(): Promise<readonly ResultMessage[]>;
+  /** takes what was delayed or set as a timer, and is due */
+  takeDue(): Promise<readonly Job[]>;
+  nextDue(): Instant | undefined;
+}
+
+/**
+ * A worker that sleeps makes the time pass, since nobody else would. Who watches an attempt sleeps with a signal, and is
+ * woken by what the attempt lasts.
+ */
+export class AdvancingClock implements Clock {
+  readonly #clock: MemoryClock;
+
+  constructor(clock: MemoryClock) {
+    this.#clock = clock;
+  }
+
+  now(): Instant {
+    return this.#clock.now();
+  }
+
+  async sleep(wait: DurationMs, signal?: AbortSignal): Promise<void> {
+    if (signal !== undefined) return this.#clock.sleep(wait, signal);
+    this.#clock.advance(wait);
+  }
+}
+
+export const createMemoryEnv = async (): Promise<ConformanceEnv> => {
+  const ports = memoryPorts({ seed: 5 });
+  const { jobs, timers, clock } = ports;
+  return {
+    ports: { ...ports, clock: new AdvancingClock(clock) },
+    clock,
+    takeJobs: async () => jobs.takeSent(),
+    takeResults: async () => jobs.takeResults(),
+    takeDue: async () => [...jobs.takeDue(), ...timers.takeDue().map(({ job }) => job)],
+    nextDue: () => {
+      const [timer] = timers.pending();
+      return jobs.delayed.reduce<Instant | undefined>(
+        (next, { dueAt }) => (next === undefined || dueAt < next ? dueAt : next),
+        timer?.at,
+      );
+    },
+  };
+};

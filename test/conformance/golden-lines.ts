@@ -1,0 +1,51 @@
+/**
+ * Public events as lines to read: the type, the node with its attempt, and the facts. Ids and times are left out, and a
+ * time to come is how long it is until then; so are messages, which are for people and may be worded anew.
+ */
+import { type JsonObject, type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
+import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** Of the writer's clock, or said by another fact: `retryAt` by `delayMs`. */
+const omitted: ReadonlySet<string> = new Set(['startedAt', 'endedAt', 'retryAt', 'message']);
+const toCome: ReadonlySet<string> = new Set(['wakeAt', 'expiresAt', 'notBefore']);
+const unlike: ReadonlySet<string> = new Set(['signalId', 'receivedAt', 'childRunId']);
+const anyRunId = /\bwrun_[0-9A-Z]{26}\b/g;
+
+/** Of a run, and behind them those of the runs that it called, each under the name of its workflow. */
+export const goldenLines = ({ events, called }: RunRecord): readonly string[] => [
+  ...linesOf(events),
+  ...called.flatMap((each) => goldenLines(each).map((line) => `${each.workflow}: ${line}`)),
+];
+
+const linesOf = (events: readonly PublicEvent[]): readonly string[] => events.map(lineOf);
+
+const lineOf = (event: PublicEvent): string => {
+  const { nodeId, attempt, ...payload } = event.payload;
+  const node = typeof nodeId === 'string' ? [typeof attempt === 'number' ? `${nodeId}#${attempt}` : nodeId] : [];
+  const facts = Object.entries(reduced(payload, event)).map(([key, value]) => `${key}=${quoted(value)}`);
+  return [event.type, ...node, ...facts].join(' ');
+};
+
+const quoted = (value: JsonValue): string => JSON.stringify(value).replaceAll('"', "'");
+
+const reduced = (value: JsonObject, event: PublicEvent): JsonObject =>
+  Object.fromEntries(
+    Object.keys(value)
+      .filter((key) => !omitted.has(key))
+      .toSorted()
+      .map((key) => [key, fact(key, value[key] ?? null, event)]),
+  );
+
+const fact = (key: string, value: JsonValue, event: PublicEvent): JsonValue => {
+  if (value === null) return null;
+  if (toCome.has(key) && typeof value === 'string') return `in ${(Date.parse(value) - Date.parse(event.timestamp)) / 1_000} s`;
+  if (unlike.has(key)) return `(${key})`;
+  if (typeof value === 'string') return value.replaceAll(anyRunId, '(runId)');
+  if (Array.isArray(value)) return value.map((item: JsonValue) => fact('', item, event));
+  if (!isJsonObject(value)) return value;
+  // What stands apart is named by its content, under the run's own id.
+  if (typeof value['ref'] === 'string') return { apart: value['bytes'] ?? null };
+  const keys = Object.keys(value);
+  return keys.length === 1 && keys[0] === 'value' ? fact('', value['value'] ?? null, event) : reduced(value, event);
+};

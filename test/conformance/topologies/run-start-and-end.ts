@@ -1,0 +1,191 @@
+/** How a run begins and ends: several ends, none, no start, branches that are not reached, and nodes that are disabled. */
+import { expect } from 'vitest';
+import { type Topology, choice, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
+
+const saying = (name: string, value: string) => ({ outputParameters: [{ name, sourceVariable: `{{ctx.${value}}}` }] });
+const disabled = { isDisabled: true };
+
+export const startAndEnd: readonly Topology[] = [
+  {
+    name: 'several-ends',
+    description: 'The output of a run with several ends has the parts of all that were reached.',
+    edges: ['start -> a -> end1', 'start -> b -> end2'],
+    nodes: { a: { outputVariable: 'va' }, b: { outputVariable: 'vb' }, end1: saying('left', 'va'), end2: saying('right', 'vb') },
+    verify: ({ output }) => expect(output).toEqual({ left: 'a', right: 'b' }),
+  },
+  {
+    name: 'several-ends-of-one-name',
+    description: 'Where two ends say the same name, the one that was reached later wins, and the first does not end the run.',
+    edges: ['start -> nap -> a -> end1', 'start -> b -> end2'],
+    nodes: {
+      nap: { type: 'delay', delaySeconds: 5 },
+      a: { outputVariable: 'va' },
+      b: { outputVariable: 'vb' },
+      end1: saying('same', 'va'),
+      end2: saying('same', 'vb'),
+    },
+    verify: ({ output, runsOf }) => expect([output, runsOf('a')]).toEqual([{ same: 'a' }, 1]),
+  },
+  {
+    name: 'an-end-as-an-error',
+    description: 'An end that says error fails the run, when everything else has ended, though another end says success.',
+    edges: ['start -> bad', 'start -> nap -> a -> end'],
+    nodes: { bad: { type: 'end', status: 'error' }, nap: { type: 'delay', delaySeconds: 5 } },
+    verify: ({ status, of, runsOf }) => {
+      expect([status, runsOf('a')]).toEqual(['failed', 1]);
+      expect(of('run.failed')).toMatchObject([{ error: { code: 'ended_in_error', details: { nodeId: 'bad' } } }]);
+    },
+  },
+  {
+    name: 'an-end-that-is-not-reached',
+    description: 'An end behind a branch that is not taken says nothing, and the run ends well.',
+    edges: ['start -> check', 'check/yes -> bad', 'check/default -> end'],
+    nodes: { check: choice('take', 'yes'), bad: { type: 'end', status: 'error' } },
+    verify: ({ status, statusOf }) => expect([status, statusOf('bad')]).toEqual(['completed', 'skipped']),
+  },
+  {
+    name: 'no-end',
+    description: 'A run without an end has no output, and ends well when its last node has.',
+    edges: ['start -> a -> b'],
+    verify: ({ status, output }) => expect([status, output]).toEqual(['completed', null]),
+  },
+  {
+    name: 'no-start',
+    description: 'Without a start node every node that nothing leads into begins the run.',
+    edges: ['a -> join', 'b -> join'],
+    verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['a', 'b', 'join']),
+  },
+  {
+    name: 'one-node',
+    description: 'A single node is a workflow.',
+    edges: [],
+    nodes: { alone: {} },
+    verify: ({ status, runsOf }) => expect([status, runsOf('alone')]).toEqual(['completed', 1]),
+  },
+  {
+    name: 'start-and-end-alone',
+    description: 'A run without work ends in its first commit, and no attempt is made.',
+    edges: ['start -> end'],
+    nodes: { end: saying('said', 'input.word') },
+    input: { word: 'hello' },
+    verify: ({ status, output, attempts }) => expect([status, output, attempts]).toEqual(['completed', { said: 'hello' }, []]),
+  },
+  {
+    name: 'a-leaf-that-no-branch-reaches',
+    description: 'A leaf that is skipped because its branch is not taken counts as success.',
+    edges: ['start -> check', 'check/yes -> a -> leaf', 'check/default -> b'],
+    nodes: { check: choice('take', 'yes') },
+    verify: ({ status, of }) => {
+      expect(status).toBe('completed');
+      expect(of('node.skipped', 'leaf')).toMatchObject([{ reason: 'branch_not_taken' }]);
+    },
+  },
+  {
+    name: 'a-leaf-that-a-failure-cuts-off',
+    description: 'A leaf that is skipped because its parent failed fails the run.',
+    edges: ['start -> a -> leaf', 'start -> b'],
+    nodes: { a: singleAttempt },
+    replies: { a: failedWith() },
+    verify: ({ status, of }) => {
+      expect(status).toBe('failed');
+      expect(of('node.skipped', 'leaf')).toMatchObject([{ reason: 'parent_not_successful' }]);
+    },
+  },
+  {
+    name: 'a-choice-that-nothing-follows',
+    description: 'A choice whose taken branch leads nowhere ends the run well, and the others are skipped.',
+    edges: ['start -> check', 'check/yes -> a'],
+    nodes: { check: choice('take', 'yes') },
+    verify: ({ status, attempts, statusOf }) => expect([status, attempts, statusOf('a')]).toEqual(['completed', [], 'skipped']),
+  },
+  {
+    name: 'large-values',
+    description: 'A value that is too large for a commit is passed by reference, and whoever needs it gets all of it.',
+    edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'text' }, 'b -> end'],
+    nodes: { a: { outputVariable: 'large' }, end: saying('all', 'large') },
+    replies: {
+      a: finishedWith('x'.repeat(100_000)),
+      b: ({ inputs: { text } }) => finishedWith({ length: typeof text === 'string' ? text.length : 0 }),
+    },
+    verify: ({ output, of }) => {
+      expect(of('node.completed', 'b')).toMatchObject([{ output: { value: { length: 100_000 } } }]);
+      expect(output).toEqual({ all: 'x'.repeat(100_000) });
+    },
+  },
+];
+
+export const disabledNodes: readonly Topology[] = [
+  {
+    name: 'disabled-first',
+    description: 'A start that is disabled passes on.',
+    edges: ['start -> a -> end'],
+    nodes: { start: disabled },
+    verify: ({ status, runsOf }) => expect([status, runsOf('a')]).toEqual(['completed', 1]),
+  },
+  {
+    name: 'disabled-middle',
+    description: 'A node that is disabled is not run, and passes null on.',
+    edges: ['start -> a -> b', { from: 'b -> c', targetParamLabel: 'x' }],
+    nodes: { b: disabled },
+    replies: { c: returnsInputs },
+    verify: ({ attempts, inputsOf }) => {
+      expect(attempts.map(({ node }) => node)).toEqual(['a', 'c']);
+      expect(inputsOf('c')).toEqual({ x: null });
+    },
+  },
+  {
+    name: 'disabled-last',
+    description: 'An end that is disabled says nothing, and the run ends well.',
+    edges: ['start -> a -> end'],
+    nodes: { end: { isDisabled: true, status: 'error' } },
+    verify: ({ status, output }) => expect([status, output]).toEqual(['completed', null]),
+  },
+  {
+    name: 'disabled-before-a-join',
+    description: 'A join counts a disabled parent as one that has ended well.',
+    edges: ['start -> a -> join', 'start -> b -> join'],
+    nodes: { a: disabled },
+    verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['b', 'join']),
+  },
+  {
+    name: 'disabled-before-an-any-join',
+    description: 'A disabled parent is the first to end, and a join of mode any runs with it.',
+    edges: ['start -> a -> join', 'start -> b -> join'],
+    nodes: { a: disabled, join: { joinMode: 'any' } },
+    verify: ({ runsOf, of }) => {
+      expect(runsOf('join')).toBe(1);
+      expect(of('node.queued').map(({ nodeId }) => nodeId)).toEqual(['b', 'join']);
+    },
+  },
+  {
+    name: 'disabled-choice',
+    description: 'A choice that is disabled takes none of its branches.',
+    edges: ['start -> check', 'check/yes -> a', 'check/default -> b'],
+    nodes: { check: { ...choice('take', 'yes'), ...disabled } },
+    input: { take: 'yes' },
+    verify: ({ status, statusOf }) => expect([status, statusOf('a'), statusOf('b')]).toEqual(['completed', 'skipped', 'skipped']),
+  },
+  {
+    name: 'disabled-wait',
+    description: 'A delay and a wait for a signal that are disabled wait for nothing.',
+    edges: ['start -> nap -> wait -> end'],
+    nodes: { nap: { type: 'delay', delayMinutes: 60, ...disabled }, wait: { type: 'signal', name: 'paid', ...disabled } },
+    verify: ({ status, of }) =>
+      expect([status, of('node.waiting').length, of('signal.awaited').length]).toEqual(['completed', 0, 0]),
+  },
+  {
+    name: 'disabled-behind-a-failure',
+    description: 'A node that is disabled is skipped like any other when its parent fails.',
+    edges: ['start -> a -> b -> c'],
+    nodes: { a: singleAttempt, b: disabled },
+    replies: { a: failedWith() },
+    verify: ({ status, statusOf }) => expect([status, statusOf('b'), statusOf('c')]).toEqual(['failed', 'skipped', 'skipped']),
+  },
+  {
+    name: 'disabled-all',
+    description: 'A run all of whose nodes are disabled ends well in its first commit.',
+    edges: ['start -> a -> b -> end'],
+    nodes: { start: disabled, a: disabled, b: disabled, end: disabled },
+    verify: ({ status, attempts, output }) => expect([status, attempts, output]).toEqual(['completed', [], null]),
+  },
+];

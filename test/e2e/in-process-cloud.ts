@@ -1,0 +1,94 @@
+/** The embedded cloud in this process, on a folder and a port of its own: for tests that must reach behind the API. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { environmentNames } from '../../lib/contract/environment.ts';
+import { type Cloud, type CloudSettings, startCloud } from '../../lib/local/cloud.ts';
+import { demoSecret } from '../../lib/local/demo-webhook.ts';
+import { localKey } from '../../lib/local/local-key.ts';
+import { awsEnvironment } from '../../lib/local/aws-environment.ts';
+import { synthesize } from '../../lib/local/synth/synthesize.ts';
+import { loadAssembly } from '../../lib/local/template/assembly.ts';
+import { type Answer, preparedFolder, root } from './local-start.ts';
+
+export interface InProcessCloud {
+  readonly cloud: Cloud;
+  readonly url: string;
+  readonly apiKey: string;
+  /** what the provider `demo` of webhooks signs with */
+  readonly webhookSecret: string;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** what `npm run create-key` prints, made for this cloud's control table */
+  createKey(...options: readonly string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The bundles are those of the synthesis of this test run, which came before. */
+const asBundled = { 'stepwell:buildsFunctions': false };
+
+/**
+ * @param settings of the context, such as `stepwell:requireHttps`
+ * @param changed is given the folder of the cloud assembly, and says which one to run instead
+ * @param threads of each function, at most
+ * @param account its quota of concurrent executions
+ */
+export async function startInProcessCloud(
+  settings?: Readonly<Record<string, unknown>>,
+  changed: (assembly: string) => Promise<string> = async (assembly) => assembly,
+  threads = 8,
+  account: Pick<CloudSettings, 'accountConcurrency' | 'throttledVisibilityMs'> = {},
+): Promise<InProcessCloud> {
+  const directory = preparedFolder();
+  const complaints: string[] = [];
+  const cloud = await startCloud({
+    directory,
+    port: 0,
+    threads,
+    ...account,
+    assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then(async (synthesis) =>
+      loadAssembly(await changed(synthesis.directory)),
+    ),
+    warn: (line) => void complaints.push(line),
+    onEmulatorExit: (why) => void complaints.push(why),
+  });
+  const { url } = cloud;
+  if (url === undefined) throw new Error('the template has no API');
+  const apiKey = localKey(cloud);
+  return {
+    cloud,
+    url,
+    apiKey,
+    webhookSecret: demoSecret(cloud.secrets),
+    async call(method, path, body, headers = {}) {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    },
+    async createKey(...options) {
+      const variables = JSON.stringify(
+        cloud.template.of('AWS::Lambda::Function').map(({ properties }) => properties['Environment']),
+      );
+      const table = new RegExp(`"${environmentNames.controlTable}":"([^"]+)"`).exec(variables)?.[1] ?? '';
+      const { url: endpoint, accessKeyId, secretAccessKey } = cloud.tables;
+      // This process must go on meanwhile: the gateway is in it.
+      const { stdout } = await promisify(execFile)(process.execPath, ['scripts/create-key.ts', '--table', table, ...options], {
+        cwd: root,
+        env: {
+          ...process.env,
+          AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+          AWS_REGION: awsEnvironment.region,
+          AWS_ACCESS_KEY_ID: accessKeyId,
+          AWS_SECRET_ACCESS_KEY: secretAccessKey,
+        },
+      });
+      return stdout.trim();
+    },
+    async stop() {
+      await cloud.stop();
+      if (complaints.length > 0) throw new Error(complaints.join('\n'));
+    },
+  };
+}

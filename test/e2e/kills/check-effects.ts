@@ -1,0 +1,103 @@
+/**
+ * Effects in the world outside, beside what the logs say (invariant 12): none without a commit that asked for its attempt, none
+ * missing of what is completed, none long after its attempt had ended, and none more often than faults since then explain.
+ */
+import { createHash } from 'node:crypto';
+import { stepNodeId } from '../../../lib/engine/durable/step.ts';
+import { nodeKey, topLevel } from '../../../lib/engine/ids.ts';
+import { runInvariant } from '../../simulation/violation.ts';
+import type { CloudTime } from './cloud-time.ts';
+import { codeOf } from './code-load.ts';
+import { callsEffectServer } from './graphs.ts';
+import type { Effect } from './effect-server.ts';
+import type { Reading, StoredRun } from './tables.ts';
+
+/** Whoever began before an attempt had ended reads what is new within this time, on a machine that has much to do. */
+const patienceMs = 15_000;
+
+interface Attempt {
+  /** how often the log asks for it: the code of a workflow that is tried again asks anew */
+  asked: number;
+  /** the first time, by the cloud's clock */
+  readonly askedAt: number;
+  /** by the cloud's clock */
+  endedAt?: number;
+  isCompleted: boolean;
+  /** by the machine's clock, in order */
+  readonly begun: number[];
+  /** what it does leaves a mark outside */
+  readonly leavesMark: boolean;
+}
+
+/** @returns how many effects were not the first of their attempt */
+export function checkEffects({ runs }: Reading, effects: readonly Effect[], time: CloudTime): number {
+  const attempts = new Map<string, Attempt>();
+  for (const run of runs.values()) for (const [name, attempt] of attemptsOf(run)) attempts.set(name, attempt);
+  const spans = new Map([...attempts.keys()].map((name) => [spanOf(name), name]));
+  for (const effect of effects) {
+    if (effect.kind === 'undo') continue;
+    const { runId, of, attempt, at } = effect;
+    const name =
+      effect.kind === 'node'
+        ? spans.get(attempt)
+        : `${runId}/${nodeKey({ nodeId: stepNodeId(of), iteration: topLevel })}/${attempt}`;
+    const found = name === undefined ? undefined : attempts.get(name);
+    const mayOverlap = codeOf(runs.get(runId))?.isIdempotent === true;
+    runInvariant(12, mayOverlap || found !== undefined, `${runId}/${of} was begun as ${attempt}, and no commit asked for that`);
+    found?.begun.push(at);
+  }
+  let repeated = 0;
+  for (const [name, attempt] of attempts) {
+    const { begun, isCompleted, leavesMark, asked, askedAt, endedAt } = attempt;
+    repeated += Math.max(0, begun.length - 1);
+    runInvariant(12, !isCompleted || !leavesMark || begun.length > 0, `${name} is completed, and was never begun`);
+    if (codeOf(runs.get(name.slice(0, name.indexOf('/'))))?.isIdempotent === true) continue;
+    const endedReal = endedAt === undefined ? Infinity : time.realOf(endedAt);
+    for (const at of begun)
+      runInvariant(12, at < endedReal + patienceMs, `${name} was begun ${at - endedReal} ms after it had ended`);
+    // A machine that was off, or died, leaves a message that comes back, and has another one sent beside it.
+    const faults = time.faultsBetween(time.realOf(askedAt), begun.at(-1) ?? 0);
+    runInvariant(
+      12,
+      begun.length <= asked + faults,
+      `${name} was asked for ${asked} times, saw ${faults} faults, and was begun ${begun.length} times`,
+    );
+  }
+  return repeated;
+}
+
+function attemptsOf({ address: { runId }, kind, workflowName, commits }: StoredRun): ReadonlyMap<string, Attempt> {
+  const attempts = new Map<string, Attempt>();
+  const marking = new Set<string>();
+  const ask = (node: string, number: number, at: number): void => {
+    const name = `${runId}/${node}/${number}`;
+    const before = attempts.get(name);
+    if (before === undefined)
+      attempts.set(name, { asked: 1, askedAt: at, isCompleted: false, begun: [], leavesMark: marking.has(node) });
+    else {
+      before.asked += 1;
+      delete before.endedAt;
+    }
+  };
+  for (const { events, at } of commits) {
+    for (const event of events) {
+      if (!('nodeId' in event) || !('attempt' in event)) continue;
+      const node = nodeKey(event);
+      if (event.type === 'NODE_DISPATCHED') {
+        const isMarking = kind === 'code' ? event.step?.kind === 'function' : callsEffectServer(workflowName, event.nodeId);
+        if (isMarking) marking.add(node);
+        ask(node, event.attempt, at);
+      }
+      if (event.type === 'NODE_RETRIED') ask(node, event.attempt + 1, at);
+      if (event.type !== 'NODE_COMPLETED' && event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;
+      const ended = attempts.get(`${runId}/${node}/${event.attempt}`);
+      if (ended === undefined) continue;
+      ended.endedAt = at;
+      ended.isCompleted = event.type === 'NODE_COMPLETED';
+    }
+  }
+  return attempts;
+}
+
+/** As the worker names it in `traceparent`: by run, node and attempt. */
+const spanOf = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 16);

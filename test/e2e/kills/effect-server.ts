@@ -1,0 +1,76 @@
+/**
+ * The world outside: a server that outlives every kill, and notes each effect of a node and of a step as it comes in. What it
+ * answers follows from what it is asked, and from how many attempts have asked it.
+ */
+import { once } from 'node:events';
+import { type IncomingMessage, createServer } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+
+export interface Effect {
+  /** milliseconds since the epoch, of this machine's clock */
+  readonly at: number;
+  readonly kind: 'node' | 'step' | 'undo';
+  readonly runId: string;
+  /** of a node the id with its iteration, of a step the key */
+  readonly of: string;
+  /** of a node the id of the attempt's span, of a step its number */
+  readonly attempt: string;
+}
+
+export interface EffectServer {
+  readonly port: number;
+  readonly effects: Effect[];
+  stop(): Promise<void>;
+}
+
+export async function openEffectServer(): Promise<EffectServer> {
+  const effects: Effect[] = [];
+  const attempts = new Map<string, Set<string>>();
+
+  /** @returns the status and the value of the answer */
+  async function answer(request: IncomingMessage): Promise<readonly [number, unknown]> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://outside');
+    const [, kind = '', ...rest] = pathname.split('/').map(decodeURIComponent);
+    if (kind === 'step' || kind === 'undo') {
+      const [runId = '', of = '', attempt = ''] = rest;
+      effects.push({ at: Date.now(), kind, runId, of, attempt });
+      return [200, null];
+    }
+    // `<run>/<node>`, and the span that follows from run, node and attempt
+    const token = String(request.headers['idempotency-key']);
+    const slash = token.indexOf('/');
+    const attempt = String(request.headers['traceparent']).slice(36, 52);
+    effects.push({ at: Date.now(), kind: 'node', runId: token.slice(0, slash), of: token.slice(slash + 1), attempt });
+    const seen = attempts.get(token) ?? new Set<string>();
+    attempts.set(token, seen.add(attempt));
+    await wait(Number(searchParams.get('ms') ?? 0));
+    const isRefused = [...seen].indexOf(attempt) < Number(searchParams.get('fails') ?? 0);
+    return [isRefused ? 503 : 200, { value: JSON.parse(searchParams.get('value') ?? 'null') as unknown }];
+  }
+
+  const server = createServer((request, response) => {
+    request.resume();
+    answer(request).then(
+      ([status, value]) => {
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(value));
+      },
+      (trouble: unknown) => {
+        response.writeHead(500);
+        response.end(String(trouble));
+      },
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    effects,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,181 @@
+/** `npm start` in a process group of its own, to be killed: the whole of it, emulators and all, or one thread of one function. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
+import { type ControlRequest, type ControlResponse, startVariables } from './cloud-control.ts';
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+const inside = new URL('./inside.ts', import.meta.url).href;
+
+const addressShape = z.object({
+  url: z.string(),
+  apiKey: z.string(),
+  tables: z.object({ url: z.string(), accessKeyId: z.string(), secretAccessKey: z.string() }),
+  pid: z.number(),
+});
+export type CloudAddress = Pick<z.output<typeof addressShape>, 'url' | 'apiKey' | 'tables'>;
+
+const emulatorShape = z.object({ pid: z.number() });
+
+export interface KillableCloud {
+  /** Where it is, once it has started. Rejects where it has ended before. */
+  readonly started: Promise<CloudAddress>;
+  /** Ends everything at once, without a word: this process, its group, and the emulator in another group. */
+  kill(): Promise<void>;
+  /** Ends one function's thread in mid-invocation. @returns the function, or undefined where none came to work in time */
+  killThread(rank: number, afterMs: number, patienceMs: number): Promise<string | undefined>;
+  /** The machine has been asleep: the clock is later, and nothing has happened meanwhile. */
+  moveClock(byMs: number): Promise<void>;
+  /** The functions that are at work. */
+  atWork(): Promise<readonly string[]>;
+  /** As Ctrl-C does. */
+  stop(): Promise<void>;
+}
+
+let asked = 0;
+
+/** @param aheadMs how much later than the machine's own its clock is: it has been off for so long */
+export function startKillableCloud(
+  directory: string,
+  options: { readonly aheadMs: number; readonly effectServerPort: number },
+): KillableCloud {
+  const child = spawn(process.execPath, ['--no-warnings', '--import', inside, 'lib/local/main.ts'], {
+    cwd: root,
+    detached: true,
+    env: {
+      ...process.env,
+      STEPWELL_DIR: directory,
+      STEPWELL_PORT: '0',
+      // Each takes time to start, again and again.
+      STEPWELL_THREADS: '2',
+      [startVariables.aheadMs]: String(options.aheadMs),
+      [startVariables.effectServerPort]: String(options.effectServerPort),
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let printed = '';
+  const hear = (chunk: Buffer): void => void (printed = `${printed}${chunk.toString()}`.slice(-5_000));
+  child.stdout?.on('data', hear);
+  child.stderr?.on('data', hear);
+  const gone = once(child, 'exit');
+  let isWanted = true;
+  const started = placeOf(child, directory, () => (isWanted ? printed : 'it was killed as it started'));
+  // Whoever kills it before it has started does not wait for that.
+  started.catch(() => undefined);
+
+  async function ask<Kind extends ControlResponse['kind']>(
+    question: (id: number) => ControlRequest,
+    kind: Kind,
+    patienceMs: number,
+  ): Promise<Extract<ControlResponse, { kind: Kind }> | undefined> {
+    const id = (asked += 1);
+    const stop = new AbortController();
+    const answered = new Promise<Extract<ControlResponse, { kind: Kind }>>((resolve) => {
+      const listen = (told: ControlResponse): void => {
+        if (isAnswer(told, kind) && told.id === id) resolve(told);
+      };
+      child.on('message', listen);
+      stop.signal.addEventListener('abort', () => child.off('message', listen));
+    });
+    try {
+      child.send(question(id));
+      return await Promise.race([
+        answered,
+        wait(patienceMs, undefined, { signal: stop.signal }).catch(() => undefined),
+        gone.then(() => undefined),
+      ]);
+    } finally {
+      stop.abort();
+    }
+  }
+
+  return {
+    started,
+    async kill() {
+      isWanted = false;
+      const emulator = emulatorIn(directory);
+      endGroup(child.pid);
+      endGroup(emulator);
+      await gone;
+      while (emulator !== undefined && isAlive(emulator)) await wait(2);
+    },
+    async killThread(rank, afterMs, patienceMs) {
+      return (await ask((id) => ({ kind: 'end-thread', id, rank, afterMs }), 'thread-ended', patienceMs))?.name;
+    },
+    async moveClock(byMs) {
+      const told = await ask((id) => ({ kind: 'move-clock', id, byMs }), 'clock-moved', 10_000);
+      if (told === undefined) throw new Error(`its clock was not moved: ${printed}`);
+    },
+    async atWork() {
+      const told = await ask((id) => ({ kind: 'list-active', id }), 'active', 10_000);
+      if (told === undefined) throw new Error(`it does not say what is at work: ${printed}`);
+      return told.names;
+    },
+    async stop() {
+      isWanted = false;
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}
+
+const isAnswer = <Kind extends ControlResponse['kind']>(
+  told: ControlResponse,
+  kind: Kind,
+): told is Extract<ControlResponse, { kind: Kind }> => told.kind === kind;
+
+async function placeOf(child: ChildProcess, directory: string, printed: () => string): Promise<CloudAddress> {
+  const file = join(directory, 'local.json');
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the cloud has ended: ${printed()}`);
+    const found = existsSync(file) ? addressShape.safeParse(readJson(file)) : undefined;
+    // It may be that of the start before, which this one is about to take away.
+    if (found?.success === true && found.data.pid === child.pid) return found.data;
+    await wait(5);
+  }
+}
+
+/** DynamoDB's emulator is detached, so that Ctrl-C does not reach it; a machine that loses its power ends it with all others. */
+function emulatorIn(directory: string): number | undefined {
+  const found = emulatorShape.safeParse(readJson(join(directory, 'state', 'dynoxide.pid')));
+  return found.success && isEmulator(found.data.pid, directory) ? found.data.pid : undefined;
+}
+
+/** Numbers of processes are used again: what is killed bears the path of this very database. */
+function isEmulator(pid: number, directory: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(directory);
+  } catch {
+    return false;
+  }
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // it is gone
+  }
+}
+
+/** What is dead and has nobody to ask for it stays in the list of processes for a while. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

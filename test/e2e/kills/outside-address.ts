@@ -1,3 +1,0 @@
-/** Where nodes and steps leave their marks: an address of the public internet, because nodes may reach no other. */
-export const outsideAddress = '198.41.0.4';
-export const outsideUrl = `http://${outsideAddress}`;

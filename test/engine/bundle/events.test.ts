@@ -1,0 +1,197 @@
+/** What a fetch run is told: what each fact leaves in its log, event by event, and that what comes late changes nothing. */
+import { describe, expect, test } from 'vitest';
+import type { BundleFact } from '../../../lib/engine/bundle/decide.ts';
+import { attempt, firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
+import { after, days, durationMs, seconds } from '../../../lib/engine/time.ts';
+import { dawn } from '../graph-run-fixture.ts';
+import { BundleRunFixture, deadlineAt, message } from './bundle-run-fixture.ts';
+
+const first = message(0).id;
+const node = { nodeId: first, iteration: topLevel };
+const broke = { cause: 'error', message: 'no' } as const;
+const sentAs = (count: number) => {
+  const { id } = message(count);
+  return [
+    { type: 'SYSTEM_SET', key: `__message_${id}`, value: { value: { queueName: '__wkf_workflow_greet', body: { count } } } },
+    { type: 'NODE_DISPATCHED', nodeId: id, iteration: '', attempt: 1, via: 'queue', wave: 0 },
+  ];
+};
+const runs = { type: 'RUN_STATUS_CHANGED', status: 'running' };
+
+describe('a message', () => {
+  test('is stored and sent, at once or at its time, and known by its id the next time', () => {
+    const run = new BundleRunFixture();
+    expect(run.decide({ kind: 'message-sent', newMessage: message(1) })).toEqual(sentAs(1));
+    const notBefore = after(dawn, seconds(9));
+    const [stored, sent] = sentAs(2);
+    expect(run.decide({ kind: 'message-sent', newMessage: message(2), notBefore })).toEqual([stored, { ...sent, notBefore }]);
+    expect(run.decide({ kind: 'message-sent', newMessage: message(1) })).toEqual([]);
+  });
+
+  test('begins once, at the attempt that was asked for, and makes the run a running one', () => {
+    const run = new BundleRunFixture();
+    const begins: BundleFact = { kind: 'node-started', node, attempt: firstAttempt, startedAt: dawn };
+    expect(run.decide({ ...begins, attempt: attempt(2) })).toEqual([]);
+    expect(run.decide(begins)).toEqual([runs, { type: 'NODE_STARTED', ...node, attempt: 1, startedAt: dawn }]);
+    expect(run.decide(begins)).toEqual([]);
+  });
+
+  test('that is done is so once, and the run goes on', () => {
+    const run = new BundleRunFixture();
+    const done = run.answered(first, { kind: 'done' });
+    const ended = { output: { value: null }, handle: null, startedAt: dawn, endedAt: dawn };
+    expect(run.decide(done)).toEqual([runs, { type: 'NODE_COMPLETED', ...node, attempt: 1, ...ended }]);
+    expect(run.decide(done)).toEqual([]);
+  });
+
+  test('that asks to come again does so as a fresh one, at once or when it says', () => {
+    const run = new BundleRunFixture();
+    expect(run.decide(run.answered(first, { kind: 'redeliver', afterMs: seconds(0) }, message(3))).slice(2)).toEqual(sentAs(3));
+    const [stored, sent] = sentAs(5);
+    const later = run.answered(message(3).id, { kind: 'redeliver', afterMs: seconds(60) }, message(5));
+    expect(run.decide(later).slice(1)).toEqual([stored, { ...sent, notBefore: after(dawn, seconds(60)) }]);
+  });
+
+  test('that failed is tried again in whole milliseconds, whatever chance says', () => {
+    const run = new BundleRunFixture();
+    run.random = 1 / 3;
+    run.later(seconds(5));
+    const delayMs = durationMs(917);
+    expect(run.decide(run.answered(first, { kind: 'failed', failure: broke }))).toEqual([
+      runs,
+      {
+        type: 'NODE_RETRIED',
+        ...node,
+        attempt: 1,
+        failure: broke,
+        delayMs,
+        retryAt: after(run.now, delayMs),
+        via: 'queue',
+        startedAt: run.now,
+        endedAt: run.now,
+      },
+    ]);
+  });
+
+  test('whose next try would begin at the deadline is tried, and behind it is given up', () => {
+    for (const [spare, type] of [
+      [875, 'NODE_RETRIED'],
+      [874, 'NODE_FAILED'],
+    ] as const) {
+      const run = new BundleRunFixture();
+      run.later(durationMs(days(7) - spare));
+      expect(run.decide(run.answered(first, { kind: 'failed', failure: broke }))[1]?.type).toBe(type);
+    }
+  });
+});
+
+describe('a message that is given up', () => {
+  const givenUp = (run: BundleRunFixture, fact: BundleFact) => {
+    run.later(seconds(2));
+    return run.decide(fact);
+  };
+  const lost = { cause: 'lost', code: 'recovery_error', message: 'gone' } as const;
+
+  test('fails its run, which names it', () => {
+    const run = new BundleRunFixture();
+    expect(givenUp(run, { kind: 'node-lost', node, attempt: firstAttempt, failure: lost })).toEqual([
+      runs,
+      { type: 'NODE_FAILED', ...node, attempt: 1, failure: lost, startedAt: run.now, endedAt: run.now },
+      { type: 'RUN_STATUS_CHANGED', status: 'failed' },
+      {
+        type: 'RUN_FAILED',
+        error: {
+          cause: 'lost',
+          code: 'recovery_error',
+          message: `message ${first} was given up after 1 attempts: gone`,
+          details: { messageId: first },
+        },
+      },
+    ]);
+  });
+
+  test.each([
+    [{ ...lost, code: undefined }, 'delivery_failed'],
+    [{ cause: 'error', code: 'code_crashed', message: 'no' }, 'delivery_failed'],
+    [{ cause: 'invalid', code: 'artifact_unusable', message: 'no' }, 'artifact_unusable'],
+  ] as const)('because of %j has its run fail with %s', (failure, code) => {
+    const run = new BundleRunFixture();
+    const { code: said, ...rest } = failure;
+    givenUp(run, {
+      kind: 'node-lost',
+      node,
+      attempt: firstAttempt,
+      failure: said === undefined ? rest : { ...rest, code: said },
+    });
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code } });
+  });
+
+  test('at another attempt than the one that is open is not given up', () => {
+    const run = new BundleRunFixture();
+    expect(run.decide({ kind: 'node-lost', node, attempt: attempt(2), failure: lost })).toEqual([]);
+    expect(
+      run.decide({ kind: 'node-lost', node: { ...node, nodeId: message(7).id }, attempt: firstAttempt, failure: lost }),
+    ).toEqual([]);
+  });
+
+  test('because its artifact cannot be loaded is given up at the fifth time', () => {
+    const run = new BundleRunFixture();
+    const failure = { cause: 'invalid', code: 'artifact_unusable', message: 'no' } as const;
+    for (let tried = 1; tried < 5; tried += 1) {
+      run.decide(run.answered(first, { kind: 'failed', failure }));
+      expect(run.state.progress.status).toBe('running');
+    }
+    run.decide(run.answered(first, { kind: 'failed', failure }));
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'artifact_unusable' } });
+  });
+});
+
+describe('a run', () => {
+  test('that somebody wants to go on is told so once, with all that was said', () => {
+    const run = new BundleRunFixture();
+    const said = { reason: 'it is paid', payload: { value: { by: 'me' } }, token: 't1' };
+    const resumed: BundleFact = { kind: 'resumed', newMessage: message(1), ...said };
+    expect(run.decide(resumed)).toEqual([{ type: 'RUN_RESUMED', ...said }, ...sentAs(1)]);
+    expect(run.decide(resumed)).toEqual([]);
+    expect(run.decide({ kind: 'resumed', newMessage: message(2) })).toEqual([{ type: 'RUN_RESUMED' }, ...sentAs(2)]);
+  });
+
+  test.each([
+    ['with a reason', { reason: 'enough' }],
+    ['without one', {}],
+  ])('is cancelled %s', (_how, said) => {
+    const run = new BundleRunFixture();
+    expect(run.decide({ kind: 'cancel-requested', ...said })).toEqual([
+      { type: 'RUN_STATUS_CHANGED', status: 'cancelled' },
+      { type: 'RUN_CANCELLED', ...said },
+    ]);
+  });
+
+  test('times out at its deadline, and not before', () => {
+    const run = new BundleRunFixture();
+    run.later(durationMs(days(7) - 1));
+    expect(run.decide({ kind: 'deadline-passed' })).toEqual([]);
+    run.now = deadlineAt;
+    expect(run.decide({ kind: 'deadline-passed' }).map(({ type }) => type)).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
+  });
+
+  test('that was looked at is told so where something was sent again', () => {
+    const run = new BundleRunFixture();
+    expect(run.decide({ kind: 'recovered', nodes: [] })).toEqual([]);
+    expect(run.decide({ kind: 'recovered', nodes: [first] })).toEqual([{ type: 'RUN_RECOVERED', nodes: [first] }]);
+  });
+
+  test('completes with the output that its code says, and fails as it says', () => {
+    const run = new BundleRunFixture();
+    expect(run.decide(run.answered(first, { kind: 'run-completed', output: 7 })).slice(2)).toEqual([
+      { type: 'RUN_STATUS_CHANGED', status: 'completed' },
+      { type: 'RUN_COMPLETED', output: { value: 7 } },
+    ]);
+    const other = new BundleRunFixture();
+    expect(other.decide(other.answered(first, { kind: 'run-failed', failure: broke })).slice(2)).toEqual([
+      { type: 'RUN_STATUS_CHANGED', status: 'failed' },
+      { type: 'RUN_FAILED', error: broke },
+    ]);
+  });
+});

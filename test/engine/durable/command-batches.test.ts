@@ -1,0 +1,220 @@
+/** What a turn of the code leaves in its run's log, and which turns are none. */
+import { describe, expect, test } from 'vitest';
+import { maxStepAttempts } from '../../../lib/engine/durable/apply-command-batch.ts';
+import type { CommandBatchEntry } from '../../../lib/engine/durable/command-batch.ts';
+import { firstAttempt } from '../../../lib/engine/ids.ts';
+import type { RunEvent } from '../../../lib/engine/log/events.ts';
+import { after, hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import { dawn } from '../graph-run-fixture.ts';
+import { CodeRunFixture, deadlineAt } from './code-run-fixture.ts';
+
+const broke = { cause: 'error', message: 'it broke' } as const;
+const eventsOf = (run: CodeRunFixture): readonly RunEvent[] => run.commits.at(-1)?.events ?? [];
+
+describe('a step', () => {
+  test('has all told that it did: when it was at work, what it printed, and what it came to', () => {
+    const run = new CodeRunFixture();
+    run.turn(['done', 'again', 'broken', 'silent'].map((key) => run.asks(key)));
+    run.later(seconds(9));
+    const times = { startedAt: after(dawn, seconds(2)), endedAt: after(dawn, seconds(8)) };
+    const worked = { ...times, attempt: firstAttempt, printed: ['one', 'two'] };
+    const retry = { delayMs: seconds(4), retryAt: after(run.now, seconds(4)) };
+    run.turn([
+      { kind: 'completed', key: 'done', output: { seat: 7 }, ...worked },
+      { kind: 'retried', key: 'again', failure: broke, ...retry, ...worked },
+      { kind: 'failed', key: 'broken', failure: broke, ...worked },
+      run.did('silent'),
+    ]);
+    const node = (nodeId: string) => ({ nodeId, iteration: '', attempt: 1 });
+    const printed = { ...times, printed: ['one', 'two'] };
+    expect(eventsOf(run)).toEqual([
+      { type: 'NODE_COMPLETED', ...node('done'), output: { value: { seat: 7 } }, handle: null, ...printed },
+      { type: 'NODE_RETRIED', ...node('again'), failure: broke, ...retry, via: 'inline', ...printed },
+      { type: 'NODE_FAILED', ...node('broken'), failure: broke, ...printed },
+      {
+        type: 'NODE_COMPLETED',
+        ...node('silent'),
+        output: { value: null },
+        handle: null,
+        startedAt: run.now,
+        endedAt: run.now,
+      },
+    ]);
+  });
+
+  test('that is not at work, or at another attempt, or another step of the same name, is none that a drive can speak of', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('work')]);
+    expect(() => run.turn([run.did('nobody')])).toThrow('step "nobody" is not at attempt 1');
+    expect(() => run.turn([run.did('work', null, 2)])).toThrow('step "work" is not at attempt 2');
+    expect(() => run.turn([run.failed('.workflow-task.1')])).toThrow('is not at attempt 1');
+    run.turn([run.did('work')]);
+    expect(() => run.turn([run.did('work')])).toThrow('step "work" is not at attempt 1');
+  });
+
+  test('is asked for once', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('work')]);
+    expect(() => run.turn([run.asks('work')])).toThrow('step "work" was asked for twice');
+  });
+});
+
+describe('what comes behind the end of the code', () => {
+  test('is of no use any more', () => {
+    const run = new CodeRunFixture();
+    run.turn([{ kind: 'returned', output: 1 }, run.asks('late')]);
+    expect(run.state.progress.status).toBe('completed');
+    expect(run.node('late')).toBeUndefined();
+  });
+
+  test('nor is what comes behind its failure, where what it did is undone first', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.turn([{ kind: 'threw', failure: broke }, run.asks('late')], 'suspended');
+    expect(run.last).toEqual(['ROLLBACK_STARTED']);
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.1', attempt: 1 }]);
+  });
+});
+
+describe('a drive that stalls', () => {
+  test('while it undoes what the run did is looked at five times, and then what is left is named', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.turn([{ kind: 'threw', failure: broke }]);
+    for (let looked = 1; looked <= 4; looked += 1) {
+      run.turn([], 'suspended');
+      expect(run.openWorkflowTasks).toMatchObject([{ attempt: looked + 1 }]);
+      run.later(minutes(5));
+    }
+    run.turn([], 'suspended');
+    expect(run.state.progress).toMatchObject({
+      status: 'failed',
+      error: { message: 'it broke', details: { rollbackFailures: [{ step: 'book' }] } },
+    });
+    expect(run.state.open.size).toBe(0);
+  });
+
+  test('has not where it says when it is to go on', () => {
+    const run = new CodeRunFixture();
+    const wakeAt = after(run.now, seconds(9));
+    run.turn([], 'suspended', wakeAt);
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', notBefore: wakeAt }]);
+  });
+
+  test('does not stall where news came at the end of its time: the next one hears them', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('work')]);
+    run.turn([run.did('work')], 'yielded');
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', status: 'queued', attempt: 1 }]);
+  });
+
+  test('has stalled where it rests after news and asks for nothing', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('work')]);
+    run.turn([run.did('work')], 'suspended');
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.1', attempt: 2 }]);
+  });
+});
+
+describe('a drive that rests, and does not say for how long', () => {
+  const retriesAfter = (run: CodeRunFixture, key: string, wait: number): CommandBatchEntry => {
+    const retryAt = after(run.now, seconds(wait));
+    const times = { startedAt: run.now, endedAt: run.now };
+    return { kind: 'retried', key, attempt: firstAttempt, failure: broke, delayMs: seconds(wait), retryAt, ...times };
+  };
+
+  test('is followed by one for the first step that is to be tried again', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap', seconds(1))]);
+    run.turn([retriesAfter(run, 'a', 64), retriesAfter(run, 'b', 8)], 'suspended');
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', notBefore: after(run.now, seconds(8)) }]);
+  });
+
+  test('is followed by one at once where a step was left at work', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('a'), run.asks('b')]);
+    run.turn([retriesAfter(run, 'a', 64)], 'suspended');
+    expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2' }]);
+    expect(run.openWorkflowTasks[0]).not.toHaveProperty('notBefore');
+  });
+});
+
+describe('code that fails', () => {
+  test('has nothing to undo: its drive has done its work, and the run ends with it', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('work')]);
+    run.turn([run.failed('work'), { kind: 'threw', failure: broke }]);
+    expect(run.last).toEqual(['NODE_FAILED work', 'NODE_COMPLETED .workflow-task.1', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
+  });
+
+  test('has its drive undo what it did, and be done with that', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.turn([{ kind: 'threw', failure: broke }]);
+    for (let looked = 1; looked <= 5; looked += 1)
+      run.decide({ kind: 'workflow-task-deferred', ...run.currentWorkflowTask, failure: { ...broke, code: 'replay_diverged' } });
+    expect(run.last).toEqual(['NODE_COMPLETED .workflow-task.1', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
+  });
+
+  test('and whose drive is lost before it began was running even so', () => {
+    const run = new CodeRunFixture();
+    const lost = { cause: 'lost', message: 'gone' } as const;
+    run.decide({ kind: 'node-lost', node: run.currentWorkflowTask.node, attempt: firstAttempt, failure: lost });
+    expect(eventsOf(run)).toMatchObject([
+      { type: 'RUN_STATUS_CHANGED', status: 'running' },
+      { type: 'NODE_FAILED', nodeId: '.workflow-task.1' },
+      { type: 'RUN_STATUS_CHANGED', status: 'failed' },
+      { type: 'RUN_FAILED', error: { code: 'workflow_task_lost' } },
+    ]);
+  });
+});
+
+describe('a run with too many attempts of steps', () => {
+  const withSteps = (count: number): CodeRunFixture => {
+    const run = new CodeRunFixture();
+    run.turn(Array.from({ length: count }, (_, index) => run.asks(`s${index}`)));
+    return run;
+  };
+
+  test('goes on with as many as it may have, and fails with one more', () => {
+    const run = withSteps(maxStepAttempts);
+    expect(run.state.progress.status).toBe('running');
+    run.turn([run.asks('one more')]);
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'step_limit_exceeded' } });
+  });
+});
+
+describe('the deadline', () => {
+  test('has not passed before it has, and ends a run that has nothing to undo', () => {
+    const run = new CodeRunFixture();
+    run.now = after(dawn, hours(7 * 24 - 1));
+    expect(run.decide({ kind: 'deadline-passed' })).toEqual([]);
+    run.now = deadlineAt;
+    run.decide({ kind: 'deadline-passed' });
+    expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  });
+
+  test('gives what undoes an hour, to the millisecond', () => {
+    const run = new CodeRunFixture();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.now = deadlineAt;
+    run.decide({ kind: 'deadline-passed' });
+    run.later(hours(1));
+    run.decide({ kind: 'deadline-passed' });
+    expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  });
+});
+
+test('a drive that is lost while it undoes leaves another to do so only where it was asked for before that began', () => {
+  const run = new CodeRunFixture();
+  run.turn([run.asks('book', { hasRollback: true })]);
+  run.turn([run.did('book')]);
+  run.decide({ kind: 'node-lost', ...run.currentWorkflowTask, failure: { cause: 'lost', message: 'gone' } });
+  expect(run.last).toEqual(['NODE_FAILED .workflow-task.1', 'ROLLBACK_STARTED', 'NODE_DISPATCHED .workflow-task.2']);
+  run.decide({ kind: 'node-lost', ...run.currentWorkflowTask, failure: { cause: 'lost', message: 'gone again' } });
+  expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'workflow_task_lost', message: 'gone' } });
+});

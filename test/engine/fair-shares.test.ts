@@ -1,0 +1,63 @@
+/** How many message groups a project and a workflow have, and which of them a job belongs to. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { workflowName } from '../../lib/engine/ids.ts';
+import { regularLaneGroup, fairSharesOf, slowLaneGroup } from '../../lib/engine/fair-shares.ts';
+import { bundleNode, freshRun } from '../contract/samples.ts';
+
+const workers = fc.integer({ min: 1, max: 1_000 });
+const percent = fc.integer({ min: 1, max: 100 });
+const of = (resend = 0) => ({ runId: freshRun().runId, node: bundleNode, resend });
+const several = Array.from({ length: 200 });
+
+describe('a project', () => {
+  test('runs slow scripts on half of the workers, and without a bound everything else on any', () => {
+    expect([1, 2, 3, 4, 8, 100, 1_000].map((count) => fairSharesOf(count, 100))).toEqual(
+      [1, 1, 1, 2, 4, 50, 500].map((slow) => ({ slow })),
+    );
+  });
+
+  test('with a bound has as many groups as its percentage of the workers, two at least', () => {
+    expect(fairSharesOf(100, 40)).toEqual({ slow: 20, first: 20 });
+    expect(fairSharesOf(100, 25)).toEqual({ slow: 12, first: 13 });
+    expect(fairSharesOf(100, 1)).toEqual({ slow: 1, first: 1 });
+    expect(fairSharesOf(4, 99)).toEqual({ slow: 1, first: 2 });
+    fc.assert(
+      fc.property(workers, percent, (count, most) => {
+        const { slow, regular } = fairSharesOf(count, most);
+        if (regular === undefined) expect(most).toBe(100);
+        else expect(slow + regular).toBe(Math.max(2, Math.floor((count * most) / 100)));
+        expect(Math.min(slow, regular ?? 1)).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
+test('a workflow has at most half of its project’s groups of the slow lane, sent again or not', () => {
+  fc.assert(
+    fc.property(workers, fc.stringMatching(/^[A-Za-z0-9]{1,20}$/), (count, name) => {
+      const shares = fairSharesOf(count, 100);
+      const lanes = new Set(several.map((_one, resend) => slowLaneGroup(shares, workflowName(name), of(resend % 5))));
+      expect(lanes.size).toBeLessThanOrEqual(Math.max(1, Math.floor(shares.slow / 2)));
+      for (const lane of lanes) expect([lane >= 0, lane < shares.slow, Number.isInteger(lane)]).toEqual([true, true, true]);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('the runs of one workflow are spread over its groups, and workflows over those of their project', () => {
+  const shares = fairSharesOf(16, 100);
+  const ofOne = new Set(several.map(() => slowLaneGroup(shares, workflowName('one'), of())));
+  expect(ofOne.size).toBe(4);
+  const ofMany = new Set(several.map((_one, number) => slowLaneGroup(shares, workflowName(`workflow-${number}`), of())));
+  expect(ofMany.size).toBe(8);
+  const first = new Set(several.map(() => regularLaneGroup(5, of())));
+  expect(first).toEqual(new Set([0, 1, 2, 3, 4]));
+});
+
+test('a job that is sent again goes past the one that may be dead, where there is another group', () => {
+  const { runId, node } = of();
+  const lanes = [0, 1, 2].map((resend) => slowLaneGroup(fairSharesOf(16, 100), workflowName('one'), { runId, node, resend }));
+  expect(new Set(lanes).size).toBe(3);
+  expect(regularLaneGroup(3, { runId, node, resend: 1 })).not.toBe(regularLaneGroup(3, { runId, node, resend: 0 }));
+});

@@ -1,0 +1,202 @@
+/** Whether a query makes sense: what is taken as it was written, and what is refused, with a code and a place. */
+import { describe, expect, test } from 'vitest';
+import { validateArguments } from '../../../lib/engine/query/validate-arguments.ts';
+import { type QueryDraft, queryLimits } from '../../../lib/engine/query/definition.ts';
+import { validateQuery } from '../../../lib/engine/query/validate-query.ts';
+import { queryName } from '../../../lib/engine/ids.ts';
+import { durationMs, seconds } from '../../../lib/engine/time.ts';
+
+const any = { name: queryName('orders'), parameters: [], maxBytes: 1_000, timeoutMs: seconds(30) } as const;
+const postgres: QueryDraft = { ...any, kind: 'postgres', connection: 'orders-db', statement: 'select 1' };
+const aurora: QueryDraft = { ...postgres, kind: 'aurora' };
+const request = { method: 'GET', path: '/orders', query: {}, headers: {}, body: null } as const;
+const http: QueryDraft = { ...any, kind: 'http', connection: 'https://api.example.com/v2', request };
+const id = { name: 'id', type: 'string', required: true } as const;
+
+const found = (draft: QueryDraft) => validateQuery(draft).findings.map(({ code, pointer, message }) => [code, pointer, message]);
+const invalid = (place: string, message: string) => ['config_invalid', place, message];
+
+describe('a query is taken', () => {
+  test.each(['postgres', 'aurora'] as const)('of %s: read only and with a thousand rows, where it says nothing', (kind) => {
+    expect(validateQuery({ ...postgres, kind })).toStrictEqual({
+      query: { ...any, kind, connection: 'orders-db', statement: 'select 1', readOnly: true, maxRows: 1_000 },
+      findings: [],
+    });
+    const said = { readOnly: false, maxRows: 7, description: 'all of them' };
+    expect(validateQuery({ ...postgres, kind, ...said }).query).toMatchObject(said);
+  });
+
+  test('of http, as it is', () => {
+    expect(validateQuery(http)).toStrictEqual({ query: http, findings: [] });
+  });
+
+  test.each(['a', 'Orders_db.v2-x', 'x'.repeat(64)])('whose database is named %s', (connection) => {
+    expect(found({ ...postgres, connection })).toEqual([]);
+  });
+
+  test.each(['http://localhost:8080', 'HTTPS://api.example.com', 'https://api.example.com/', 'https://api.example.com/a/b:c'])(
+    'whose service is at %s',
+    (connection) => expect(found({ ...http, connection })).toEqual([]),
+  );
+
+  test.each(['', '/', '/orders/:id/lines', '/a//b'])('whose path is "%s"', (path) => {
+    const parameters = path.includes(':id') ? [id] : [];
+    expect(found({ ...http, parameters, request: { ...request, path } })).toEqual([]);
+  });
+});
+
+describe('a query of a database is refused', () => {
+  test.each(['postgres', 'aurora'] as const)('of %s: without a statement, and with a request', (kind) => {
+    const { statement: _statement, ...without } = postgres;
+    expect(found({ ...without, kind, request })).toEqual([
+      invalid('/request', `a query of the kind ${kind} has none`),
+      invalid('/statement', `a query of the kind ${kind} has one`),
+    ]);
+    expect(validateQuery({ ...without, kind })).not.toHaveProperty('query');
+  });
+
+  test.each(['', '-a', '.a', 'a b', 'a/b', 'x'.repeat(65)])('whose connection is "%s"', (connection) => {
+    expect(found({ ...postgres, connection })).toEqual([invalid('/connection', 'must be the name of a secret')]);
+    expect(found({ ...aurora, connection })).toEqual([invalid('/connection', 'must be the name of a configured database')]);
+  });
+
+  test('whose statement does not end', () => {
+    expect(found({ ...postgres, statement: "select 'x" })).toEqual([
+      ['statement_invalid', '/statement', 'what begins at character 8 does not end'],
+    ]);
+    expect(validateQuery({ ...postgres, statement: "select 'x" })).not.toHaveProperty('query');
+  });
+
+  test('of Aurora, where it asks for more than the Data API gives, and not for as much', () => {
+    const { bytes, ms } = queryLimits.aurora;
+    expect(found({ ...aurora, maxBytes: bytes, timeoutMs: durationMs(ms) })).toEqual([]);
+    const more = { maxBytes: bytes + 1, timeoutMs: durationMs(ms + 1) };
+    expect(found({ ...aurora, ...more })).toEqual([
+      invalid('/maxBytes', 'the Data API answers at most 1048576 bytes'),
+      invalid('/timeoutMs', 'the Data API ends a statement after 45000 ms'),
+    ]);
+    expect(found({ ...postgres, ...more })).toEqual([]);
+  });
+
+  test('of Aurora, with more than one statement', () => {
+    const statement = 'select 1; select 2';
+    expect(found({ ...aurora, statement })).toEqual([['statement_invalid', '/statement', 'is more than one statement']]);
+    expect(found({ ...postgres, statement })).toEqual([]);
+  });
+});
+
+describe('a query of http is refused', () => {
+  test('without a request, and with what databases have', () => {
+    const { request: _request, ...without } = http;
+    expect(found({ ...without, statement: 'select 1', readOnly: false, maxRows: 1 })).toEqual([
+      ...['statement', 'readOnly', 'maxRows'].map((key) => invalid(`/${key}`, 'a query of the kind http has none')),
+      invalid('/request', 'an http query has one'),
+    ]);
+    expect(validateQuery(without)).not.toHaveProperty('query');
+  });
+
+  test.each([
+    'api.example.com',
+    'ftp://api.example.com',
+    'https://',
+    'https://me@api.example.com',
+    'https://api.example.com?x=1',
+    'https://api.example.com/a#b',
+    'https://api.example.com/{{ctx.a}}',
+    'https://api.example.com/a b',
+    String.raw`https://api.example.com\a`,
+    ' https://api.example.com',
+  ])('at %s', (connection) => {
+    expect(found({ ...http, connection })).toEqual([
+      invalid('/connection', 'must be a whole http or https address, without user, query or fragment'),
+    ]);
+  });
+
+  test.each(['orders', '/a?b', '/a#b', '/{{ctx.a}}', String.raw`/a\b`, 'x/a'])('with the path %s', (path) => {
+    expect(found({ ...http, request: { ...request, path } })).toEqual([
+      invalid('/request/path', 'must be steps behind /, without query or templates'),
+    ]);
+  });
+
+  test('with a template that is none, wherever it stands', () => {
+    const broken = '{{ctx.id';
+    const { findings } = validateQuery({
+      ...http,
+      request: { ...request, query: { a: [broken] }, headers: { b: broken }, body: { c: broken } },
+    });
+    expect(findings.map(({ code, pointer }) => [code, pointer])).toEqual([
+      ['template_invalid', '/request/query/a/0'],
+      ['template_invalid', '/request/headers/b'],
+      ['template_invalid', '/request/body/c'],
+    ]);
+  });
+});
+
+describe('parameters', () => {
+  test('that nobody declared are named where they are asked for', () => {
+    expect(found({ ...postgres, statement: 'select :a, :b', parameters: [{ ...id, name: 'b' }] })).toEqual([
+      ['parameter_unknown', '/statement', 'no parameter a is declared'],
+    ]);
+    const asks = { path: '/:a', query: { x: '{{ctx.b}}' }, headers: { y: '{{ctx.c.d}}' }, body: ['{{ctx.e}}'] };
+    expect(found({ ...http, request: { ...request, ...asks } })).toEqual([
+      ['parameter_unknown', '/request/path', 'no parameter a is declared'],
+      ['parameter_unknown', '/request/query', 'no parameter b is declared'],
+      ['parameter_unknown', '/request/headers', 'no parameter c is declared'],
+      ['parameter_unknown', '/request/body', 'no parameter e is declared'],
+    ]);
+  });
+
+  test('that nobody asks for are told, and no reason to refuse the query', () => {
+    const verdict = validateQuery({ ...postgres, parameters: [id] });
+    expect(verdict.findings).toMatchObject([
+      { severity: 'warning', code: 'parameter_unused', place: '/parameters/0/name', message: 'nothing asks for id' },
+    ]);
+    expect(verdict.query).toMatchObject({ parameters: [id] });
+  });
+
+  test('are declared once, and preset with what fits their type', () => {
+    const parameters = [id, { name: 'n', type: 'number', required: false, default: 'many' } as const, id];
+    expect(found({ ...postgres, statement: 'select :id, :n', parameters })).toEqual([
+      ['argument_invalid', '/parameters/1/default', 'is not of the type number'],
+      ['argument_invalid', '/parameters/2/name', 'id is declared twice'],
+    ]);
+    const fits = [{ name: 'n', type: 'number', required: false, default: 0 } as const];
+    expect(found({ ...postgres, statement: 'select :n', parameters: fits })).toEqual([]);
+  });
+});
+
+describe('arguments', () => {
+  const parameters = [
+    id,
+    { name: 'count', type: 'number', required: false, default: 10 } as const,
+    { name: 'after', type: 'string', required: false } as const,
+  ];
+
+  test('are taken with what is preset, and null where nothing is', () => {
+    expect(validateArguments(parameters, { id: 'a' })).toEqual({ kind: 'accepted', values: { id: 'a', count: 10, after: null } });
+    expect(validateArguments(parameters, { id: 'a', count: 0, after: '' })).toEqual({
+      kind: 'accepted',
+      values: { id: 'a', count: 0, after: '' },
+    });
+    expect(validateArguments(parameters, { id: 'a', count: null })).toMatchObject({ values: { count: 10 } });
+  });
+
+  test('are refused all at once: unknown ones, such that are required, and such of another type', () => {
+    expect(validateArguments(parameters, { count: 'many', after: 7, other: 1, id: null })).toEqual({
+      kind: 'refused',
+      faults: [
+        'the query has no parameter other',
+        'id is required',
+        'count must be of the type number',
+        'after must be of the type string',
+      ],
+    });
+  });
+
+  test('are their own: what every object has is none', () => {
+    expect(validateArguments([{ ...id, name: 'constructor' }], {})).toEqual({
+      kind: 'refused',
+      faults: ['constructor is required'],
+    });
+  });
+});

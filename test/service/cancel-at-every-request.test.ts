@@ -1,0 +1,106 @@
+/** A run is cancelled before each request that carrying it out makes of the world, one after the other: every point of it. */
+import { describe, expect, it } from 'vitest';
+import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
+import { isTerminal } from '../../lib/engine/log/fold.ts';
+import { minutes } from '../../lib/engine/time.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { sendSignal } from '../../lib/service/runs/send-signal.ts';
+import { type TestEnv, failing, finished, createTestEnv, scope, workflow } from './test-env.ts';
+
+const rich = workflow('flow', 'a>b a>g b>f g>f f>z z>s s>l l/loop>h l/done>k k>c c/left>e', {
+  f: { joinMode: 'all' },
+  z: { ms: 60_000 },
+  s: { name: 'paid', correlation: 'one' },
+  l: { items: 2, concurrency: 2 },
+  k: { calls: 'child' },
+});
+
+/** What answers at once and touches nothing. */
+const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
+
+/** The world, which is told of every request before it is carried out. */
+function watched(deps: Deps, asked: () => Promise<void>): Deps {
+  const reach = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return async (...given: unknown[]): Promise<unknown> => {
+          await asked();
+          return Reflect.apply(member, target, given);
+        };
+      },
+    });
+  return new Proxy(deps, {
+    get: (target, name) => {
+      const port: unknown = Reflect.get(target, name);
+      return typeof port === 'object' && port !== null && typeof name === 'string' && !untouched.has(name) ? reach(port) : port;
+    },
+  });
+}
+
+/** Carries a run out to its end, and cancels it before the request of this number. @returns how many requests there were */
+async function carriedOut(
+  cancelBefore?: number,
+): Promise<{ readonly home: TestEnv; readonly run: RunAddress; readonly requests: number }> {
+  let requests = 0;
+  let run: RunAddress | undefined;
+  const home: TestEnv = createTestEnv({
+    answer: (node, number) => (node === 'g' && number === 1 ? failing() : finished(node)),
+    wrap: (deps) =>
+      watched(deps, async () => {
+        if (run === undefined) return;
+        requests += 1;
+        if (requests === cancelBefore) await cancelRun({ ...home.worker, deps }, run, 'enough');
+      }),
+  });
+  await home.publish(rich);
+  await home.publish(workflow('child', 'x>z z>y', { z: { ms: 600_000 } }));
+  // Kept until its wait begins.
+  await sendSignal(home.worker, scope, { name: 'paid', correlation: 'one', payload: null, bodyHash: 'h', idempotencyKey: 'one' });
+  run = await home.begin('flow');
+  await home.settle();
+  home.ports.clock.advance(minutes(10));
+  await home.settle();
+  return { home, run, requests };
+}
+
+describe('a cancel at any point', () => {
+  it('ends the run, or finds it ended; nothing stays open, and nothing is decided afterwards', async () => {
+    const { home: undisturbed, run: whole, requests } = await carriedOut();
+    expect((await undisturbed.fold(whole)).state.progress.status).toBe('completed');
+    expect(requests).toBeGreaterThan(50);
+    const ends = new Map<string, number>();
+    let children = 0;
+    for (let before = 1; before <= requests; before += 1) {
+      const { home, run } = await carriedOut(before);
+      const { state } = await home.fold(run);
+      const { status } = state.progress;
+      ends.set(status, (ends.get(status) ?? 0) + 1);
+      const where = `cancelled before request ${before}`;
+      expect(isTerminal(state.progress), where).toBe(true);
+      expect([...state.open.keys()], where).toEqual([]);
+      expect((await home.ports.log.head(run))?.projection.status, where).toBe(status);
+      const head = await home.ports.log.head(run);
+      const commits = head === undefined ? [] : [head.commit, ...(await home.ports.log.commitsAfter(run, firstCommit))];
+      const types = commits.flatMap(({ events }) => events.map(({ type }) => type));
+      const { heads } = await home.ports.index.list(scope, { limit: 10 });
+      for (const { address } of heads.filter((other) => other.address.runId !== run.runId)) {
+        children += 1;
+        const { status: childStatus } = (await home.fold(address)).state.progress;
+        const endedAt = (await home.ports.log.commitsAfter(address, firstCommit)).at(-1)?.at ?? 0;
+        // It sleeps for ten minutes: one that was left alone would end long after its caller.
+        if (childStatus !== 'cancelled') expect(endedAt, where).toBeLessThanOrEqual(commits.at(-1)?.at ?? 0);
+        expect((await home.ports.log.head(address))?.projection.status, where).toBe(childStatus);
+      }
+      if (status === 'cancelled')
+        expect(
+          types.filter((type) => type === 'RUN_CANCELLED'),
+          where,
+        ).toHaveLength(1);
+    }
+    expect(ends.get('cancelled')).toBeGreaterThan(requests / 2);
+    expect(children).toBeGreaterThan(5);
+  });
+});

@@ -1,0 +1,100 @@
+/** The small house with a deployment of code that is replayed, as a test plays it. */
+import { type DeploymentId, type RunAddress, deploymentId, firstCommit } from '../../lib/engine/ids.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Programs, programPath } from '../../lib/ports/programs.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { type TestEnv, createTestEnv, scope } from './test-env.ts';
+import { type StepFunction, type ScriptStage, ScriptedPrograms } from './scripted-programs.ts';
+
+export const codeManifest = (id: string, workflows: Manifest['workflows'] = [{ name: 'order', version: '1' }]): Manifest => ({
+  deploymentId: deploymentId(id),
+  specVersion: 1,
+  runtime: 'code',
+  workflows,
+  steps: [],
+  files: [{ path: programPath, sha256: 'cd'.repeat(32), bytes: 10 }],
+  artifact: { sha256: 'ab'.repeat(32), bytes: 10 },
+});
+
+/** A verified deployment, made the active one. */
+export async function deploy({ ports }: Pick<TestEnv, 'ports'>, manifest: Manifest): Promise<DeploymentId> {
+  const now = ports.clock.now();
+  const own = manifest.deploymentId;
+  await ports.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
+  const before = await ports.deployments.pointer(scope);
+  const history = [{ deploymentId: own, at: now, by: null }, ...(before?.history ?? [])];
+  const revision = (before?.revision ?? 0) + 1;
+  await ports.deployments.movePointer(scope, revision - 1, { revision, history });
+  return own;
+}
+
+export interface CodeTestEnv {
+  readonly env: TestEnv;
+  readonly code: ScriptedPrograms;
+  readonly run: RunAddress;
+}
+
+/** A run of code in these stages, begun and not yet driven. */
+export async function startCodeRun(
+  stages: readonly ScriptStage[],
+  {
+    body,
+    wrap,
+    programs,
+  }: { readonly body?: StepFunction; readonly wrap?: (deps: Deps) => Deps; readonly programs?: Programs } = {},
+): Promise<CodeTestEnv> {
+  const code: ScriptedPrograms = new ScriptedPrograms(() => env.ports.clock, stages, body);
+  const env: TestEnv = createTestEnv({ programs: programs ?? code, ...(wrap === undefined ? {} : { wrap }) });
+  await deploy(env, codeManifest('v1'));
+  return { env, code, run: await env.begin('order') };
+}
+
+export async function commitsOf({ ports }: Pick<TestEnv, 'ports'>, run: RunAddress): Promise<readonly Commit[]> {
+  const head = await ports.log.head(run);
+  return [...(head === undefined ? [] : [head.commit]), ...(await ports.log.commitsAfter(run, firstCommit))];
+}
+
+/** Each commit as the types of its events, with the node they are of; what says nothing here is left away. */
+export async function summarizeEvents(env: Pick<TestEnv, 'ports'>, run: RunAddress): Promise<readonly string[]> {
+  const commits = await commitsOf(env, run);
+  return commits.map(({ events }) => events.flatMap(wordOf).join(' '));
+}
+
+const words: Partial<Record<RunEvent['type'], string>> = {
+  NODE_DISPATCHED: 'ask',
+  SLEEP_STARTED: 'sleep',
+  SIGNAL_AWAITED: 'await',
+  SUBFLOW_CALLED: 'call',
+  NODE_COMPLETED: 'done',
+  NODE_FAILED: 'failed',
+  NODE_RETRIED: 'again',
+  RUN_COMPLETED: 'COMPLETED',
+  RUN_FAILED: 'FAILED',
+  RUN_TIMED_OUT: 'TIMED OUT',
+  RUN_CANCELLED: 'CANCELLED',
+  ROLLBACK_STARTED: 'UNDO',
+};
+
+const wordOf = (event: RunEvent): readonly string[] => {
+  const word = words[event.type];
+  if (word === undefined) return [];
+  return ['nodeId' in event ? `${word}(${event.nodeId})` : word];
+};
+
+export const statusOf = async (env: TestEnv, run: RunAddress) => (await env.fold(run)).state.progress.status;
+
+/** Takes what was sent for code, once. */
+export async function handleAllMessages(env: TestEnv): Promise<void> {
+  for (const job of env.ports.jobs.takeMessages()) await env.take(job);
+}
+
+/** Until nothing happens any more but with time. */
+export async function waitUntilIdle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A body that is at work until it is told to end. */
+export const whenAborted = (signal: AbortSignal): Promise<string> =>
+  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));

@@ -1,0 +1,83 @@
+/** What tests of deletions share: a workflow with runs that left something everywhere, sweeps, and what is left of a run. */
+import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
+import { type RunAddress, firstCommit, keyId, nodeId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
+import { after, minutes, seconds } from '../../lib/engine/time.ts';
+import { type ContinueResult, continueDeletions } from '../../lib/service/deletions/continue-deletions.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { deleteWorkflow } from '../../lib/service/deletions/delete-workflow.ts';
+import { createWorkflow, publishVersion } from '../../lib/service/definitions/publish-workflow.ts';
+import { type TestEnv, finished, createTestEnv, scope, workflow } from './test-env.ts';
+import { type blobsOf, definitionOf, largeText, recordsOf } from './test-run-fixture.ts';
+
+export const deletedWorkflow = workflowName('flow');
+const place = { name: 'paid', correlation: 'order-7' };
+export const requester = keyId('asker123');
+
+const inspect: InspectNode = ({ id, type }) => ({
+  findings: [],
+  facts: {
+    policy: { joinMode: 'all', onParentFailure: 'skip' },
+    handles: type === 'end' ? [] : ['output', 'error'],
+    isTrigger: id.startsWith('a'),
+  },
+});
+
+export const createDeletionEnv = (): TestEnv => createTestEnv({ answer: (node) => finished(node === 'b' ? largeText : node) });
+
+/** `flow` waits for a signal, naps, calls the workflow `child` and has a large output. */
+export async function publishWorkflowWithData(home: TestEnv): Promise<void> {
+  await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
+  const configs = { s: place, z: { ms: 3_600_000 }, k: { calls: 'child' } };
+  await home.publish(workflow('flow', 'a>b b>s s>d a>z z>f a>g a>k', configs));
+}
+
+/** A run of `flow` that has left something everywhere. */
+export async function createRunWithData(home: TestEnv, idempotencyKey = 'rich'): Promise<RunAddress> {
+  const answer = await home.start({ idempotencyKey, input: { text: 'y'.repeat(5_000) } });
+  if (answer.kind !== 'started') throw new Error(answer.kind);
+  const run = { ...scope, runId: answer.runId };
+  for (let round = 0; round < 2; round += 1)
+    for (const job of [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()]) await home.take(job);
+  await addMoreData(home, run);
+  return run;
+}
+
+/** As a worker does that is still at work. */
+export async function addMoreData({ ports }: TestEnv, run: RunAddress): Promise<void> {
+  const expiresAt = after(ports.clock.now(), minutes(60));
+  const { runId } = run;
+  await ports.log.heartbeat(
+    run,
+    { node: nodeKey({ nodeId: nodeId('b'), iteration: topLevel }), at: ports.clock.now(), resends: 0 },
+    expiresAt,
+  );
+  await ports.log.saveSnapshot(run, { asOf: firstCommit, schema: 0, state: null }, expiresAt);
+  await ports.log.attach(run, 'input', 'again', { expiresAt, kind: 'graph' });
+  await ports.blobs.put(run, `${runId}/stray`, 'again', expiresAt);
+}
+
+/** Every trace of the run; due entries hold its address alone, and expire. */
+export async function remainingRecords(home: TestEnv, run: RunAddress, blobs: Awaited<ReturnType<typeof blobsOf>> = []) {
+  const traces = await recordsOf(home, run, { blobs: [...blobs, `blob:${run.runId}/stray`], place });
+  const elsewhere = ['list', 'waiting', 'retrying', 'failed', 'cancelled', 'reservation'];
+  return [...new Set(traces.filter((trace) => !trace.startsWith('due') && !elsewhere.includes(trace)))];
+}
+
+export const sweep = (home: TestEnv, deps: Deps = home.deps): Promise<ContinueResult> =>
+  continueDeletions({ ...home.worker, deps, by: 'sweep' }, after(home.ports.clock.now(), seconds(45)));
+
+/** Sweeps until nothing is left to be done, however long that has to wait. */
+export async function sweepUntilDone(home: TestEnv): Promise<void> {
+  for (let round = 0; (await home.ports.deletions.all()).length > 0; round += 1) {
+    if (round > 20) throw new Error('the deletion does not end');
+    await sweep(home);
+    home.ports.clock.set(after(home.ports.clock.now(), minutes(21)));
+  }
+}
+
+export const requestDeletion = (home: TestEnv, deps: Deps = home.deps) => deleteWorkflow(deps, scope, deletedWorkflow, requester);
+export const create = (home: TestEnv) => createWorkflow(home.deps, scope, definitionOf('flow', 'a>b'), inspect);
+export const publish = (home: TestEnv) => publishVersion(home.deps, scope, definitionOf('flow', 'a>b'), inspect);
+
+export const deletedEntries = ({ ports }: TestEnv) =>
+  [...ports.audit.entries.values()].filter(({ action }) => action === 'workflows.deleted');

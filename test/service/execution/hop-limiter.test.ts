@@ -1,0 +1,223 @@
+/** Chains of messages over the memory world: what counts as a hop, and what becomes of a chain that makes no progress. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Hops, hops, maxHops, noHops } from '../../../lib/engine/hops.ts';
+import { nodeId } from '../../../lib/engine/ids.ts';
+import { type DurationMs, type Instant, after, between, durationMs, hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import { MemoryWatches } from '../../../lib/memory/sockets.ts';
+import { type MemoryPorts, memoryPorts } from '../../../lib/memory/memory-ports.ts';
+import type { Job, Jobs } from '../../../lib/ports/jobs.ts';
+import type { RunLog } from '../../../lib/ports/run-log.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { HopLimiter, type SlowedMessage } from '../../../lib/service/execution/hop-limiter.ts';
+import { recheckDelay } from '../../../lib/service/commit/schedule-message.ts';
+import { recheckRun } from '../../../lib/service/execution/recheck-run.ts';
+import { handleJob } from '../../../lib/service/execution/handle-job.ts';
+import { workflowTaskJob, nodeJob, resultOf } from '../../contract/jobs.suite.ts';
+import { creation, freshRun } from '../../contract/samples.ts';
+import { createTestEnv, workflow } from '../test-env.ts';
+import { overrideMethods } from '../override-methods.ts';
+
+const noDelay = durationMs(0);
+let world: MemoryPorts;
+let slowed: SlowedMessage[];
+let limiter: HopLimiter;
+let jobs: Jobs;
+let log: RunLog;
+beforeEach(() => limit(memoryPorts()));
+
+function limit(one: MemoryPorts): void {
+  world = one;
+  slowed = [];
+  limiter = new HopLimiter(world.clock, (message) => void slowed.push(message));
+  jobs = limiter.jobs(world.jobs);
+  log = limiter.log(world.log);
+}
+
+interface Taken {
+  readonly job: Job;
+  readonly hops: Hops;
+  readonly at: Instant;
+}
+
+/** Gives every message to the handler as its queue would, for so long; each handling takes 10 ms. */
+async function play(handler: (job: Job) => Promise<void>, time: DurationMs): Promise<readonly Taken[]> {
+  const taken: Taken[] = [];
+  const endsAt = after(world.clock.now(), time);
+  for (;;) {
+    const due = [...world.jobs.takeSent(), ...world.jobs.takeMessages(), ...world.jobs.takeDue()];
+    if (due.length === 0) {
+      const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt));
+      if (next >= endsAt) return taken;
+      world.clock.advance(between(world.clock.now(), next as Instant));
+    }
+    for (const job of due) {
+      const count = world.jobs.hopsOf(job);
+      taken.push({ job, hops: count, at: world.clock.now() });
+      world.clock.advance(durationMs(10));
+      await limiter.handle(count, () => handler(job));
+    }
+    if (world.clock.now() >= endsAt) return taken;
+  }
+}
+
+const run = freshRun();
+const nudge: Job = { kind: 'recheck', run };
+const drive = workflowTaskJob({ run });
+
+describe('two handlers that send each other messages for ever', () => {
+  /** One answers a nudge with a drive, the other a drive with a nudge. */
+  const pingPong = (job: Job): Promise<void> => (job.kind === 'recheck' ? jobs.send([drive]) : jobs.sendDelayed(nudge, noDelay));
+
+  test('are slowed, until they send two messages in four minutes; and it is counted in every five', async () => {
+    await jobs.sendDelayed(nudge, noDelay);
+    const taken = await play(pingPong, hours(6));
+    expect(taken.length).toBeLessThan(240);
+    const slowedAt = taken.filter(({ hops: count }) => count > maxHops && count % 2 === 1).map(({ at }) => at);
+    const gaps = slowedAt.slice(1).map((at, index) => between(slowedAt[index] ?? at, at));
+    expect(Math.max(...gaps)).toBeLessThan(minutes(5));
+    expect(slowed.slice(0, 3)).toEqual([
+      { runId: run.runId, kind: 'workflow_task', hops: 17, delay: seconds(1) },
+      { runId: run.runId, kind: 'workflow_task', hops: 19, delay: seconds(2) },
+      { runId: run.runId, kind: 'workflow_task', hops: 21, delay: seconds(4) },
+    ]);
+  });
+
+  test('without the limit they send as fast as they can', async () => {
+    jobs = world.jobs;
+    await jobs.sendDelayed(nudge, noDelay);
+    expect((await play(pingPong, seconds(60))).length).toBeGreaterThan(1_000);
+    expect(slowed).toEqual([]);
+  });
+
+  test('nothing is dropped: the chain ends well when they come to an end', async () => {
+    let left = 40;
+    await jobs.sendDelayed(nudge, noDelay);
+    const taken = await play((job) => (left-- > 0 ? pingPong(job) : Promise.resolve()), hours(24));
+    expect(taken).toHaveLength(41);
+    expect(world.jobs.delayed).toEqual([]);
+  });
+});
+
+test('a planted bug, a nudge without its delay in a run whose node is at work, is slowed', async () => {
+  const home = createTestEnv();
+  limit(home.ports);
+  await home.publish(workflow('flow', 'a>b'));
+  const address = await home.begin('flow');
+  home.ports.jobs.takeSent();
+  const worker = (hasBug: boolean) => ({
+    ...home.worker,
+    deps: {
+      ...home.deps,
+      jobs: overrideMethods(jobs, { sendDelayed: (job, wait) => jobs.sendDelayed(job, hasBug ? noDelay : wait) }),
+      // Nobody knows that another look is left.
+      log: overrideMethods(log, { heartbeats: async () => [{ node: 'a' as never, at: home.ports.clock.now(), resends: 0 }] }),
+    },
+  });
+  const look = (hasBug: boolean) => async (job: Job) => {
+    if (job.kind === 'recheck') await recheckRun(worker(hasBug), job);
+  };
+  await jobs.sendDelayed({ kind: 'recheck', run: address }, noDelay);
+  const taken = await play(look(true), minutes(30));
+  expect(slowed.length).toBeGreaterThan(8);
+  expect(taken.length).toBeLessThan(60);
+});
+
+test('nudges that wait are no hops, however many there are', async () => {
+  await limiter.handle(hops(3), () => jobs.sendDelayed(nudge, recheckDelay));
+  const taken = await play(() => jobs.sendDelayed(nudge, recheckDelay), hours(6));
+  expect(taken.length).toBeGreaterThan(140);
+  expect(new Set(taken.map((each) => each.hops))).toEqual(new Set([3]));
+  expect(slowed).toEqual([]);
+});
+
+describe('a commit', () => {
+  const fresh = () => creation(freshRun());
+
+  test('to any run ends the count', async () => {
+    await limiter.handle(hops(5), async () => {
+      await jobs.send([nodeJob({ run })]);
+      await log.create(fresh());
+      await jobs.send([nodeJob({ run, resend: 1 })]);
+      await jobs.sendResult(resultOf({ run }));
+    });
+    expect(slowed).toEqual([]);
+    expect([...world.jobs.takeSent(), ...world.jobs.takeResults()].map((each) => world.jobs.hopsOf(each))).toEqual([6, 0, 0]);
+  });
+
+  test('that another handling made does not count for this one', async () => {
+    const both = [hops(1), hops(2)].map((count, index) =>
+      limiter.handle(count, async () => {
+        if (index === 0) await log.create(fresh());
+        await world.clock.sleep(noDelay);
+        await jobs.send([nodeJob({ run, nodeId: nodeId(`n${index}`) })]);
+      }),
+    );
+    await Promise.all(both);
+    const found = world.jobs.takeSent().map((job) => [job.nodeId, world.jobs.hopsOf(job)]);
+    expect(Object.fromEntries(found)).toEqual({ n0: 0, n1: 3 });
+  });
+
+  test('that was there already is none', async () => {
+    const made = fresh();
+    await log.create(made);
+    await limiter.handle(hops(1), async () => {
+      expect((await log.create(made)).kind).toBe('occupied');
+      await jobs.send([nodeJob({ run })]);
+    });
+    expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([2]);
+  });
+});
+
+test('a message for code that is slowed gets by way of the delay queue to the code', async () => {
+  const { worker } = createTestEnv();
+  await limiter.handle(hops(maxHops), () => jobs.send([drive]));
+  expect(world.jobs.messages).toEqual([]);
+  const [first] = world.jobs.delayed;
+  expect([first?.job, slowed.length]).toEqual([drive, 1]);
+  world.clock.advance(seconds(1));
+  for (const job of world.jobs.takeDue())
+    await limiter.handle(world.jobs.hopsOf(job), () =>
+      handleJob({ ...worker, deps: { ...worker.deps, jobs } }, job, { isRedelivered: false, mustEndAt: world.clock.now() }),
+    );
+  expect(world.jobs.messages).toEqual([drive]);
+});
+
+test('what is sent while no message is handled begins a chain', async () => {
+  await jobs.send([nodeJob({ run })]);
+  expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([noHops]);
+});
+
+describe('a broadcaster', () => {
+  const watch = { run, turn: memoryPorts().ids.nonce() };
+
+  test('that sends its message on at once again and again waits before it', async () => {
+    const inner = new MemoryWatches();
+    const watches = limiter.watches(inner);
+    const startedAt = world.clock.now();
+    let isSent = false;
+    const sending = limiter.handle(hops(maxHops), () => watches.send(watch)).then(() => (isSent = true));
+    await Promise.resolve();
+    expect(isSent).toBe(false);
+    world.clock.advance(seconds(1));
+    await sending;
+    expect(between(startedAt, world.clock.now())).toBe(seconds(1));
+    expect(inner.sent.map((each) => inner.hopsOf(each))).toEqual([17]);
+    expect(slowed).toEqual([{ runId: run.runId, kind: 'watch', hops: 17, delay: seconds(1) }]);
+  });
+
+  test('whose turns last makes none', async () => {
+    const inner = new MemoryWatches();
+    await limiter.handle(hops(2), async () => {
+      world.clock.advance(seconds(90));
+      await limiter.watches(inner).send(watch);
+    });
+    expect(inner.sent.map((each) => inner.hopsOf(each))).toEqual([2]);
+  });
+});
+
+test('what a send comes to reaches its sender', async () => {
+  const broken: Jobs = overrideMethods(world.jobs, { sendDelayed: () => Promise.reject(new Unavailable('the delay queue')) });
+  const sending = limiter.handle(hops(maxHops), () => limiter.jobs(broken).send([drive]));
+  await expect(sending).rejects.toThrow(Unavailable);
+  expect(slowed).toEqual([]);
+});

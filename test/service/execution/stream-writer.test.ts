@@ -1,0 +1,305 @@
+/** What a node says: few writes, no holding up, one owner, and a completion that comes behind all of it. */
+import { describe, expect, test } from 'vitest';
+import { attempt, firstAttempt, nodeId, nodeKey, topLevel } from '../../../lib/engine/ids.ts';
+import { type Instant, after, durationMs } from '../../../lib/engine/time.ts';
+import type { MemoryPorts } from '../../../lib/memory/memory-ports.ts';
+import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import type { Streams } from '../../../lib/ports/streams.ts';
+import type { RunAttempt } from '../../../lib/service/commit/plans.ts';
+import { type StreamSource, openStreamWriter } from '../../../lib/service/execution/stream-writer.ts';
+import { expiresAt, freshRun } from '../../contract/samples.ts';
+import { failing, finished, createTestEnv, workflow } from '../test-env.ts';
+import { overrideMethods } from '../override-methods.ts';
+
+const node = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
+const speaker = (facts: Partial<StreamSource> = {}): StreamSource => ({
+  run: freshRun(),
+  node,
+  attempt: firstAttempt,
+  expiresAt,
+  ...facts,
+});
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** Lets the time pass in steps, with what is to be done in between done. */
+const pass = async ({ clock }: MemoryPorts, until: Instant, stepMs: number, each: () => void = () => {}): Promise<void> => {
+  while (clock.now() < until) {
+    each();
+    await turn();
+    clock.advance(durationMs(stepMs));
+    await turn();
+  }
+};
+const heard = async ({ streams }: Pick<MemoryPorts, 'streams'>, { run }: StreamSource) => streams.from(run, node, 0, 1_000);
+const whole = (deltas: readonly { readonly text: string }[]): string => deltas.map(({ text }) => text).join('');
+
+/** Counts puts, and lets the test answer some of them. */
+const watched = (world: MemoryPorts, answer: (count: number) => Error | undefined = () => undefined) => {
+  const seen = { puts: 0 };
+  const streams: Streams = {
+    put: async (...given) => {
+      const trouble = answer((seen.puts += 1));
+      if (trouble !== undefined) throw trouble;
+      return world.streams.put(...given);
+    },
+    from: (...given) => world.streams.from(...given),
+    last: (...given) => world.streams.last(...given),
+  };
+  return { deps: { ...world, streams }, seen };
+};
+
+test('two thousand tokens at four hundred a second take at most 25 writes, and four in any second', async () => {
+  const world = memoryPorts();
+  const { deps, seen } = watched(world);
+  const one = speaker();
+  const voice = openStreamWriter(deps, one);
+  const end = after(world.clock.now(), durationMs(5_000));
+  let said = '';
+  await pass(world, end, 5, () => {
+    for (const token of [`t${said.length} `, 'x']) {
+      voice.append(token);
+      said += token;
+    }
+  });
+  await voice.end();
+  const deltas = await heard(world, one);
+  expect(whole(deltas)).toBe(said);
+  expect(seen.puts).toBeLessThanOrEqual(25);
+  expect(deltas.map(({ index }) => index)).toEqual(deltas.map((_, index) => index));
+  const times = deltas.map(({ at }) => at);
+  for (const time of times) expect(times.filter((at) => at >= time && at < time + 1_000).length).toBeLessThanOrEqual(4);
+});
+
+test('whenever a stream ends, no second of it has more than four writes', async () => {
+  for (let endsMs = 0; endsMs <= 2_100; endsMs += 25) {
+    const world = memoryPorts();
+    const one = speaker();
+    const voice = openStreamWriter(world, one);
+    voice.append('first');
+    await pass(world, after(world.clock.now(), durationMs(endsMs)), 25, () => voice.append('word '));
+    voice.append('last');
+    await voice.end();
+    const times = (await heard(world, one)).map(({ at }) => at);
+    for (const time of times) expect(times.filter((at) => at >= time && at < time + 1_000).length).toBeLessThanOrEqual(4);
+  }
+});
+
+test('the first word waits for nothing, and a silent node writes nothing', async () => {
+  const world = memoryPorts();
+  const { deps, seen } = watched(world);
+  const silent = openStreamWriter(deps, speaker());
+  silent.append('');
+  await silent.end();
+  expect(seen.puts).toBe(0);
+  const one = speaker();
+  const voice = openStreamWriter(deps, one);
+  voice.append('a');
+  await turn();
+  expect(whole(await heard(world, one))).toBe('a');
+  await voice.end();
+});
+
+test('what is said after the end is not heard, and no character is cut in two', async () => {
+  const world = memoryPorts();
+  const one = speaker();
+  const voice = openStreamWriter(world, one);
+  const [high, low] = ['\ud83d', '\ude00'];
+  voice.append(`a${high}`);
+  await turn();
+  expect(whole(await heard(world, one))).toBe('a');
+  voice.append(low);
+  await voice.end();
+  voice.append('late');
+  await turn();
+  expect(whole(await heard(world, one))).toBe('a😀');
+});
+
+describe('owners', () => {
+  test('the next attempt goes on behind the last index, and the one before is heard no more', async () => {
+    const world = memoryPorts();
+    const one = speaker();
+    const first = openStreamWriter(world, one);
+    first.append('one');
+    await turn();
+    const second = openStreamWriter(world, { ...one, attempt: attempt(2) });
+    second.append('two');
+    await turn();
+    first.append('lost');
+    await first.end();
+    second.append('three');
+    await second.end();
+    const deltas = await heard(world, one);
+    expect(deltas.map(({ index, attempt: number, text }) => [index, number, text])).toEqual([
+      [0, 1, 'one'],
+      [1, 2, 'two'],
+      [2, 2, 'three'],
+    ]);
+  });
+
+  test('of two executions of one attempt the later one takes over', async () => {
+    const world = memoryPorts();
+    const one = speaker();
+    const [first, second] = [openStreamWriter(world, one), openStreamWriter(world, one)];
+    first.append('a');
+    await turn();
+    second.append('b');
+    await turn();
+    first.append('c');
+    second.append('d');
+    await Promise.all([first.end(), second.end()]);
+    expect(whole(await heard(world, one))).toBe('abd');
+  });
+});
+
+describe('trouble', () => {
+  test('a put whose outcome is unknown is repeated as it was', async () => {
+    const world = memoryPorts();
+    const { deps, seen } = watched(world, (count) => (count <= 2 ? new Unavailable('the table') : undefined));
+    const one = speaker();
+    const voice = openStreamWriter(deps, one);
+    voice.append('a');
+    await pass(world, after(world.clock.now(), durationMs(100)), 50);
+    voice.append('b');
+    await pass(world, after(world.clock.now(), durationMs(1_000)), 50);
+    await voice.end();
+    expect((await heard(world, one)).map(({ text }) => text)).toEqual(['a', 'b']);
+    expect(seen.puts).toBe(4);
+  });
+
+  test('a put that was carried out and not answered is not said twice', async () => {
+    const world = memoryPorts();
+    const one = speaker();
+    let count = 0;
+    const streams: Streams = {
+      put: async (...given) => {
+        const result = await world.streams.put(...given);
+        if ((count += 1) === 1) throw new Unavailable('the table');
+        return result;
+      },
+      from: (...given) => world.streams.from(...given),
+      last: (...given) => world.streams.last(...given),
+    };
+    const voice = openStreamWriter({ ...world, streams }, one);
+    voice.append('a');
+    await pass(world, after(world.clock.now(), durationMs(600)), 50);
+    voice.append('b');
+    await voice.end();
+    expect((await heard(world, one)).map(({ text }) => text)).toEqual(['a', 'b']);
+  });
+
+  test('a table that stays away ends the stream and not the node', async () => {
+    const world = memoryPorts();
+    const { deps, seen } = watched(world, () => new Unavailable('the table'));
+    const voice = openStreamWriter(deps, speaker());
+    voice.append('a');
+    await voice.end();
+    expect(seen.puts).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('in a run', () => {
+  test('two thousand tokens at four hundred a second take at most 25 writes in all, the node’s own commits among them', async () => {
+    const writes: string[] = [];
+    const home = createTestEnv({
+      wrap: (deps) => {
+        const told =
+          <Given extends unknown[], Answer>(name: string, write: (...given: Given) => Promise<Answer>) =>
+          (...given: Given): Promise<Answer> => {
+            writes.push(name);
+            return write(...given);
+          };
+        const { log, streams } = deps;
+        return {
+          ...deps,
+          log: overrideMethods(log, {
+            put: told('commit', (...given) => log.put(...given)),
+            heartbeat: told('beat', (...given) => log.heartbeat(...given)),
+          }),
+          streams: overrideMethods(streams, { put: told('delta', (...given) => streams.put(...given)) }),
+        };
+      },
+    });
+    await home.publish(workflow('flow', 'talk>e'));
+    const run = await home.begin('flow');
+    let say: (text: string) => void = () => {};
+    let hush: () => void = () => {};
+    const silence = new Promise<void>((resolve) => (hush = resolve));
+    const runAttempt: RunAttempt = async (_node, _input, attempting) => {
+      say = attempting.append;
+      await silence;
+      return { outcome: finished('done'), printed: [] };
+    };
+    const { clock } = home.ports;
+    const end = after(clock.now(), durationMs(5_000));
+    const working = Promise.all(
+      home.ports.jobs.takeSent().map((job) => home.take(job, { worker: { ...home.worker, runAttempt } })),
+    );
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    let tokens = 0;
+    await pass(home.ports, end, 5, () => {
+      for (const token of ['one ', 'two ']) say(token);
+      tokens += 2;
+    });
+    hush();
+    await working;
+    expect([tokens, (await home.fold(run)).state.progress.status]).toEqual([2_000, 'completed']);
+    const count = (name: string): number => writes.filter((each) => each === name).length;
+    // That it is at work, which whoever watches sees after a second, and its completion, which is the run's end too.
+    expect([count('commit'), count('beat')]).toEqual([2, 0]);
+    expect(count('delta')).toBeGreaterThan(15);
+    expect(writes.length).toBeLessThanOrEqual(25);
+  });
+
+  const talking = (words: readonly string[], failsFirst = false): RunAttempt => {
+    return async (_node, _input, { append, number }) => {
+      for (const word of words) append(`${number}${word}`);
+      return { outcome: failsFirst && number === 1 ? failing() : finished('done'), printed: [] };
+    };
+  };
+
+  test('everything is written before the completion is', async () => {
+    const home = createTestEnv();
+    let whenCommitted = '';
+    const log = new Proxy(home.ports.log, {
+      get: (target, name) => {
+        const held: unknown = Reflect.get(target, name);
+        if (name !== 'put') return typeof held === 'function' ? (held.bind(target) as unknown) : held;
+        const put: typeof target.put = async (run, commit, expires) => {
+          if (commit.events.some(({ type }) => type === 'NODE_COMPLETED')) {
+            whenCommitted ||= whole(await home.ports.streams.from(run, node, 0, 10));
+          }
+          return target.put(run, commit, expires);
+        };
+        return put;
+      },
+    });
+    await home.publish(workflow('flow', 'talk>e'));
+    const run = await home.begin('flow');
+    // A table takes its time; whoever does not wait for it commits first.
+    const streams: Streams = {
+      put: async (...given) => {
+        for (let turns = 0; turns < 20; turns += 1) await turn();
+        return home.ports.streams.put(...given);
+      },
+      from: (...given) => home.ports.streams.from(...given),
+      last: (...given) => home.ports.streams.last(...given),
+    };
+    const worker = { ...home.worker, deps: { ...home.deps, log, streams }, runAttempt: talking(['a', 'b', 'c']) };
+    for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker });
+    expect(whenCommitted).toBe('1a1b1c');
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  test('over a retry indexes go on, and each delta says its attempt', async () => {
+    const home = createTestEnv();
+    await home.publish(workflow('flow', 'talk>e', { talk: { retry: { attempts: 2 } } }));
+    const run = await home.begin('flow');
+    Object.assign(home.worker, { runAttempt: talking(['a'], true) });
+    await home.settle();
+    const deltas = await home.ports.streams.from(run, node, 0, 10);
+    expect(deltas.map(({ index, attempt: number, text }) => [index, number, text])).toEqual([
+      [0, 1, '1a'],
+      [1, 2, '2a'],
+    ]);
+  });
+});

@@ -1,7 +1,0 @@
-/** Runs a loop of many items in a thread of its own, which may be given less memory than the process has. */
-import { parentPort, workerData } from 'node:worker_threads';
-import * as z from 'zod';
-import { runLoop } from './loop-of-many.ts';
-
-const { items, concurrency } = z.strictObject({ items: z.number(), concurrency: z.number() }).parse(workerData);
-parentPort?.postMessage(await runLoop(items, concurrency));

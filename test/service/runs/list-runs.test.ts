@@ -1,0 +1,122 @@
+/** How far one request reads to fill a page of runs. */
+import { describe, expect, it } from 'vitest';
+import {
+  type CommitNo,
+  type Scope,
+  environment,
+  eventId,
+  firstCommit,
+  nonce,
+  projectId,
+  runId,
+  workflowName,
+} from '../../../lib/engine/ids.ts';
+import { type Head, firstProjection } from '../../../lib/engine/log/head.ts';
+import { after, days, instant } from '../../../lib/engine/time.ts';
+import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
+import { listRuns, maxRowsRead } from '../../../lib/service/runs/list-runs.ts';
+import type { ListPosition, RunIndex } from '../../../lib/ports/run-index.ts';
+import { noon } from '../../contract/samples.ts';
+import { overrideMethods } from '../override-methods.ts';
+
+const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
+
+/** Newest first: number 0 is the newest. Those of `old` are of that workflow, all others of `new`. */
+function listing(count: number, old: readonly number[]) {
+  const world = memoryPorts({ seed: 1 });
+  const heads = Array.from({ length: count }, (_, index): Head => {
+    const at = instant(noon - index * 1_000);
+    return {
+      kind: 'graph',
+      workflow: { name: workflowName(old.includes(index) ? 'old' : 'new'), version: 1 },
+      deploymentId: null,
+      address: { ...scope, runId: runId(`wrun_${String(count - index).padStart(26, '0')}`) },
+      createdAt: at,
+      deadlineAt: after(at, days(7)),
+      expiresAt: after(at, days(38)),
+      bodyHash: '',
+      commit: { number: firstCommit, firstEventId: eventId(1), events: [], at, by: 'api', nonce: nonce('n') },
+      projection: { ...firstProjection, status: 'completed', asOf: 2 as CommitNo },
+    };
+  });
+  const reads: number[] = [];
+  const list: RunIndex['list'] = async (_scope, { limit, after: from }) => {
+    reads.push(limit);
+    const start = from === undefined ? 0 : heads.findIndex(({ createdAt }) => createdAt < from.createdAt);
+    const page = start === -1 ? [] : heads.slice(start, start + limit);
+    const last = page.at(-1);
+    const isMore = start !== -1 && start + limit < count;
+    return isMore && last !== undefined
+      ? { heads: page, next: { createdAt: last.createdAt, runId: last.address.runId } }
+      : { heads: page };
+  };
+  const deps = { log: world.log, index: overrideMethods(world.index, { list }) };
+  const search = (limit: number, from?: ListPosition) =>
+    listRuns(deps, scope, { workflowName: workflowName('old') }, { limit, ...(from === undefined ? {} : { after: from }) });
+  const all = (limit: number) => listRuns(deps, scope, {}, { limit });
+  return { heads, search, all, reads };
+}
+
+const numbersOf = ({ runs }: Awaited<ReturnType<typeof listRuns>>): readonly number[] =>
+  runs.map(({ head }) => (noon - head.createdAt) / 1_000);
+
+describe('a page of runs', () => {
+  it('is read once where nothing is left out, with as many rows as it holds', async () => {
+    const { all, reads } = listing(500, []);
+    expect((await all(20)).runs).toHaveLength(20);
+    expect(reads).toEqual([20]);
+  });
+
+  it('of one row is filled from the thousand newest runs, with reads that grow', async () => {
+    const { search, reads } = listing(5_000, [999]);
+    expect(numbersOf(await search(1))).toEqual([999]);
+    expect(reads.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 64, 100]);
+    expect(reads.reduce((sum, each) => sum + each, 0)).toBe(maxRowsRead);
+    expect(reads.length).toBeLessThanOrEqual(17);
+  });
+
+  it('may be empty behind a thousand others, and goes on by its cursor without leaving one out', async () => {
+    const { search } = listing(3_000, [1_000, 2_500]);
+    const found: number[] = [];
+    let pages = 0;
+    for (let from: ListPosition | undefined; ;) {
+      const page = await search(1, from);
+      pages += 1;
+      found.push(...numbersOf(page));
+      if (page.next === undefined) break;
+      from = page.next;
+    }
+    expect(found).toEqual([1_000, 2_500]);
+    expect(pages).toBeLessThanOrEqual(5);
+  });
+
+  it.each([1, 3, 20, 100])('of at most %i rows has every match once, in order, over its pages', async (limit) => {
+    const old = [0, 1, 2, 50, 51, 99, 100, 101, 777, 1_500, 1_501, 2_099];
+    const { search } = listing(2_100, old);
+    const found: number[] = [];
+    for (let from: ListPosition | undefined; ;) {
+      const page = await search(limit, from);
+      found.push(...numbersOf(page));
+      expect(page.runs.length).toBeLessThanOrEqual(limit);
+      if (page.next === undefined) break;
+      from = page.next;
+    }
+    expect(found).toEqual(old);
+  });
+
+  it('that holds the last run has no more', async () => {
+    const { all } = listing(20, []);
+    expect((await all(20)).next).toBeUndefined();
+    expect((await all(19)).next).toBeDefined();
+  });
+
+  it('reads the log of no run that its name leaves out', async () => {
+    const world = memoryPorts({ seed: 1 });
+    const { heads } = listing(40, []);
+    const log = overrideMethods(world.log, { nextCommits: () => Promise.reject(new Error('the log was read')) });
+    const open = heads.map((head): Head => ({ ...head, projection: firstProjection }));
+    const index = overrideMethods(world.index, { list: async () => ({ heads: open }) });
+    expect(await listRuns({ log, index }, scope, { workflowName: workflowName('old') }, { limit: 20 })).toEqual({ runs: [] });
+    await expect(listRuns({ log, index }, scope, {}, { limit: 20 })).rejects.toThrow('the log was read');
+  });
+});

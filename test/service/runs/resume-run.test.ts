@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { runId } from '../../../lib/engine/ids.ts';
+import { after, days, seconds } from '../../../lib/engine/time.ts';
+import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
+import type { Deps } from '../../../lib/service/deps.ts';
+import { loadPayload } from '../../../lib/service/run-log/payloads.ts';
+import { resumeRun } from '../../../lib/service/runs/resume-run.ts';
+import { startCodeRun, handleAllMessages } from '../code-test-env.ts';
+import { type TestEnv, createTestEnv, scope, workflow } from '../test-env.ts';
+import { overrideMethods } from '../override-methods.ts';
+
+async function sleepingCode(wrap: (deps: Deps) => Deps) {
+  const { env, run } = await startCodeRun(
+    [[{ kind: 'sleep', key: 'nap', wakeAt: after(createTestEnv().ports.clock.now(), days(3)) }]],
+    {
+      wrap,
+    },
+  );
+  await handleAllMessages(env);
+  return { home: env, run };
+}
+
+async function sleeping(home: TestEnv) {
+  await home.publish(workflow('flow', 'a>z1 z1>b', { z1: { ms: days(3) } }));
+  const run = await home.begin('flow');
+  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+  return run;
+}
+
+async function sleepingGraph(wrap: (deps: Deps) => Deps) {
+  const home = createTestEnv({ wrap });
+  return { home, run: await sleeping(home) };
+}
+
+describe('resuming a run', () => {
+  it('wakes it, and its log keeps the reason and what was brought', async () => {
+    const home = createTestEnv();
+    const run = await sleeping(home);
+    expect(await resumeRun(home.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({
+      kind: 'resumed',
+      isReplay: false,
+    });
+    const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+    expect(commits.flatMap(({ events }) => events)).toContainEqual({
+      type: 'RUN_RESUMED',
+      reason: 'paid',
+      payload: { value: { amount: 3 } },
+    });
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  it('keeps a large payload beside the log', async () => {
+    const home = createTestEnv();
+    const run = await sleeping(home);
+    // Nothing that compressing makes small.
+    const text = Array.from({ length: 600 }, (_, index) => createHash('sha256').update(String(index)).digest('hex')).join('');
+    await resumeRun(home.worker, run, { payload: { text } });
+    const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+    const [told] = commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'RUN_RESUMED' ? [event] : [])));
+    if (told?.payload === undefined || !('ref' in told.payload)) throw new Error('it lies in the log itself');
+    expect(await loadPayload(home.deps, run, told.payload.ref)).toEqual({ text });
+  });
+
+  it('of a run that has ended, or is not there, is refused', async () => {
+    const home = createTestEnv();
+    const run = await sleeping(home);
+    await cancelRun(home.worker, run);
+    expect(await resumeRun(home.worker, run, {})).toEqual({ kind: 'run_terminal', status: 'cancelled' });
+    const nobody = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
+    expect(await resumeRun(home.worker, nobody, {})).toEqual({ kind: 'not_found' });
+  });
+
+  it.each(['a graph', 'code'] as const)(
+    'twice at the same moment with one key is one resumption of %s, and both are told so',
+    async (kind) => {
+      const idempotency = { key: 'k', bodyHash: 'h' };
+      let overtake: (() => Promise<unknown>) | undefined;
+      const wrap = (deps: Deps): Deps => ({
+        ...deps,
+        log: overrideMethods(deps.log, {
+          put: async (...commit) => {
+            const other = overtake;
+            overtake = undefined;
+            await other?.();
+            return deps.log.put(...commit);
+          },
+        }),
+      });
+      const { home, run } = kind === 'code' ? await sleepingCode(wrap) : await sleepingGraph(wrap);
+      let second: unknown;
+      overtake = async () => {
+        second = await resumeRun(home.worker, run, { idempotency });
+      };
+      expect(await resumeRun(home.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
+      expect(second).toEqual({ kind: 'resumed', isReplay: false });
+      const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+      expect(commits.flatMap(({ events }) => events).filter(({ type }) => type === 'RUN_RESUMED')).toHaveLength(1);
+      expect(await resumeRun(home.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
+    },
+  );
+
+  it('that dies after its commit is finished by the nudge it left first', async () => {
+    let isKilled = false;
+    const home = createTestEnv({
+      wrap: (deps: Deps) => ({
+        ...deps,
+        jobs: overrideMethods(deps.jobs, {
+          send: async (jobs) => (isKilled ? Promise.reject(new Error('killed here')) : deps.jobs.send(jobs)),
+        }),
+      }),
+    });
+    const run = await sleeping(home);
+    isKilled = true;
+    await expect(resumeRun(home.worker, run, {})).rejects.toThrow('killed here');
+    isKilled = false;
+    home.ports.clock.advance(seconds(150));
+    for (const job of home.ports.jobs.takeDue()) await home.take(job);
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+});

@@ -1,0 +1,446 @@
+/** Speaking for a watched run: everybody hears all of it in order, whoever comes late, is slow, or goes; and speakers relieve each other. */
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type RunAddress, keyId, runId } from '../../../lib/engine/ids.ts';
+import type { JsonObject } from '../../../lib/engine/json.ts';
+import { after, between, hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
+import { maxJoinedRuns } from '../../../lib/service/watching/join-run.ts';
+import { maxFrameBytes, maxFrameValueBytes } from '../../../lib/service/watching/socket-frames.ts';
+import { maxPosts } from '../../../lib/service/watching/socket-subscriber.ts';
+import {
+  replaceBroadcaster,
+  maxBroadcastDuration,
+  socketHeartbeatInterval,
+} from '../../../lib/service/watching/broadcast-run.ts';
+import { type SocketTestEnv, type ReceivedFrame, createSocketTestEnv, connectionIdOf } from '../socket-test-env.ts';
+import { type TestEnv, createTestEnv, scope, workflow } from '../test-env.ts';
+
+const eventIds = (seen: readonly ReceivedFrame[]) =>
+  seen.filter(({ type }) => type.startsWith('workflow_')).map(({ eventId }) => eventId ?? 0);
+const statuses = (seen: readonly ReceivedFrame[]) =>
+  seen
+    .filter(({ type }) => type.startsWith('workflow_'))
+    .map(({ payload }) => `${textOf(payload?.['nodeID'] ?? 'run')} ${textOf(payload?.['status'])}`);
+/** Of a member that is always text. */
+const textOf = (value: unknown): string => z.string().parse(value);
+const deltas = (seen: readonly ReceivedFrame[]) =>
+  seen.filter(({ type }) => type === 'node.stream.delta').map(({ payload }) => Number(payload?.['deltaIndex']));
+const types = (seen: readonly ReceivedFrame[]) => seen.map(({ type }) => type);
+
+/** A run of two nodes that has ended. */
+const ended = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
+  const home = createTestEnv();
+  await home.publish(workflow('flow', 'one>two'));
+  const run = await home.begin('flow');
+  await home.settle();
+  return { home, stage: createSocketTestEnv(home), run };
+};
+/** A run whose node nobody works on. */
+const open = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
+  const home = createTestEnv();
+  await home.publish(workflow('flow', 'talk>two'));
+  return { home, stage: createSocketTestEnv(home), run: await home.begin('flow') };
+};
+const begunWith = async (home: TestEnv, input: JsonObject): Promise<RunAddress> => {
+  const answer = await home.start({ input });
+  if (answer.kind !== 'started') throw new Error(answer.kind);
+  return { ...scope, runId: answer.runId };
+};
+const cancel = ({ home, run }: { home: TestEnv; run: RunAddress }) => cancelRun(home.worker, run);
+
+describe('what is heard', () => {
+  test('of an ended run all of it, once, and then it is left', async () => {
+    const { stage, run } = await ended();
+    await stage.join('a', run);
+    expect(await stage.settle()).toEqual(['over']);
+    const seen = stage.framesOf('a');
+    expect(seen[0]).toEqual({ type: 'joined', runId: run.runId, after: 0 });
+    expect(statuses(seen)).toEqual([
+      'one queued',
+      'run running',
+      'one completed',
+      'two queued',
+      'two running',
+      'two completed',
+      'run completed',
+    ]);
+    expect(eventIds(seen)).toEqual(eventIds(seen).toSorted((one, other) => one - other));
+    expect(seen.at(-1)).toEqual({ type: 'left', runId: run.runId, reason: 'run_ended' });
+    expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
+  });
+
+  test('the documented payloads, member by member', async () => {
+    const { stage, run } = await ended();
+    await stage.join('a', run);
+    await stage.settle();
+    const seen = stage.framesOf('a');
+    expect(seen.find(({ payload }) => payload?.['nodeID'] === 'one' && payload['status'] === 'completed')).toMatchObject({
+      type: 'workflow_node_update',
+      workflowId: 'flow',
+      runId: run.runId,
+      payload: { instanceID: run.runId, nodeID: 'one', status: 'completed', output: 'one', error: null, attempt: 1 },
+    });
+    expect(seen.findLast(({ type }) => type === 'workflow_status_update')?.payload).toEqual({
+      instanceID: run.runId,
+      status: 'completed',
+      contextData: { input: {} },
+    });
+  });
+
+  test.each([1, 3, 6, 100])('after event %i nothing before it', async (from) => {
+    const { stage, run } = await ended();
+    await stage.join('all', run);
+    await stage.join('late', run, { after: from });
+    await stage.settle();
+    expect(eventIds(stage.framesOf('late'))).toEqual(eventIds(stage.framesOf('all')).filter((id) => id > from));
+    expect(types(stage.framesOf('late')).at(-1)).toBe('left');
+  });
+
+  test('news as they come, deltas between them, and the end', async () => {
+    const given = await open();
+    const { stage, run } = given;
+    await stage.join('a', run);
+    let pauses = 0;
+    await stage.settle({
+      onPause: async () => {
+        pauses += 1;
+        if (pauses <= 4) await stage.appendDelta(run, pauses - 1);
+        if (pauses === 8) await cancel(given);
+      },
+    });
+    expect(deltas(stage.framesOf('a'))).toEqual([0, 1, 2, 3]);
+    expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
+  });
+
+  test('what is too large is left out, and its size said; no frame is larger than the gateway takes', async () => {
+    const big = 'x'.repeat(maxFrameValueBytes);
+    const home = createTestEnv({
+      answer: (node) =>
+        node === 'one'
+          ? { kind: 'finished', output: { value: big }, handle: 'output' }
+          : { kind: 'failed', failure: { cause: 'error', message: big, details: { big } } },
+    });
+    await home.publish(workflow('flow', 'one>two'));
+    const run = await begunWith(home, { big });
+    await home.settle();
+    const stage = createSocketTestEnv(home);
+    await stage.join('a', run);
+    await stage.settle();
+    const one = stage.framesOf('a').find(({ payload }) => payload?.['nodeID'] === 'one' && payload['status'] === 'completed');
+    expect(one?.payload).toMatchObject({ output: null, outputOmitted: { bytes: maxFrameValueBytes + 2 } });
+    expect(stage.framesOf('a').at(-2)?.payload).toMatchObject({
+      contextData: null,
+      contextDataOmitted: { bytes: expect.any(Number) },
+    });
+    expect(statuses(stage.framesOf('a'))).toContain('two failed');
+    for (const { text } of stage.posts.posted) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxFrameBytes);
+  });
+});
+
+describe('who comes and goes', () => {
+  test('who joins later hears everything from its own place, and the first one nothing twice', async () => {
+    const given = await open();
+    const { stage, run } = given;
+    await stage.join('first', run);
+    let pauses = 0;
+    await stage.settle({
+      onPause: async () => {
+        pauses += 1;
+        if (pauses <= 3) await stage.appendDelta(run, pauses - 1);
+        if (pauses === 10) await stage.join('second', run);
+        if (pauses === 11) await stage.join('third', run, { after: 3 });
+        if (pauses === 25) await stage.appendDelta(run, 3);
+        if (pauses === 40) await cancel(given);
+      },
+    });
+    for (const name of ['first', 'second', 'third']) {
+      expect(deltas(stage.framesOf(name)), name).toEqual([0, 1, 2, 3]);
+      expect(types(stage.framesOf(name))[0], name).toBe('joined');
+      expect(new Set(eventIds(stage.framesOf(name))).size, name).toBe(eventIds(stage.framesOf(name)).length);
+    }
+    expect(eventIds(stage.framesOf('second'))).toEqual(eventIds(stage.framesOf('first')));
+    expect(eventIds(stage.framesOf('third'))).toEqual(eventIds(stage.framesOf('first')).filter((id) => id > 3));
+  });
+
+  test('who leaves hears nothing more, and the last one to leave ends it', async () => {
+    const { home, stage, run } = await open();
+    await stage.join('a', run);
+    let pauses = 0;
+    const since = home.ports.clock.now();
+    const outcomes = await stage.settle({
+      onPause: async () => {
+        pauses += 1;
+        if (pauses === 5) await stage.sockets.leave(run, connectionIdOf('a'));
+        if (pauses > 15) await stage.appendDelta(run, pauses - 16);
+      },
+    });
+    expect(outcomes).toEqual(['over']);
+    expect(deltas(stage.framesOf('a'))).toEqual([]);
+    expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
+  });
+
+  test('who joins again is told again, from the new place', async () => {
+    const { stage, run } = await open();
+    await stage.join('a', run);
+    let pauses = 0;
+    await stage.settle({
+      onPause: async () => {
+        pauses += 1;
+        if (pauses === 6) await stage.join('a', run, { after: 2 });
+        if (pauses === 20) await stage.sockets.leave(run, connectionIdOf('a'));
+      },
+    });
+    const seen = stage.framesOf('a');
+    const again = seen.slice(types(seen).lastIndexOf('joined'));
+    expect(again[0]?.after).toBe(2);
+    expect(eventIds(again)).toEqual(eventIds(seen.slice(0, types(seen).lastIndexOf('joined'))).filter((id) => id > 2));
+  });
+
+  test('a socket that is gone is taken away at the next sign of life, and nobody else notices', async () => {
+    const given = await open();
+    const { home, stage, run } = given;
+    await stage.join('gone', run);
+    await stage.join('here', run);
+    const since = home.ports.clock.now();
+    let found: number | undefined;
+    await stage.settle({
+      onPause: async () => {
+        if (stage.framesOf('gone').length > 1) stage.posts.disconnect(connectionIdOf('gone'));
+        const { members } = await stage.sockets.watchersOf(run);
+        if (found === undefined && members.length === 1) {
+          found = between(since, home.ports.clock.now());
+          await cancel(given);
+        }
+      },
+    });
+    expect(found).toBeLessThan(socketHeartbeatInterval + seconds(5));
+    expect(await stage.sockets.connection(connectionIdOf('gone'))).toBeUndefined();
+    expect(statuses(stage.framesOf('here')).at(-1)).toBe('run cancelled');
+    expect(stage.posts.closed).toEqual([]);
+  });
+
+  test('a socket that takes nothing is closed after a few posts, and holds up nobody', async () => {
+    const { home, stage, run } = await ended();
+    await stage.join('stuck', run);
+    await stage.join('quick', run);
+    stage.posts.block(connectionIdOf('stuck'));
+    const since = home.ports.clock.now();
+    let tries = 0;
+    const real = stage.posts.post.bind(stage.posts);
+    const posts = Object.assign(stage.posts, {
+      post: async (id: ReturnType<typeof connectionIdOf>, text: string) => {
+        if (id === 'stuck') {
+          tries += 1;
+          // As long as the adapter waits for an answer.
+          await home.ports.clock.sleep(seconds(2));
+        }
+        return real(id, text);
+      },
+    });
+    expect(await stage.settle({ deps: { posts } })).toEqual(['over', 'over']);
+    expect(tries).toBe(maxPosts);
+    expect(stage.posts.closed).toEqual(['stuck']);
+    expect(await stage.sockets.connection(connectionIdOf('stuck'))).toBeUndefined();
+    expect(statuses(stage.framesOf('quick')).at(-1)).toBe('run completed');
+    expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
+  });
+
+  test('the sockets of a key that is no good any more are closed within half a minute, and others are not', async () => {
+    const given = await open();
+    const { home, stage, run } = given;
+    await stage.join('bad', run, { key: 'badkey00' });
+    await stage.join('good', run, { key: 'goodkey0' });
+    const since = home.ports.clock.now();
+    let closedAfter: number | undefined;
+    await stage.settle({
+      isAllowed: async (key) => key !== keyId('badkey00'),
+      onPause: async () => {
+        if (closedAfter !== undefined || stage.posts.closed.length === 0) return;
+        closedAfter = between(since, home.ports.clock.now());
+        await cancel(given);
+      },
+    });
+    expect(closedAfter).toBeLessThanOrEqual(seconds(15));
+    expect(stage.posts.closed).toEqual(['bad']);
+    expect(statuses(stage.framesOf('bad'))).not.toContain('run cancelled');
+    expect(statuses(stage.framesOf('good')).at(-1)).toBe('run cancelled');
+  });
+
+  test('a record whose socket must be closed by now is nobody', async () => {
+    const { home, stage, run } = await open();
+    await stage.join('old', run);
+    home.ports.clock.advance(hours(2));
+    expect(await stage.settle()).toEqual(['over']);
+    expect(stage.framesOf('old')).toEqual([]);
+  });
+
+  test('of a run that is no more everybody is let go', async () => {
+    const { home, stage, run } = await open();
+    await stage.join('a', run);
+    const log = { ...home.deps.log, head: async () => undefined };
+    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['over']);
+    expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
+  });
+});
+
+describe('speakers relieve each other', () => {
+  test('each goes on where the last one stopped, and nothing is said twice', async () => {
+    const given = await open();
+    const { home, stage, run } = given;
+    await stage.join('a', run);
+    const since = home.ports.clock.now();
+    let said = 0;
+    const outcomes = await stage.settle({
+      onPause: async () => {
+        const passed = between(since, home.ports.clock.now());
+        if (said < 6 && passed > (said * maxBroadcastDuration) / 2) await stage.appendDelta(run, said++);
+        if (passed > maxBroadcastDuration * 3.5) await cancel(given);
+      },
+    });
+    expect(outcomes).toEqual(['sent_on', 'sent_on', 'sent_on', 'over']);
+    expect(types(stage.framesOf('a')).filter((type) => type === 'joined')).toHaveLength(1);
+    expect(deltas(stage.framesOf('a'))).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(new Set(eventIds(stage.framesOf('a'))).size).toBe(eventIds(stage.framesOf('a')).length);
+  });
+
+  test('a turn ends before its function does', async () => {
+    const { home, stage, run } = await open();
+    await stage.join('a', run);
+    const mustEndAt = after(home.ports.clock.now(), seconds(45));
+    expect(await stage.broadcast({ mustEndAt })).toBe('sent_on');
+    expect(home.ports.clock.now()).toBeLessThan(mustEndAt);
+  });
+
+  test('every join asks for a speaker, and one is enough', async () => {
+    const given = await open();
+    const { stage, run } = given;
+    for (const name of ['a', 'b', 'c']) await stage.join(name, run);
+    expect([await stage.broadcast(), await stage.broadcast(), await stage.broadcast()]).toEqual([
+      'sent_on',
+      'left_to_another',
+      'left_to_another',
+    ]);
+    await cancel(given);
+    expect(await stage.settle()).toEqual(['over']);
+    for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
+  });
+
+  test('one that dies before it has sent its message on is repeated by its own, and everything is heard in order', async () => {
+    const given = await open();
+    const { stage, run } = given;
+    await stage.join('a', run);
+    const dies = { send: () => Promise.reject(new Unavailable('the queue')) };
+    await expect(stage.broadcast({ deps: { watches: dies } })).rejects.toThrow(Unavailable);
+    await cancel(given);
+    expect(await stage.settle()).toEqual(['over']);
+    expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
+    expect(eventIds(stage.framesOf('a'))).toEqual(eventIds(stage.framesOf('a')).toSorted((one, other) => one - other));
+  });
+
+  test('one that dies in the midst repeats at most what came since the last note', async () => {
+    const given = await open();
+    const { stage, run } = given;
+    await stage.join('a', run);
+    let pauses = 0;
+    const broken = new Error('out of memory');
+    await expect(
+      stage.broadcast({
+        onPause: () => {
+          pauses += 1;
+          if (pauses === 40) throw broken;
+        },
+      }),
+    ).rejects.toThrow(broken);
+    const before = stage.framesOf('a').length;
+    await cancel(given);
+    await stage.settle();
+    expect(statuses(stage.framesOf('a').slice(before))).toEqual(['run cancelled']);
+  });
+
+  test('a message that was announced and never came is not waited for', async () => {
+    const given = await open();
+    const { home, stage, run } = given;
+    await stage.join('a', run);
+    expect(await stage.broadcast()).toBe('sent_on');
+    stage.watches.sent.splice(0);
+    await stage.join('b', run);
+    expect(await stage.broadcast()).toBe('left_to_another');
+    home.ports.clock.advance(minutes(16));
+    await stage.join('c', run);
+    await cancel(given);
+    expect(await stage.settle()).toEqual(['over']);
+    for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
+  });
+
+  test('a dead letter takes its announcement away, and asks for another speaker while somebody watches', async () => {
+    const { home, stage, run } = await open();
+    const { sockets, watches } = stage;
+    const replacing = { clock: home.ports.clock, ids: home.ports.ids, sockets, watches };
+    await stage.join('a', run);
+    await stage.broadcast();
+    const [dead] = stage.watches.sent.splice(0);
+    expect(dead && (await stage.sockets.watchersOf(run)).next?.broadcastId).toBe(dead?.broadcastId);
+    if (dead !== undefined) await replaceBroadcaster(replacing, dead);
+    expect((await sockets.watchersOf(run)).next).toBeUndefined();
+    expect(await stage.broadcast()).toBe('sent_on');
+    home.ports.clock.advance(hours(3));
+    watches.sent.splice(0);
+    if (dead !== undefined) await replaceBroadcaster(replacing, dead);
+    expect(watches.sent).toEqual([]);
+  });
+
+  test('trouble of the world that passes is waited out', async () => {
+    const given = await open();
+    const { stage, run } = given;
+    await stage.join('a', run);
+    const real = stage.sockets.watchersOf.bind(stage.sockets);
+    let asked = 0;
+    const sockets = Object.assign(stage.sockets, {
+      room: async (of: RunAddress) => {
+        asked += 1;
+        if (asked > 2 && asked < 6) throw new Unavailable('the table');
+        return real(of);
+      },
+    });
+    let pauses = 0;
+    await stage.settle({
+      deps: { sockets },
+      onPause: async () => {
+        pauses += 1;
+        if (pauses === 30) await cancel(given);
+      },
+    });
+    expect(asked).toBeGreaterThan(6);
+    expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
+  });
+});
+
+describe('joining', () => {
+  test('a run that is not there, and with a ticket every other one, is not found', async () => {
+    const { stage, run } = await open();
+    const elsewhere = { ...run, runId: runId(run.runId.replace(/.$/, (last) => (last === '0' ? '1' : '0'))) };
+    expect((await stage.join('a', elsewhere)).kind).toBe('not_found');
+    expect((await stage.join('b', run, { onlyRun: elsewhere })).kind).toBe('not_found');
+    expect((await stage.join('c', run, { onlyRun: run })).kind).toBe('joined');
+    expect(stage.watches.sent).toHaveLength(1);
+  });
+
+  test('a connection watches so many runs and no more; one that it watches already is none more', async () => {
+    const home = createTestEnv();
+    await home.publish(workflow('flow', 'talk>two'));
+    const stage = createSocketTestEnv(home);
+    const runs: RunAddress[] = [];
+    for (let count = 0; count <= maxJoinedRuns; count += 1) {
+      const answer = await home.start({ idempotencyKey: `k${count}` });
+      if (answer.kind !== 'started') throw new Error(answer.kind);
+      runs.push({ ...scope, runId: answer.runId });
+    }
+    const kinds: string[] = [];
+    for (const run of runs) kinds.push((await stage.join('a', run)).kind);
+    expect(kinds).toEqual([...Array.from({ length: maxJoinedRuns }, () => 'joined'), 'too_many']);
+    const [first] = runs;
+    expect(first && (await stage.join('a', first)).kind).toBe('joined');
+  });
+});

@@ -1,0 +1,369 @@
+/** Following a run: nothing missed, nothing twice, whatever happens to the reader; and few reads while nothing happens. */
+import { describe, expect, test } from 'vitest';
+import {
+  type NodeKey,
+  type RunAddress,
+  attempt,
+  keyId,
+  nodeId,
+  nodeKey,
+  nonce,
+  projectId,
+  topLevel,
+} from '../../../lib/engine/ids.ts';
+import { publicEvents } from '../../../lib/engine/log/public-event.ts';
+import { type DurationMs, after, durationMs, minutes, seconds } from '../../../lib/engine/time.ts';
+import { MemoryReaderLeases } from '../../../lib/memory/reader-leases.ts';
+import type { Reader } from '../../../lib/ports/reader-leases.ts';
+import type { Streams } from '../../../lib/ports/streams.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
+import type { Deps } from '../../../lib/service/deps.ts';
+import {
+  type FollowedRun,
+  type RunUpdate,
+  beginFollowing,
+  followRun,
+  hasSeenAll,
+} from '../../../lib/service/watching/follow-run.ts';
+import { maxSubscriptions } from '../../../lib/service/watching/delta-subscriptions.ts';
+import { acquireReaderLease } from '../../../lib/service/watching/acquire-reader-lease.ts';
+import { type StreamUpdate, heartbeatInterval, maxStreamDuration, watchRun } from '../../../lib/service/watching/watch-run.ts';
+import { expiresAt } from '../../contract/samples.ts';
+import { type TestEnv, failing, createTestEnv, workflow } from '../test-env.ts';
+import { nextWithTime } from '../next-with-time.ts';
+
+const node: NodeKey = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
+const owner = nonce('a');
+
+const opened = async (deps: Pick<Deps, 'log'>, run: RunAddress): Promise<FollowedRun> => {
+  const followed = await beginFollowing(deps, run);
+  if (followed === undefined) throw new Error('no such run');
+  return followed;
+};
+const rest = async (
+  home: TestEnv,
+  from: AsyncGenerator<RunUpdate | StreamUpdate, void, undefined>,
+): Promise<readonly (RunUpdate | StreamUpdate)[]> => {
+  const all: (RunUpdate | StreamUpdate)[] = [];
+  for (let one = await nextWithTime(home, from); one.done !== true; one = await nextWithTime(home, from)) all.push(one.value);
+  return all;
+};
+const idsIn = (news: readonly (RunUpdate | StreamUpdate)[]) =>
+  news.flatMap((one) => (one.kind === 'event' ? [one.event.eventId] : []));
+const deltasIn = (news: readonly (RunUpdate | StreamUpdate)[]) =>
+  news.flatMap((one) => (one.kind === 'delta' ? [one.delta] : []));
+/** What the log holds, for comparison. */
+const logged = async ({ ports }: TestEnv, run: RunAddress) => {
+  const head = await ports.log.head(run);
+  if (head === undefined) throw new Error('no such run');
+  return [head.commit, ...(await ports.log.commitsAfter(run, head.commit.number))].flatMap((commit) =>
+    publicEvents(head, commit),
+  );
+};
+const say = ({ ports }: TestEnv, run: RunAddress, index: number, facts: { attempt?: number; by?: string } = {}) =>
+  ports.streams.put(
+    run,
+    node,
+    {
+      index,
+      attempt: attempt(facts.attempt ?? 1),
+      owner: nonce(facts.by ?? owner),
+      text: `part ${index}`,
+      at: ports.clock.now(),
+    },
+    expiresAt,
+  );
+const begun = async (drawn = 'talk>e', options: Parameters<typeof createTestEnv>[0] = {}) => {
+  const home = createTestEnv(options);
+  await home.publish(workflow('flow', drawn, { z1: { ms: 3_600_000 } }));
+  return { home, run: await home.begin('flow') };
+};
+
+describe('events', () => {
+  test('of a run that has ended all come at once, the last one last, and no time passes', async () => {
+    const { home, run } = await begun('a>b b>c c>e');
+    await home.settle();
+    const before = home.ports.clock.now();
+    const news = await rest(home, followRun(home.deps, await opened(home.deps, run), 0));
+    const all = await logged(home, run);
+    expect(news.map((one) => (one.kind === 'event' ? one.event : one))).toEqual(all);
+    expect(all.at(-1)?.type).toBe('run.completed');
+    expect(home.ports.clock.now()).toBe(before);
+  });
+
+  test('come while the run goes on, and its cancellation is the last', async () => {
+    const { home, run } = await begun();
+    const from = followRun(home.deps, await opened(home.deps, run), 0);
+    const seen: RunUpdate[] = [];
+    for (let one = await nextWithTime(home, from); one.done !== true; one = await nextWithTime(home, from)) {
+      seen.push(one.value);
+      if (seen.filter(({ kind }) => kind === 'idle').length === 3) await cancelRun(home.worker, run);
+    }
+    expect(idsIn(seen)).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    expect(seen.at(-1)).toMatchObject({ kind: 'event', event: { type: 'run.cancelled' } });
+  });
+
+  test('a reader that goes away after each event and comes back five hundred times misses nothing and sees nothing twice', async () => {
+    const drawn = Array.from({ length: 170 }, (_, at) => `n${at}>n${at + 1}`).join(' ');
+    const { home, run } = await begun(`${drawn} n170>e`);
+    await home.settle();
+    const all = await logged(home, run);
+    expect(all.length).toBeGreaterThan(500);
+    const seen: number[] = [];
+    let last = 0;
+    for (let time = 0; time < 500; time += 1) {
+      const from = followRun(home.deps, await opened(home.deps, run), last);
+      const { value } = await nextWithTime(home, from);
+      await from.return();
+      if (value?.kind !== 'event') throw new Error('nothing came');
+      seen.push(value.event.eventId);
+      last = value.event.eventId;
+    }
+    expect(seen).toEqual(all.slice(0, 500).map(({ eventId }) => eventId));
+  });
+
+  test('from any cursor on what is later comes, and beyond the end there is nothing', async () => {
+    const { home, run } = await begun('a>e');
+    await home.settle();
+    const all = (await logged(home, run)).map(({ eventId }) => eventId);
+    for (let cursor = 0; cursor <= all.length + 3; cursor += 1) {
+      const followed = await opened(home.deps, run);
+      expect(idsIn(await rest(home, followRun(home.deps, followed, cursor)))).toEqual(all.slice(cursor));
+      expect(hasSeenAll(followed, cursor)).toBe(cursor >= all.length);
+    }
+  });
+
+  test('a hole in the log and a table that is away for a while are waited for', async () => {
+    const { home, run } = await begun('a>b b>e');
+    let looks = 0;
+    const log = new Proxy(home.ports.log, {
+      get: (target, name) => {
+        const held: unknown = Reflect.get(target, name);
+        if (name !== 'commitsAfter') return typeof held === 'function' ? (held.bind(target) as unknown) : held;
+        const torn: typeof target.commitsAfter = async (...given) => {
+          looks += 1;
+          if (looks === 2) throw new Unavailable('the table');
+          return (await target.commitsAfter(...given)).slice(looks === 3 ? 1 : 0);
+        };
+        return torn;
+      },
+    });
+    const followed = await opened({ log }, run);
+    await home.settle();
+    const news = await rest(home, followRun({ ...home.deps, log }, followed, 0));
+    expect(idsIn(news)).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    expect(looks).toBeGreaterThan(3);
+  });
+});
+
+describe('what nodes say', () => {
+  test('comes between the events, carries the last event’s id, and again from the beginning to who comes back', async () => {
+    const { home, run } = await begun();
+    await say(home, run, 0);
+    const at = (await logged(home, run)).length;
+    const from = followRun(home.deps, await opened(home.deps, run), 0);
+    for (let one = 0; one < at; one += 1) expect((await nextWithTime(home, from)).value).toMatchObject({ kind: 'event' });
+    const payload = { nodeId: 'talk', attempt: 1, text: 'part 0', deltaIndex: 0 };
+    const envelope = { eventId: at, sequence: at, type: 'node.stream.delta', runId: run.runId, workflowId: 'flow' };
+    expect((await nextWithTime(home, from)).value).toMatchObject({ kind: 'delta', delta: { ...envelope, payload } });
+    await say(home, run, 1);
+    await say(home, run, 2);
+    expect(
+      deltasIn([(await nextWithTime(home, from)).value, (await nextWithTime(home, from)).value].flatMap((one) => one ?? [])),
+    ).toMatchObject([{ payload: { deltaIndex: 1 } }, { payload: { deltaIndex: 2 } }]);
+    await from.return();
+    const again = followRun(home.deps, await opened(home.deps, run), at);
+    for (const deltaIndex of [0, 1, 2]) {
+      expect((await nextWithTime(home, again)).value).toMatchObject({
+        kind: 'delta',
+        delta: { eventId: at, payload: { deltaIndex } },
+      });
+    }
+    expect((await nextWithTime(home, again)).value).toEqual({ kind: 'quiet' });
+    await again.return();
+  });
+
+  test('does not come once the completion has the whole', async () => {
+    const { home, run } = await begun();
+    for (const index of [0, 1]) await say(home, run, index);
+    await home.settle();
+    expect(deltasIn(await rest(home, followRun(home.deps, await opened(home.deps, run), 0)))).toEqual([]);
+  });
+
+  test('stops at a missing index until it is there', async () => {
+    const { home, run } = await begun();
+    const from = followRun(home.deps, await opened(home.deps, run), (await logged(home, run)).length);
+    await say(home, run, 0);
+    await say(home, run, 2);
+    expect((await nextWithTime(home, from)).value).toMatchObject({ delta: { payload: { deltaIndex: 0 } } });
+    expect((await nextWithTime(home, from)).value).toEqual({ kind: 'quiet' });
+    await say(home, run, 1);
+    const later: unknown[] = [];
+    while (later.length < 2) {
+      const { value } = await nextWithTime(home, from);
+      if (value?.kind === 'delta') later.push(value.delta.payload['deltaIndex']);
+    }
+    expect(later).toEqual([1, 2]);
+    await from.return();
+  });
+
+  test('over a retry goes on, and what another execution said before is void', async () => {
+    const { home, run } = await begun('talk>e', { answer: () => failing() });
+    const from = followRun(home.deps, await opened(home.deps, run), 0);
+    await say(home, run, 0);
+    await say(home, run, 1, { attempt: 2, by: 'b' });
+    await say(home, run, 2, { attempt: 2, by: 'b' });
+    const deltas: object[] = [];
+    while (deltas.length < 3) {
+      const { value } = await nextWithTime(home, from);
+      if (value?.kind === 'delta') deltas.push(value.delta.payload);
+    }
+    expect(deltas).toEqual([
+      { nodeId: 'talk', attempt: 1, deltaIndex: 0, text: 'part 0' },
+      { nodeId: 'talk', attempt: 2, deltaIndex: 1, text: 'part 1', reset: true },
+      { nodeId: 'talk', attempt: 2, deltaIndex: 2, text: 'part 2' },
+    ]);
+    await from.return();
+  });
+
+  test('more than a read holds comes whole', async () => {
+    const { home, run } = await begun();
+    for (let index = 0; index < 350; index += 1) await say(home, run, index);
+    const from = followRun(home.deps, await opened(home.deps, run), (await logged(home, run)).length);
+    const seen: unknown[] = [];
+    while (seen.length < 350) {
+      const { value } = await nextWithTime(home, from);
+      if (value?.kind !== 'delta') throw new Error('it paused');
+      seen.push(value.delta.payload['deltaIndex']);
+    }
+    expect(seen).toEqual(Array.from({ length: 350 }, (_, index) => index));
+    await from.return();
+  });
+
+  test('of a thousand nodes at work only so many are asked', async () => {
+    const { home, run } = await begun(
+      Array.from({ length: 200 }, (_, at) => `s>n${at}`)
+        .join(' ')
+        .replaceAll('s>', 'a>'),
+    );
+    const [job] = home.ports.jobs.takeSent();
+    if (job === undefined) throw new Error('nothing was sent');
+    await home.take(job);
+    const asked = new Set<string>();
+    const streams: Streams = Object.assign(Object.create(home.ports.streams), {
+      from: (...given: Parameters<Streams['from']>) => {
+        asked.add(given[1]);
+        return home.ports.streams.from(...given);
+      },
+    });
+    const from = followRun({ ...home.deps, streams }, await opened(home.deps, run), 1_000_000);
+    for (let one = 0; one < 5; one += 1) await nextWithTime(home, from);
+    expect(asked.size).toBe(maxSubscriptions);
+    await from.return();
+  });
+});
+
+describe('a stream', () => {
+  const always = async (): Promise<boolean> => true;
+  const counting = (deps: Deps) => {
+    const counted = { reads: 0 };
+    const count = <Port extends object>(port: Port): Port =>
+      new Proxy(port, {
+        get: (target, name) => {
+          const held: unknown = Reflect.get(target, name);
+          if (typeof held !== 'function') return held;
+          return (...given: readonly unknown[]): unknown => {
+            counted.reads += 1;
+            return Reflect.apply(held, target, given);
+          };
+        },
+      });
+    return { deps: { ...deps, log: count(deps.log), streams: count(deps.streams) }, counted };
+  };
+  const lengthOf = (home: TestEnv, since: number): DurationMs => durationMs(home.ports.clock.now() - since);
+
+  test('ends by itself in good time, with signs of life until then, and its reader goes on where it was', async () => {
+    const { home, run } = await begun();
+    const since = home.ports.clock.now();
+    const first = await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always));
+    expect(lengthOf(home, since)).toBeGreaterThanOrEqual(maxStreamDuration);
+    expect(lengthOf(home, since)).toBeLessThan(maxStreamDuration + seconds(10));
+    const beats = first.flatMap((one) => (one.kind === 'heartbeat' ? [one.at] : []));
+    expect(beats.length).toBeGreaterThanOrEqual(15);
+    for (const [at, beat] of beats.entries()) {
+      const pause = beat - (beats[at - 1] ?? since);
+      expect(pause).toBeGreaterThanOrEqual(heartbeatInterval);
+      expect(pause).toBeLessThan(seconds(25));
+    }
+    await home.settle();
+    const last = idsIn(first).at(-1) ?? 0;
+    const second = await rest(home, watchRun(home.deps, await opened(home.deps, run), last, always));
+    expect([...idsIn(first), ...idsIn(second)]).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+  });
+
+  test.each([
+    ['a node is at work', 'talk>e', 700],
+    ['the run sleeps', 'z1>e', 100],
+  ])('of five minutes in which nothing happens and %s costs few reads', async (_what, drawn, mostReads) => {
+    const { home, run } = await begun(drawn);
+    if (drawn.startsWith('z')) for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    const { deps, counted } = counting(home.deps);
+    await rest(home, watchRun(deps, await opened(deps, run), 0, always));
+    expect(counted.reads).toBeLessThanOrEqual(mostReads);
+    expect(counted.reads).toBeGreaterThan(mostReads / 4);
+  });
+
+  test('ends within half a minute of its reader’s being no longer allowed', async () => {
+    const { home, run } = await begun();
+    const since = home.ports.clock.now();
+    const isAllowed = async (): Promise<boolean> => home.ports.clock.now() < after(since, minutes(1));
+    await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, isAllowed));
+    expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(75));
+  });
+
+  test('ends within seconds of its reader’s opening another, which goes on', async () => {
+    const { home, run } = await begun();
+    const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
+    const open = async (who: Reader = reader) =>
+      watchRun(home.deps, await opened(home.deps, run), 0, always, await acquireReaderLease(home.deps, who));
+    const [first, other] = [await open(), await open({ ...reader, name: 'ben' })];
+    const last = await open();
+    const since = home.ports.clock.now();
+    const seen = await rest(home, first);
+    expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(4));
+    expect(seen.filter(({ kind }) => kind === 'heartbeat')).toEqual([]);
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    const all = (await logged(home, run)).map(({ eventId }) => eventId);
+    expect(idsIn(await rest(home, last))).toEqual(all);
+    expect(idsIn(await rest(home, other))).toEqual(all);
+  });
+
+  test('goes on while its seat cannot be read', async () => {
+    const { home, run } = await begun();
+    const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
+    const readerLeases = Object.assign(new MemoryReaderLeases(), { holder: () => Promise.reject(new Unavailable('seats')) });
+    const since = home.ports.clock.now();
+    const hasSeat = await acquireReaderLease({ ...home.deps, readerLeases }, reader);
+    await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always, hasSeat));
+    expect(lengthOf(home, since)).toBeGreaterThanOrEqual(maxStreamDuration);
+  });
+
+  test('whose reader is slow reads no further ahead than it is read', async () => {
+    const { home, run } = await begun();
+    const { deps, counted } = counting(home.deps);
+    const from = watchRun(deps, await opened(deps, run), 0, always);
+    await nextWithTime(home, from);
+    const before = counted.reads;
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect([counted.reads, home.ports.clock.nextWakeAt()]).toEqual([before, undefined]);
+    for (const job of home.ports.jobs.takeSent()) await home.take(job);
+    const seen = await rest(home, from);
+    expect([1, ...idsIn(seen)]).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+  });
+});
+
+test('of a run that is not there nothing is followed', async () => {
+  const { home, run } = await begun();
+  expect(await beginFollowing(home.deps, { ...run, projectId: projectId('other') })).toBeUndefined();
+});

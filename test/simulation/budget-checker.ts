@@ -1,0 +1,60 @@
+/**
+ * Counts beside the engine what each run asks for and is told, from the names of attempts: a set does not mind what comes
+ * twice. A budget is kept if no more was ever asked for, and a run that it ended would have needed more.
+ */
+import type { Budget } from '../../lib/engine/graph/definition.ts';
+import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Failure } from '../../lib/engine/log/events.ts';
+import { runInvariant } from './violation.ts';
+
+interface Counted {
+  readonly asked: Set<string>;
+  readonly tokens: Map<string, number>;
+  error?: Failure;
+}
+
+export class BudgetChecker {
+  readonly #budget: Budget;
+  readonly #runs = new Map<string, Counted>();
+
+  constructor(budget: Budget = {}) {
+    this.#budget = budget;
+  }
+
+  committed({ runId }: RunAddress, { events }: Commit): void {
+    const run = this.#runs.get(runId) ?? { asked: new Set<string>(), tokens: new Map<string, number>() };
+    this.#runs.set(runId, run);
+    const { maxNodeExecutions = Infinity, maxTokens = Infinity } = this.#budget;
+    runInvariant(2, told(run) <= maxTokens, `${runId} was told of ${told(run)} tokens and went on`);
+    for (const event of events) {
+      if (event.type === 'NODE_DISPATCHED') run.asked.add(`${nodeKey(event)}#${event.attempt}`);
+      if (event.type === 'NODE_RETRIED') run.asked.add(`${nodeKey(event)}#${event.attempt + 1}`);
+      if (event.type === 'SUBFLOW_CALLED') run.asked.add(`${nodeKey(event)}#${event.attempt}`);
+      if (event.type === 'RUN_FAILED') run.error = event.error;
+      if ('tokens' in event && event.tokens !== undefined)
+        run.tokens.set(`${nodeKey(event)}#${event.attempt}`, event.tokens.input + event.tokens.output);
+    }
+    runInvariant(2, run.asked.size <= maxNodeExecutions, `${runId} asked for ${run.asked.size} of ${maxNodeExecutions}`);
+  }
+
+  check(): void {
+    for (const [runId, run] of this.#runs) {
+      const { asked, error } = run;
+      const { budget, used } = error?.code === 'budget_exceeded' ? (error.details ?? {}) : {};
+      const counted = budget === 'maxTokens' ? told(run) : budget === 'maxNodeExecutions' ? asked.size : used;
+      runInvariant(
+        2,
+        counted === used,
+        `${runId} says that it used other than was counted: ${JSON.stringify({ budget, used, counted })}`,
+      );
+    }
+  }
+
+  /** Runs that were ended by their budget. */
+  get ended(): number {
+    return [...this.#runs.values()].filter(({ error }) => error?.code === 'budget_exceeded').length;
+  }
+}
+
+const told = ({ tokens }: Counted): number => [...tokens.values()].reduce((sum, count) => sum + count, 0);

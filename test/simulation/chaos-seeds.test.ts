@@ -1,0 +1,6 @@
+import { it } from 'vitest';
+import { checkSeedsUnderChaos } from './chaos-seeds.ts';
+
+const count = 400;
+
+it(`the invariants hold in rough weather: the first ${count} seeds`, () => checkSeedsUnderChaos({ from: 1, count }));

@@ -1,0 +1,77 @@
+/** Many seeds in rough weather, and what came of them all together. */
+import { expect } from 'vitest';
+import { type FaultKind, noFaults } from './faults.ts';
+import { RequestThread } from './request-thread.ts';
+import { tallySchema } from './tally.ts';
+import { plainSeeds } from './options-of-seed.ts';
+
+/** Kinds that need an occasion, and how often they strike at least, of each seed: a dead letter, several messages at once, a timer, a client that was answered. */
+const leastOf: Partial<Record<string, number>> = {
+  redriven: 0.03,
+  partlySent: 0.03,
+  stale: 0.03,
+  stood: 0.03,
+  partlyFailed: 0.003,
+  keyReused: 0.2,
+  cancelled: 0.3,
+  doubleTimer: 0.03,
+  lateTimer: 0.03,
+  earlyTimer: 0.03,
+  keyless: 0.2,
+  askedAgain: 0.2,
+} satisfies Partial<Record<FaultKind, number>>;
+
+/** How many seeds a part of the whole has; there are four parts, which run beside each other. */
+export const seedsInPart = plainSeeds / 4;
+
+interface SeedRange {
+  /** the first seed */
+  readonly from: number;
+  readonly count: number;
+}
+
+export const chaosSeedRange = (number: number): SeedRange => ({ from: 1 + (number - 1) * seedsInPart, count: seedsInPart });
+
+/** @throws violations by their seeds, each with its invariant and the line that replays it */
+export async function checkSeedsUnderChaos({ from, count }: SeedRange): Promise<void> {
+  await using thread = new RequestThread(new URL('./seeds-thread.ts', import.meta.url), tallySchema);
+  const { seeds, failed, faults, seen } = await thread.request({ from, count, world: 'drawn' });
+  expect(failed).toEqual([]);
+  expect(seeds).toBe(count);
+  // A part that meets nothing shows nothing: what is counted is what the checker had to look at.
+  for (const kind of Object.keys(noFaults))
+    expect(faults[kind] ?? 0, `${kind} was hardly ever injected`).toBeGreaterThan(count * (leastOf[kind] ?? 0.5));
+  for (const name of counted) expect(seen[name] ?? 0, `hardly any ${name}`).toBeGreaterThan(count * least[name]);
+}
+
+const counted = [
+  'woken',
+  'resumptions',
+  'partialBatches',
+  'eventsRead',
+  'signalsGiven',
+  'waitsUnmet',
+  'rolledBack',
+  'foretold',
+  'answered',
+  'outOfTime',
+  'pastDeadline',
+  'inPasses',
+] as const;
+
+/** of each seed, on the average */
+const least = {
+  // Of three runs; of four it was 0.1.
+  woken: 0.08,
+  resumptions: 0.1,
+  partialBatches: 0.001,
+  eventsRead: 25,
+  signalsGiven: 0.5,
+  waitsUnmet: 0.25,
+  rolledBack: 0.02,
+  foretold: 0.2,
+  answered: 3,
+  outOfTime: 0.3,
+  pastDeadline: 0.02,
+  inPasses: 0.5,
+} as const satisfies Record<(typeof counted)[number], number>;

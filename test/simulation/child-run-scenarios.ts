@@ -1,0 +1,128 @@
+/** Scenes of runs that call others: what has to hold between two logs that no write spans. */
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type DurationMs, minutes } from '../../lib/engine/time.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { type FixedWorkflow, crashRun } from './crash-run.ts';
+import { noFaults } from './faults.ts';
+import { fixedTopology } from './fixed-topologies.ts';
+import { type CodeWorkflow, leafNames } from './random-code.ts';
+import { simulate } from './simulation.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import { runInvariant } from './violation.ts';
+import { simulationStart } from './simulated-ports.ts';
+
+const crowdOfCalls: CodeWorkflow = {
+  name: 'crowd-of-calls',
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: { kind: 'all', parts: Array.from({ length: 12 }, () => ({ kind: 'child', name: leafNames.graph, ms: 0 })) },
+};
+
+/** Five deliveries, a minute apart each, and a minute for what is then told. */
+const longestUncollectedMs = minutes(10);
+
+/** @throws a violation where a caller of many runs hears nothing of their ends, because whoever collects them cannot read of one */
+export async function uncollectableChildResults(): Promise<void> {
+  const open = new Set<string>();
+  const called = new Set<string>();
+  let now = (): number => simulationStart;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    runs: 1,
+    codes: [crowdOfCalls],
+    planted: (world, time) => {
+      now = () => time.now;
+      return world;
+    },
+    observed: (by, reached) => {
+      const isOver = open.size === 0 || now() <= simulationStart + longestUncollectedMs;
+      runInvariant(5, isOver, `${open.size} runs have heard nothing of what they called for ${now() - simulationStart} ms`);
+      if (by !== 'collect') return reached;
+      const head: Deps['log']['head'] = async (run) => {
+        if (called.has(run.runId)) throw new Unavailable('a log');
+        return reached.log.head(run);
+      };
+      return { ...reached, log: overrideMethods(reached.log, { head }) };
+    },
+    onCommit: ({ runId }, { events }) => {
+      for (const event of events) {
+        if (event.type === 'RUN_STARTED') open.add(runId);
+        if (event.type === 'RUN_COMPLETED') open.delete(runId);
+        if (event.type === 'SUBFLOW_CALLED') called.add(event.childRunId);
+      }
+    },
+  });
+  runInvariant(5, called.size > 0, 'nobody was called');
+}
+
+const callsBriefly: FixedWorkflow = fixedTopology({
+  name: 'calls-briefly',
+  description: 'A run that is made when its caller had left ends, because somebody sees that.',
+  edges: ['start -> call -> next', 'call/error -> rescue'],
+  nodes: { call: { type: 'subflow', workflowName: 'endless', expiresInSeconds: 60 } },
+  calls: [
+    {
+      name: 'endless',
+      edges: ['begin -> wait'],
+      // Nobody sends it.
+      nodes: { begin: { type: 'start' }, wait: { type: 'signal', name: 'paid', correlation: 'order-9' } },
+    },
+  ],
+  verify: () => {},
+});
+
+/** Long after whoever called has ended, and said so to all that it called. */
+const latePut = minutes(3);
+
+const isCalled = ({ events }: Commit): boolean =>
+  events.some((event) => event.type === 'SYSTEM_SET' && event.key === '__calledBy');
+
+type Log = Deps['log'];
+
+/** Whoever makes a run that is called stands still for so long before he writes it. */
+const withLateCalls = (log: Log, time: VirtualTime, late: DurationMs, beforeIt: (runId: string) => void): Log =>
+  overrideMethods(log, {
+    create: async (run) => {
+      if (!isCalled(run.commit)) return log.create(run);
+      await new Promise<void>((resolve) => time.in(late, resolve));
+      beforeIt(run.address.runId);
+      return log.create(run);
+    },
+  });
+
+/** @throws a violation where nobody looks at a run whose maker stood still for long before he wrote it, and could send nothing then */
+export async function lateChildRun(): Promise<void> {
+  const late = new Map<string, number>();
+  await crashRun(callsBriefly, {
+    planted: (world, time) => ({
+      ...world,
+      log: withLateCalls(world.log, time, minutes(10), (runId) => void late.set(runId, time.now)),
+      jobs: overrideMethods(world.jobs, {
+        send: async (jobs) => {
+          if (jobs.some(({ run: { runId } }) => late.get(runId) === time.now)) throw new Unavailable('jobs.send');
+          return world.jobs.send(jobs);
+        },
+      }),
+    }),
+  });
+  runInvariant(5, late.size > 0, 'no run came late');
+}
+
+/** @throws a violation where a run goes on that was made when its caller had left, because who made it stood still meanwhile */
+export async function orphanedChildRun(): Promise<void> {
+  let hasLeft = false;
+  let made = 0;
+  await crashRun(callsBriefly, {
+    planted: (world, time) => ({
+      ...world,
+      log: withLateCalls(world.log, time, latePut, () => void (made += hasLeft ? 1 : 0)),
+    }),
+    onCommit: ({ events }) => {
+      hasLeft ||= events.some(({ type }) => type === 'RUN_COMPLETED');
+    },
+  });
+  runInvariant(5, made > 0, 'no run was made for nobody');
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { overrideMethods } from '../service/override-methods.ts';
+import { inTier } from '../tier.ts';
+import { chaosFaults } from './faults.ts';
+import { isCaught, seeds } from './seeds.ts';
+import { type SimulationOptions, simulate } from './simulation.ts';
+
+const count = inTier({ quick: 30, deep: 120 });
+
+describe('places in rough weather', () => {
+  const crowd = { rates: chaosFaults, runs: 6, isShared: true, code: 0 } as const;
+
+  it('are never more than there are, each for one run, and every run gets its turn', async () => {
+    const together = new Map<number, number>();
+    const counted = { letIn: 0, hadToWait: 0 };
+    for (const seed of seeds(count)) {
+      const maxConcurrentRuns = 1 + (seed % 3);
+      const report = await simulate({ ...crowd, seed, limits: { maxConcurrentRuns } });
+      together.set(maxConcurrentRuns, Math.max(together.get(maxConcurrentRuns) ?? 0, report.together));
+      counted.letIn += report.letIn;
+      counted.hadToWait += report.hadToWait;
+    }
+    expect([...together].toSorted(([one], [other]) => one - other)).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ]);
+    expect(counted.letIn).toBeGreaterThan(5 * count);
+    expect(counted.hadToWait, 'hardly a run had to wait').toBeGreaterThan(2 * count);
+  });
+
+  const bugs: Record<string, Partial<SimulationOptions>> = {
+    'a place that is taken without asking whether it is free': {
+      planted: (world) => ({
+        ...world,
+        concurrencySlots: overrideMethods(world.concurrencySlots, { acquire: async () => true }),
+      }),
+    },
+    'a place that anybody gives back': {
+      planted: (world) => ({
+        ...world,
+        concurrencySlots: overrideMethods(world.concurrencySlots, {
+          release: async (of, place) => {
+            const holder = (await world.concurrencySlots.taken(of)).find((taken) => taken.slot === place);
+            if (holder !== undefined) await world.concurrencySlots.release(of, place, holder.runId);
+          },
+          // Everybody else's places look like the run's own extra ones.
+          taken: async (of) => {
+            const taken = await world.concurrencySlots.taken(of);
+            return taken.length < 2 ? taken : taken.map((each) => ({ ...each, runId: taken[0]?.runId ?? each.runId }));
+          },
+        }),
+      }),
+    },
+    'a place that nobody gives back': {
+      planted: (world) => ({
+        ...world,
+        concurrencySlots: overrideMethods(world.concurrencySlots, { release: async () => undefined }),
+      }),
+    },
+    'word of a place that is always lost, and no sweep': {
+      withoutSweep: true,
+      planted: (world) => ({
+        ...world,
+        jobs: overrideMethods(world.jobs, {
+          sendDelayed: async (job, delay) => (job.kind === 'slot' ? undefined : world.jobs.sendDelayed(job, delay)),
+        }),
+      }),
+    },
+  };
+
+  it.each(Object.entries(bugs))('%s is caught', async (_name, bug) => {
+    expect(await isCaught({ ...crowd, limits: { maxConcurrentRuns: 2 }, ...bug }, 100)).toBe(true);
+  });
+});

@@ -1,8 +1,0 @@
-import { expect, it } from 'vitest';
-import { corpusInWeather } from './corpus-weather.ts';
-
-it('every fixed workflow keeps the invariants in rough weather', async () => {
-  const { runs, commits, faults, violations } = await corpusInWeather(1);
-  expect(violations).toEqual([]);
-  expect([runs > 250, commits > 3 * runs, faults > 5 * runs]).toEqual([true, true, true]);
-});

@@ -1,0 +1,53 @@
+/**
+ * Judges that no run outlives its deadline: by then, or soon after, it has ended, or what it did is being undone. No commit that
+ * was decided after the deadline says anything else, whatever goes wrong.
+ */
+import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type Instant, minutes, seconds } from '../../lib/engine/time.ts';
+import { runInvariant } from './violation.ts';
+
+const endings: ReadonlySet<string> = new Set([
+  'RUN_COMPLETED',
+  'RUN_FAILED',
+  'RUN_TIMED_OUT',
+  'RUN_CANCELLED',
+  'ROLLBACK_STARTED',
+]);
+
+/** A worker ends its run at the deadline, and a delayed recheck ends one that waits; queues are slow by seconds at most. */
+const mostCalmMs = seconds(5);
+/** A commit is stamped after its large values were stored, which takes a while. */
+const decidingMs = seconds(5);
+/** Many a look dies half-way, and clocks of those who look are wrong. */
+const mostMs = minutes(20);
+
+export class DeadlineChecker {
+  readonly #mostMs: number;
+  readonly #endedAt = new Map<string, Instant>();
+  /** runs that were ended by their deadline */
+  passed = 0;
+
+  /** @param isPlain nothing goes wrong, and nobody holds anything up */
+  constructor(isPlain: boolean) {
+    this.#mostMs = isPlain ? mostCalmMs : mostMs;
+  }
+
+  committed({ runId }: RunAddress, { number, events, at }: Commit, now: Instant, deadlineAt: Instant | undefined): void {
+    // A start takes as long as it takes, and the first worker ends what comes too late.
+    const isEnding = number === firstCommit || this.#endedAt.has(runId) || events.some(({ type }) => endings.has(type));
+    const lateMs = at - (deadlineAt ?? at) - decidingMs;
+    runInvariant(5, isEnding || lateMs < 0, `${runId} committed ${number} after its deadline, and did not end`);
+    for (const { type } of events) {
+      if (endings.has(type) && !this.#endedAt.has(runId)) this.#endedAt.set(runId, now);
+      if (type === 'RUN_TIMED_OUT') this.passed += 1;
+    }
+  }
+
+  check(deadlines: ReadonlyMap<string, Instant>): void {
+    for (const [runId, deadlineAt] of deadlines) {
+      const lateMs = (this.#endedAt.get(runId) ?? deadlineAt) - deadlineAt;
+      runInvariant(5, lateMs <= this.#mostMs, `${runId} went on for ${lateMs} ms behind its deadline`);
+    }
+  }
+}

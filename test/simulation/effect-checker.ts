@@ -1,0 +1,112 @@
+/**
+ * Counts what is done in the world beside what the log says: bodies of steps, attempts of nodes, and what is undone. None begins
+ * that no commit asked for; none begins again in a process that could know that it is finished; no process begins one twice
+ * (invariant 12); and none is begun more often than messages of its run came once more, or were sent once more for silence: a
+ * repetition has a reason in its own run.
+ */
+import { rollbackPrefix, stepNodeId } from '../../lib/engine/durable/step.ts';
+import { type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import type { Process } from './process.ts';
+import { runInvariant } from './violation.ts';
+
+interface Attempt {
+  readonly runId: string;
+  begun: number;
+  readonly by: Set<Process>;
+}
+
+export class EffectChecker {
+  readonly #asked = new Set<string>();
+  readonly #finishedAt = new Map<string, number>();
+  readonly #attempts = new Map<string, Attempt>();
+  /** keys of steps whose undoing began, by run, in that order */
+  readonly #undone = new Map<string, string[]>();
+  readonly #given = new WeakSet<Job>();
+  /** by run: messages that were given to somebody though somebody had been given them, or been sent the same */
+  readonly #givenAgain = new Map<string, number>();
+  executions = 0;
+  /** executions of an attempt beyond its first */
+  repeated = 0;
+  rolledBack = 0;
+
+  committed({ runId }: RunAddress, { events }: Commit, now: number): void {
+    for (const event of events) {
+      if (!('nodeId' in event)) continue;
+      const node = `${runId}/${nodeKey(event)}`;
+      if (event.type === 'NODE_DISPATCHED') this.#asks(`${node}#${event.attempt}`);
+      if (event.type === 'NODE_RETRIED') this.#asks(`${node}#${event.attempt + 1}`);
+      if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED') this.#finishedAt.set(`${node}#${event.attempt}`, now);
+      if (event.type === 'NODE_RETRIED') this.#finishedAt.set(`${node}#${event.attempt}`, now);
+    }
+  }
+
+  #asks(name: string): void {
+    this.#asked.add(name);
+    // A workflow of code that is tried again asks anew for what had failed.
+    if (this.#finishedAt.delete(name)) this.#attempts.delete(name);
+  }
+
+  /** A queue has given the message to somebody. Whatever comes twice is the same object: what is sent for silence says so itself. */
+  delivered(job: Job): void {
+    const isAgain = this.#given.has(job) || ('resend' in job && job.resend > 0);
+    this.#given.add(job);
+    const { runId } = job.run;
+    if (isAgain) this.#givenAgain.set(runId, (this.#givenAgain.get(runId) ?? 0) + 1);
+  }
+
+  /** @param token names the node and its run, as whoever works on it is told */
+  begins(token: string, attempt: number, by: Process): void {
+    this.#begins(token, attempt, by, false);
+  }
+
+  #begins(token: string, number: number, by: Process, mayOverlap: boolean): void {
+    const name = `${token}#${number}`;
+    runInvariant(12, mayOverlap || this.#asked.has(name), `${name} was begun, and no commit asked for it`);
+    const finishedAt = this.#finishedAt.get(name) ?? Infinity;
+    const runId = token.slice(0, token.indexOf('/'));
+    // What is begun before its turn is committed may bear the number of an attempt that an earlier attempt of the workflow finished.
+    runInvariant(
+      12,
+      mayOverlap || finishedAt >= by.lastReadAt(runId),
+      `${name} was begun by one who had read that it is finished`,
+    );
+    this.executions += 1;
+    // What may be done twice is begun before its turn is committed, and again when the turn is not.
+    if (mayOverlap) return;
+    const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>() };
+    this.#attempts.set(name, attempt);
+    runInvariant(12, !attempt.by.has(by), `${name} was begun twice by one process`);
+    if (attempt.begun > 0) this.repeated += 1;
+    attempt.begun += 1;
+    attempt.by.add(by);
+  }
+
+  /** The body of a step of code has begun. */
+  beginsStep(runId: string, key: string, attempt: number, { by, mayOverlap }: { by: Process; mayOverlap: boolean }): void {
+    this.#begins(`${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`, attempt, by, mayOverlap);
+  }
+
+  /** What a step did is undone: a step of its own, done again for the same reasons as others. */
+  undoes(runId: string, key: string, attempt: number, by: Process): void {
+    this.rolledBack += 1;
+    const undone = this.#undone.get(runId) ?? [];
+    this.#undone.set(runId, undone);
+    const name = key.startsWith(rollbackPrefix) ? key : `${rollbackPrefix}${key}`;
+    if (!undone.includes(name)) undone.push(name);
+    this.beginsStep(runId, name, attempt, { by, mayOverlap: false });
+  }
+
+  /** Keys of steps whose undoing began, in that order, once each. */
+  undoneIn(runId: string): readonly string[] {
+    return this.#undone.get(runId) ?? [];
+  }
+
+  check(): void {
+    for (const [name, { runId, begun }] of this.#attempts) {
+      const reasons = this.#givenAgain.get(runId) ?? 0;
+      runInvariant(12, begun <= 1 + reasons, `${name} was begun ${begun} times, and ${reasons} messages of its run came again`);
+    }
+  }
+}

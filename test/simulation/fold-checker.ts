@@ -1,0 +1,150 @@
+/**
+ * Holds each fold that the system keeps against the log that it is of (invariant 6): whenever one is taken or put
+ * back, the log is folded anew from its first commit up to there, and what a warm environment has, or a snapshot, must be that.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type RunState, applyCommit, emptyState } from '../../lib/engine/log/fold.ts';
+import { storeFold } from '../../lib/engine/log/stored-fold.ts';
+import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
+import type { RunFold } from '../../lib/service/run-log/read-run-fold.ts';
+import { readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
+import { readSnapshot } from '../../lib/service/run-log/snapshots.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { runInvariant } from './violation.ts';
+
+interface Folded {
+  readonly address: RunAddress;
+  readonly log: Commit[];
+  /** of a long log: goes on with it, and is folded anew from its first commit now and then */
+  state: RunState;
+  /** what the log amounts to with some of its commits */
+  readonly meanings: Map<number, Known>;
+}
+
+interface Known {
+  /** each of them says it, in another order */
+  readonly texts: Set<string>;
+  /** absent until it is asked for: what was folded is mostly in the same order */
+  inOrder?: Meaning;
+}
+
+/** A longer log is folded anew after every so many commits, or long runs would take the square of their length. */
+const anewUpTo = 32;
+
+export class FoldChecker {
+  readonly #runs = new Map<string, Folded>();
+  /** folds that were held against their logs */
+  compared = 0;
+
+  committed(address: RunAddress, commit: Commit): void {
+    const run = this.#runs.get(address.runId) ?? {
+      address,
+      log: [],
+      state: emptyState(),
+      meanings: new Map<number, Known>(),
+    };
+    this.#runs.set(address.runId, run);
+    run.log.push(commit);
+    if (run.log.length <= anewUpTo) return;
+    if (run.log.length % anewUpTo === 1) run.state = anew(run.log);
+    else applyCommit(run.state, commit);
+  }
+
+  /** @param what somebody has it */
+  compare({ runId }: RunAddress, state: RunState, what: string): void {
+    const run = this.#runs.get(runId);
+    if (state.asOf === 0) return;
+    this.compared += 1;
+    const isSame = run !== undefined && state.asOf <= run.log.length && isAmong(knownIn(run, state.asOf), meaningOf(state));
+    runInvariant(6, isSame, () => `${what} of ${runId} is not what its log amounts to with commit ${state.asOf}`);
+  }
+
+  /** What was kept in the store, whatever it is by now. */
+  async compareSnapshot(memory: MemoryPorts, run: RunAddress): Promise<void> {
+    const state = await readSnapshot(memory, run);
+    if (state !== undefined) this.compare(run, state, 'a snapshot');
+  }
+
+  /** Who comes now and reads a run for the first time. */
+  async check(memory: MemoryPorts): Promise<void> {
+    for (const { address, log } of this.#runs.values()) {
+      const fold = await readRunFold(memory, address);
+      if (fold === undefined) continue;
+      this.compare(address, fold.state, 'what is read');
+      runInvariant(6, fold.state.asOf === log.length, `of ${address.runId} ${fold.state.asOf} of ${log.length} commits are read`);
+    }
+  }
+}
+
+/** What an environment keeps, looked at whenever it is taken and put back. */
+export class CheckedFolds extends FoldCache {
+  readonly #watch: FoldChecker;
+
+  constructor(watch: FoldChecker) {
+    super();
+    this.#watch = watch;
+  }
+
+  override async take(...given: Parameters<FoldCache['take']>): Promise<RunFold | undefined> {
+    const fold = await super.take(...given);
+    if (fold !== undefined) this.#watch.compare(fold.head.address, fold.state, 'a fold that was taken');
+    return fold;
+  }
+
+  override put(fold: RunFold): void {
+    this.#watch.compare(fold.head.address, fold.state, 'a fold that is kept');
+    super.put(fold);
+  }
+}
+
+/** What the log amounts to with so many of its commits. */
+function knownIn({ log, state, meanings }: Folded, asOf: number): Known {
+  const known = meanings.get(asOf) ?? { texts: new Set([meaningOf(asOf === state.asOf ? state : anew(log.slice(0, asOf)))]) };
+  meanings.set(asOf, known);
+  return known;
+}
+
+function anew(log: readonly Commit[]): RunState {
+  const state = emptyState();
+  for (const commit of log) applyCommit(state, commit);
+  return state;
+}
+
+/** All of it. What is open is said beside the nodes: it is kept apart. */
+const meaningOf = (state: RunState): string => JSON.stringify({ ...storeFold(state), open: [...state.open.keys()] });
+
+/** What was stored, or came about by forks, may be in another order. Once it was found to be the same, it is known. */
+function isAmong(known: Known, meaning: string): boolean {
+  const { texts } = known;
+  if (texts.has(meaning)) return true;
+  const [first = ''] = texts;
+  known.inOrder ??= inOrder(first);
+  if (!isDeepStrictEqual(known.inOrder, inOrder(meaning))) return false;
+  texts.add(meaning);
+  return true;
+}
+
+interface Meaning {
+  readonly open: readonly string[];
+  readonly nodes: readonly { readonly nodeId: string; readonly iteration: string }[];
+  readonly written: readonly { readonly key: string }[];
+  readonly passes: readonly { readonly iteration: string }[];
+}
+
+function inOrder(meaning: string): Meaning {
+  const { open, nodes, written, passes, ...rest }: Meaning = JSON.parse(meaning);
+  return {
+    ...rest,
+    open: open.toSorted(),
+    nodes: nodes.toSorted(by(({ nodeId, iteration }) => `${nodeId}@${iteration}`)),
+    written: written.toSorted(by(({ key }) => key)),
+    passes: passes.toSorted(by(({ iteration }) => iteration)),
+  };
+}
+
+const by =
+  <Item>(name: (item: Item) => string) =>
+  (one: Item, other: Item): number =>
+    name(one) < name(other) ? -1 : 1;

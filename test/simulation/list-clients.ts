@@ -1,0 +1,62 @@
+/** Somebody looks at lists of runs: whatever they show, old or new, is a run of their own environment, and none that has ended as one that goes on. */
+import type { Scope } from '../../lib/engine/ids.ts';
+import { terminalStatuses } from '../../lib/engine/log/head.ts';
+import { type RunFilters, listRuns } from '../../lib/service/runs/list-runs.ts';
+import type { Checker } from './checker.ts';
+import type { Functions } from './functions.ts';
+import type { SimulationContext } from './process.ts';
+import { runInvariant } from './violation.ts';
+
+interface ListClientParts {
+  readonly around: SimulationContext;
+  readonly functions: Functions;
+  readonly checker: Checker;
+  readonly isQuiet: () => boolean;
+}
+
+/** All runs, and those of each state that has a list of its own. */
+const lists: readonly RunFilters[] = [
+  {},
+  { status: 'failed' },
+  { status: 'cancelled' },
+  { attention: 'waiting' },
+  { attention: 'retrying' },
+];
+
+/** Of all lists together: an index that is late is seen by whoever looks again soon. */
+const betweenLooksMs = [30_000, 900_000] as const;
+
+export class ListClients {
+  readonly #parts: ListClientParts;
+
+  constructor(parts: ListClientParts) {
+    this.#parts = parts;
+  }
+
+  listRuns(scopes: readonly Scope[]): void {
+    const { prng, time } = this.#parts.around;
+    this.#list(prng.pick(scopes), prng.isLucky(0.5) ? {} : prng.pick(lists));
+    time.in(prng.whole(...betweenLooksMs), () => (this.#parts.isQuiet() ? undefined : this.listRuns(scopes)));
+  }
+
+  #list(scope: Scope, filters: RunFilters): void {
+    const { checker, functions } = this.#parts;
+    const ends = new Map(checker.runs.map(({ address }) => [address.runId, checker.endOf(address.runId)] as const));
+    functions.invoke('api', async ({ deps }) => {
+      const { runs } = await listRuns(deps, scope, filters, { limit: 10 });
+      for (const { head, status } of runs) {
+        const { runId, environment } = head.address;
+        runInvariant(10, environment === scope.environment, `${runId} is listed in another environment`);
+        const asked = filters.status;
+        runInvariant(2, asked === undefined || status === asked, `${runId} is listed as ${status} among those that ${asked}`);
+        // What ended while the list was made may be shown as it was.
+        const ended = ends.get(runId) ?? (hasEnded(status) ? checker.endOf(runId) : undefined);
+        runInvariant(2, ended === undefined || status === ended, `${runId} ended as ${ended}, and is listed as ${status}`);
+        const isOver = filters.attention !== undefined && ends.get(runId) !== undefined;
+        runInvariant(2, !isOver, `${runId} has ended, and is listed as ${filters.attention}`);
+      }
+    });
+  }
+}
+
+const hasEnded = (status: string): boolean => terminalStatuses.some((each) => each === status);

@@ -1,0 +1,147 @@
+/**
+ * Judges whether what somebody was told is so: a caller by the run that it called, a client by the runs that it started and
+ * cancelled, and workers by how often they were asked.
+ */
+import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import type { StoredHeartbeat } from '../../lib/ports/run-log.ts';
+import type { Checker } from './checker.ts';
+import { runInvariant } from './violation.ts';
+
+/** What engine/log/silence.ts says of patience, with what clocks and queues may take from it. */
+const firstPatienceMs = 100_000;
+const longestPatienceMs = 3_600_000;
+/** A sign that is written while somebody looks at the run may come too late for that look; it bears the time before it is written. */
+const lookMs = 10_000;
+
+export class NotificationChecker {
+  readonly #wrongClockMs: number;
+  readonly #checker: Pick<Checker, 'endOf' | 'stateOf'>;
+  readonly #calls = new Map<string, string>();
+  /** by attempt: the times it was sent again since it was last delivered */
+  readonly #undelivered = new Map<string, Set<number>>();
+  readonly #keys = new Map<number, Set<string>>();
+  readonly #started = new Map<number, number>();
+  /** by run whose cancel was answered with success: whether it was failing by then, and being undone for that */
+  readonly #cancelled = new Map<string, boolean>();
+  /** by run of code whose work is being undone: how it is to end after that */
+  readonly #endings = new Map<string, string>();
+  /** by run that failed: the code of its error */
+  readonly #failedBy = new Map<string, string | undefined>();
+  readonly #askedAt = new Map<string, number>();
+  /** by node: when its last sign was written */
+  readonly #signedAt = new Map<string, number>();
+
+  /** @param checker knows how runs ended, by their own logs */
+  constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf'>) {
+    this.#wrongClockMs = areClocksRight ? 0 : 180_000;
+    this.#checker = checker;
+  }
+
+  committed({ runId }: RunAddress, { number, events }: Commit, now: number): void {
+    for (const event of events) {
+      if (number === 1 && event.type === 'INPUT_SET') this.#starts(event.input);
+      if (event.type === 'ROLLBACK_STARTED') this.#endings.set(runId, event.runOutcome.status);
+      if (event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT') this.#failedBy.set(runId, event.error.code);
+      if (!('nodeId' in event)) continue;
+      const node = `${runId}/${nodeKey(event)}`;
+      if (event.type === 'SUBFLOW_CALLED') this.#calls.set(node, event.childRunId);
+      if (event.type === 'NODE_DISPATCHED') this.#askedAt.set(`${node}#${event.attempt}`, now);
+      if (event.type === 'NODE_RETRIED') this.#askedAt.set(`${node}#${event.attempt + 1}`, now);
+      const child = this.#calls.get(node);
+      if (child !== undefined && event.type === 'NODE_COMPLETED') this.#tells(node, child, 'completed');
+      if (event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;
+      const { code } = event.failure;
+      if (child !== undefined && code === 'subflow_failed') this.#tells(node, child, 'failed');
+      if (child !== undefined && code === 'subflow_cancelled') this.#tells(node, child, 'cancelled');
+    }
+  }
+
+  /** A worker has the job, and may begin its attempt: from then on its heartbeats say how long to wait. */
+  delivered(job: Job, isRedelivered: boolean): void {
+    // A first delivery records nothing: whether its worker is at work, its heartbeats alone tell.
+    if ((job.kind === 'node' || job.kind === 'workflow_task') && (isRedelivered || job.resend > 0))
+      this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
+  }
+
+  signed({ runId }: RunAddress, { node }: StoredHeartbeat, now: number): void {
+    this.#signedAt.set(`${runId}/${node}`, now);
+  }
+
+  /** A job was sent again. The more often without being delivered, the longer the wait before; after a delivery 100 s at least. */
+  sent(job: Job, now: number): void {
+    if (job.kind !== 'node' && job.kind !== 'workflow_task') return;
+    // By clocks that are wrong, what was noted of the attempt before is taken for a sign of this one.
+    const since = this.#wrongClockMs === 0 ? job.attempt : 1;
+    const name = `${job.run.runId}/${nodeKey(job)}`;
+    const askedAt = this.#askedAt.get(`${name}#${since}`);
+    if (askedAt === undefined || job.resend === 0) return;
+    const signedAt = this.#signedAt.get(name);
+    const silentMs = signedAt === undefined ? Infinity : now - signedAt;
+    runInvariant(
+      5,
+      this.#wrongClockMs > 0 || silentMs <= lookMs || silentMs >= firstPatienceMs - lookMs,
+      `${name} was sent for the ${job.resend}. time again ${silentMs} ms after its last sign`,
+    );
+    // Several who look at the same moment send it under one deduplication id.
+    const undelivered = this.#undelivered.get(`${name}#${job.attempt}`) ?? new Set<number>();
+    this.#undelivered.set(`${name}#${job.attempt}`, undelivered.add(job.resend));
+    const sends = undelivered.size - 1;
+    const leastMs = firstPatienceMs * job.resend;
+    const waitedMs = now - askedAt + this.#wrongClockMs * job.resend;
+    runInvariant(5, waitedMs >= leastMs, `${name} was sent for the ${job.resend}. time again after ${now - askedAt} ms`);
+    let undeliveredMs = 0;
+    for (let send = 0; send < sends; send += 1) undeliveredMs += Math.min(longestPatienceMs, firstPatienceMs * 2 ** send);
+    runInvariant(
+      5,
+      waitedMs >= undeliveredMs,
+      `${name} was sent ${sends} times again within ${waitedMs} ms, and never delivered`,
+    );
+  }
+
+  asked(client: number, key: string): void {
+    this.#keys.set(client, (this.#keys.get(client) ?? new Set()).add(key));
+  }
+
+  /** A client was told that its run is cancelled. */
+  toldCancelled(runId: string): void {
+    const ending = this.#endings.get(runId);
+    const end = this.#checker.endOf(runId);
+    runInvariant(
+      7,
+      end === 'cancelled' || ending !== undefined,
+      `${runId} was called cancelled, and ${end === undefined ? 'goes on' : `is ${end}`}`,
+    );
+    if (!this.#cancelled.has(runId)) this.#cancelled.set(runId, ending !== undefined && ending !== 'cancelled');
+  }
+
+  /** A client was told that its run cannot be cancelled, because it has ended so. */
+  toldEnded(runId: string, status: string): void {
+    const end = this.#checker.endOf(runId);
+    runInvariant(7, end === status, `${runId} was called ${status} to whoever cancels it, and ${end ?? 'has not ended'}`);
+  }
+
+  check(): void {
+    for (const [client, runs] of this.#started) {
+      const keys = this.#keys.get(client)?.size ?? 0;
+      runInvariant(9, runs <= keys, `client ${client} has asked under ${keys} keys, and ${runs} runs were made`);
+    }
+    for (const [runId, wasFailing] of this.#cancelled) {
+      const end = this.#checker.endOf(runId);
+      // What could not be undone has failed, and says so; what was failing by then has failed.
+      const hasFailed = end === 'failed' && (wasFailing || this.#failedBy.get(runId) === 'rollback_failed');
+      runInvariant(7, end === 'cancelled' || hasFailed, `${runId} was called cancelled, and ended as ${end}`);
+    }
+  }
+
+  #starts(input: unknown): void {
+    const client: unknown = Object(Object(input).value).client;
+    if (typeof client === 'number') this.#started.set(client, (this.#started.get(client) ?? 0) + 1);
+  }
+
+  #tells(node: string, child: string, status: string): void {
+    const end = this.#checker.endOf(child);
+    runInvariant(3, end === status, `${node} was told that ${child} is ${status}, and it is ${end}`);
+  }
+}

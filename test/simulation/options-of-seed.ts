@@ -1,0 +1,62 @@
+/**
+ * The world that a number stands for where many are run. Those of CI are plain; behind them every fifth has what a plain one never
+ * meets, and what CI looks at by itself in fewer worlds (`places.test.ts`, `simulation.test.ts`).
+ */
+import { noFaults, chaosFaults } from './faults.ts';
+import { fairSharesOf } from '../../lib/engine/fair-shares.ts';
+import type { SimulationOptions } from './simulation.ts';
+
+/** As many as CI runs. */
+export const plainSeeds = 5_000;
+const plainOnes = 4;
+
+/** By the share of each among those that are not plain: a row of them is passed through again and again. */
+const others: readonly ((turn: number) => Omit<SimulationOptions, 'seed'>)[] = [
+  (turn) => ({ rates: chaosFaults, runs: 5, code: 0, isShared: true, limits: { maxConcurrentRuns: 1 + (turn % 3) } }),
+  (turn) => ({ rates: chaosFaults, runs: 4, code: 0, limits: { budget: { maxNodeExecutions: 1 + (turn % 12) } } }),
+  () => ({ rates: chaosFaults, runs: 4, code: 0.7, cancelsCalled: true }),
+  (turn) => ({ rates: chaosFaults, runs: 4, code: 0, limits: { budget: { maxTokens: 5 + (turn % 30) } } }),
+  // The judges are stricter where nothing goes wrong.
+  () => ({ rates: noFaults, runs: 8 }),
+];
+
+export function optionsOfSeed(seed: number): SimulationOptions {
+  const turn = Math.floor(seed / (plainOnes + 1));
+  const other = seed > plainSeeds && seed % (plainOnes + 1) === 0 ? others[turn % others.length] : undefined;
+  return { seed, ...(other?.(Math.floor(turn / others.length)) ?? { rates: chaosFaults }) };
+}
+
+/**
+ * `drawn`: what the seed stands for. `calm`: nothing goes wrong. `poison`: nothing but that a part of all nodes and steps kill the
+ * worker that begins them. `storm`: nothing but that every process dies again and again, for some minutes. `parts`: runs of code, whose
+ * turns are written in one commit for each entry, in rough weather. `slow`: many attempts spend their first slices, in rough weather and,
+ * every third time, in calm; every other world bounds what a project may take.
+ */
+export const simulationKinds = ['drawn', 'calm', 'poison', 'storm', 'parts', 'slow'] as const;
+export type SimulationKind = (typeof simulationKinds)[number];
+
+/** The share of nodes and steps that kill their workers: most worlds have some, and most runs still come to their ends otherwise. */
+const poison = 0.15;
+
+export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOptions {
+  switch (kind) {
+    case 'drawn':
+      return optionsOfSeed(seed);
+    case 'calm':
+      return { seed, rates: noFaults };
+    case 'poison':
+      return { seed, rates: noFaults, poison };
+    case 'storm':
+      return { seed, rates: noFaults, isCrashStorm: true };
+    case 'parts':
+      return { seed, rates: chaosFaults, code: 1, maxPartBytes: 1 };
+    case 'slow':
+      return {
+        seed,
+        rates: seed % 3 === 0 ? noFaults : chaosFaults,
+        code: 0.1,
+        slowScripts: 0.4,
+        shares: seed % 2 === 0 ? fairSharesOf(10, 100) : fairSharesOf(40, 50),
+      };
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What runs of code came to beside what their code says: a run that nobody cancelled comes to what it would without any fault,
+ * where chance has no part in it; and what a run had done with something to undo it is undone when the run ends badly, the last
+ * first.
+ */
+import { stepNodeId } from '../../lib/engine/durable/step.ts';
+import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { CodeWorkflow } from './random-code.ts';
+import { expectedOf } from './random-code.ts';
+import type { EffectChecker } from './effect-checker.ts';
+import { runInvariant } from './violation.ts';
+
+interface Watched {
+  readonly address: RunAddress;
+  /** nodes of steps that are done and can be undone, in the order in which they were done */
+  readonly done: string[];
+  readonly undoable: Set<string>;
+  /** drives, and attempts of steps, whose workers died again and again */
+  lost: number;
+  /** a run that it called was cancelled */
+  hasLostCall: boolean;
+  /** code that stood still for longer than its function may take was ended, and what was at work had failed */
+  wasEnded: boolean;
+  end?:
+    | { readonly status: 'completed'; readonly output: unknown }
+    /** `isDeletedMeanwhile`: five machines died at its message */
+    | { readonly status: 'failed'; readonly isLost: boolean }
+    | { readonly status: 'cancelled' };
+}
+
+/** Of failures that the deaths of workers explain (`loss-watch.ts` judges whether they do). */
+const lossCodes: ReadonlySet<string | undefined> = new Set(['recovery_error', 'worker_lost']);
+
+export class OutcomeChecker {
+  readonly #runs = new Map<string, Watched>();
+  /** runs of code whose result was known beforehand, and was that */
+  foretold = 0;
+  readonly #areCalledCancelled: boolean;
+
+  /** @param areCalledCancelled by somebody who is none of their callers: nobody can tell what those come to */
+  constructor(areCalledCancelled = false) {
+    this.#areCalledCancelled = areCalledCancelled;
+  }
+
+  committed(address: RunAddress, { events }: Commit): void {
+    const { runId } = address;
+    const run = this.#runs.get(runId) ?? {
+      address,
+      done: [],
+      undoable: new Set<string>(),
+      lost: 0,
+      hasLostCall: false,
+      wasEnded: false,
+    };
+    this.#runs.set(runId, run);
+    for (const event of events) {
+      if (event.type === 'NODE_DISPATCHED' && event.step?.hasRollback === true) run.undoable.add(event.nodeId);
+      if (event.type === 'NODE_COMPLETED' && run.undoable.has(event.nodeId)) run.done.push(event.nodeId);
+      if ('failure' in event && lossCodes.has(event.failure.code)) run.lost += 1;
+      if (event.type === 'NODE_FAILED' && event.failure.code === 'code_timed_out') run.wasEnded = true;
+      if (event.type === 'NODE_FAILED' && event.failure.code === 'subflow_cancelled') run.hasLostCall = true;
+      if (event.type === 'RUN_COMPLETED')
+        run.end = { status: 'completed', output: 'value' in event.output ? event.output.value : undefined };
+      if (event.type === 'RUN_FAILED') run.end = { status: 'failed', isLost: event.error.code === 'workflow_task_lost' };
+      if (event.type === 'RUN_CANCELLED') run.end = { status: 'cancelled' };
+      if ('failure' in event)
+        runInvariant(
+          6,
+          event.failure.code !== 'replay_diverged',
+          `${runId} was replayed to something else: ${event.failure.message}`,
+        );
+      if ('error' in event && event.error !== undefined)
+        runInvariant(
+          6,
+          event.error.code !== 'replay_diverged',
+          `${runId} was replayed to something else: ${event.error.message}`,
+        );
+    }
+  }
+
+  /**
+   * @param requireCodeState what a run is pinned to; undefined of graphs
+   * @param mayBeCancelled somebody has asked for it, or it was called by another run
+   * @param isHurried its deadline is near: what does not fit in before it fails
+   */
+  async check(
+    codeOf: (run: RunAddress) => Promise<CodeWorkflow | undefined>,
+    { mayBeCancelled, isHurried }: Readonly<Record<'mayBeCancelled' | 'isHurried', (runId: string) => boolean>>,
+    effects: Pick<EffectChecker, 'undoneIn'>,
+  ): Promise<void> {
+    for (const [runId, run] of this.#runs) {
+      const workflow = await codeOf(run.address);
+      if (workflow === undefined || run.end === undefined) continue;
+      const isCutShort =
+        run.wasEnded || run.lost > 0 || run.end.status === 'cancelled' || (run.end.status === 'failed' && run.end.isLost);
+      runInvariant(
+        7,
+        run.end.status !== 'cancelled' || mayBeCancelled(runId),
+        `${runId} was cancelled, and nobody asked for that`,
+      );
+      const isUnforeseen = this.#areCalledCancelled && run.hasLostCall;
+      const expected = isCutShort || isUnforeseen || isHurried(runId) ? undefined : await expectedOf(workflow);
+      if (expected !== undefined) {
+        const { end } = run;
+        const isAsExpected =
+          end.status === 'completed'
+            ? expected.status === 'completed' && end.output === expected.output
+            : end.status === expected.status;
+        runInvariant(6, isAsExpected, `${runId} came to ${JSON.stringify(end)}, and not to ${JSON.stringify(expected)}`);
+        this.foretold += 1;
+      }
+      this.#checkRollback(runId, run, workflow, effects.undoneIn(runId));
+    }
+  }
+
+  #checkRollback(runId: string, { done, end, lost }: Watched, { mostAttempts }: CodeWorkflow, undone: readonly string[]): void {
+    if (end?.status === 'completed') return runInvariant(12, undone.length === 0, `${runId} has completed, and was undone`);
+    // Of an earlier attempt of the workflow only what the last one asked for again is undone.
+    if (mostAttempts > 1 || lost > 1) return;
+    const expected = done.toReversed();
+    const seen = undone.map((key) => stepNodeId(key.replace(/^rollback:/, '')));
+    runInvariant(
+      12,
+      JSON.stringify(seen) === JSON.stringify(expected),
+      `${runId} did ${done.join(', ')} and undid ${undone.join(', ')}`,
+    );
+  }
+}

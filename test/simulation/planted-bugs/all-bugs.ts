@@ -1,0 +1,52 @@
+/** Every bug that is planted. */
+import type { PlantedBug } from './bug.ts';
+import { cancelBugs } from './cancellation.ts';
+import { childRunBugs } from './child-runs.ts';
+import { codeBugs } from './code.ts';
+import { commitBugs } from './commits.ts';
+import { workerCrashBugs } from './worker-crashes.ts';
+import { effectBugs } from './effects.ts';
+import { nodeInputBugs } from './node-inputs.ts';
+import { joinAndEdgeBugs } from './joins-and-edges.ts';
+import { runListBugs } from './run-lists.ts';
+import { loopBugs } from './loops.ts';
+import { faultDependentBugs } from './fault-dependent.ts';
+import { slotBugs } from './concurrency-slots.ts';
+import { readerBugs } from './readers.ts';
+import { recoveryBugs } from './recovery.ts';
+import { resumeBugs } from './resume.ts';
+import { sendBugs } from './sends.ts';
+import { signalBugs } from './signals.ts';
+import { startBugs } from './start.ts';
+import { snapshotBugs } from './snapshots.ts';
+import { versionBugs } from './versions.ts';
+import { harmlessEdits } from './harmless-edits.ts';
+
+export const plantedBugs: readonly PlantedBug[] = [
+  ...loopBugs,
+  ...startBugs,
+  ...recoveryBugs,
+  ...workerCrashBugs,
+  ...codeBugs,
+  ...signalBugs,
+  ...sendBugs,
+  ...commitBugs,
+  ...joinAndEdgeBugs,
+  ...childRunBugs,
+  ...readerBugs,
+  ...slotBugs,
+  ...versionBugs,
+  ...resumeBugs,
+  ...effectBugs,
+  ...cancelBugs,
+  ...runListBugs,
+  ...nodeInputBugs,
+  ...snapshotBugs,
+  ...faultDependentBugs,
+];
+
+export function findBugByName(name: string): PlantedBug {
+  const bug = [...plantedBugs, ...harmlessEdits].find((each) => each.name === name);
+  if (bug === undefined) throw new Error(`no bug is called ${name}`);
+  return bug;
+}

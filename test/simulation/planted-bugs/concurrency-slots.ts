@@ -1,0 +1,48 @@
+/** Bugs where runs of a workflow take turns. */
+import type { PlantedBug } from './bug.ts';
+
+const options = { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns: 2 } };
+
+export const slotBugs: readonly PlantedBug[] = [
+  {
+    name: 'a place is taken without asking whether it is free',
+    file: 'lib/memory/concurrency-slots.ts',
+    find: 'if (!taken.has(slot)) taken.set(slot, runId);',
+    replace: 'taken.set(slot, runId);',
+    within: 60,
+    options,
+  },
+  {
+    name: 'a run begins without a place',
+    file: 'lib/engine/graph/begin.ts',
+    find: "emit(draft, defined({ type: 'SLOT_AWAITED', slots, notBefore }));",
+    replace: "emit(draft, defined({ type: 'SLOT_AWAITED', slots, notBefore }));\n  beginGraph(draft);",
+    within: 10,
+    options,
+  },
+  {
+    name: 'an ended run does not give its place back',
+    file: 'lib/service/execution/reconcile-slot.ts',
+    find: 'if (slot !== keptSlot) await deps.concurrencySlots.release(pool, slot, runId);',
+    replace: 'void [slot, keptSlot];',
+    and: [
+      // Nor does anybody else for it.
+      {
+        file: 'lib/service/execution/reconcile-slot.ts',
+        find: 'if (hasEnded) await deps.concurrencySlots.release(pool, slot, runId);',
+        replace: 'void hasEnded;',
+      },
+    ],
+    within: 20,
+    options,
+  },
+  {
+    name: 'a run that asks for a place waits in no line',
+    file: 'lib/service/execution/reconcile-slot.ts',
+    find: 'await deps.concurrencySlots.enqueue(pool, waitingRun, fold.head.expiresAt);',
+    replace: '',
+    within: 20,
+    faultProfile: 'none',
+    options: { ...options, withoutSweep: true },
+  },
+];

@@ -1,0 +1,107 @@
+/** Bugs that a calm world hides: stores that are asked too much, messages that overtake each other, batches that fail in part, clients that hear nothing. */
+import type { PlantedBug } from './bug.ts';
+
+const collect = 'lib/service/execution/collect-results.ts';
+
+export const faultDependentBugs: readonly PlantedBug[] = [
+  {
+    name: 'a put that is refused for longer than it is tried counts as written',
+    file: 'lib/service/run-log/append.ts',
+    find: 'if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;',
+    replace:
+      "if (!(error instanceof Unavailable)) throw error;\n      if (attempts === maxPutAttempts) return { kind: 'stored' };",
+    within: 20,
+    faultProfile: 'throttled stores',
+  },
+  {
+    name: 'a look that could not be noted counts as noted',
+    file: 'lib/service/commit/mark-due.ts',
+    find: 'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined }));',
+    replace:
+      'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined })).catch(() => undefined);',
+    within: 100,
+    faultProfile: 'throttled stores',
+    options: { code: 0, runs: 8 },
+  },
+  {
+    name: 'a batch of results whose decision could not be carried out counts as done',
+    file: collect,
+    find: "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await commitFacts(collector, fold, facts);",
+    replace:
+      "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await commitFacts(collector, fold, facts).catch(() => ({ kind: 'nothing' as const }));",
+    within: 60,
+    faultProfile: 'parted batches',
+    options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
+  },
+  {
+    name: 'of several ends that are collected one that cannot be read is passed over',
+    file: collect,
+    find: 'results.map((result) => readFact(collector, result))',
+    replace: 'results.map((result) => readFact(collector, result).catch(() => undefined))',
+    scenario: 'ends that nobody can collect',
+    within: 1,
+  },
+  {
+    name: 'each look asks after every call anew',
+    file: 'lib/engine/log/heartbeat-timeout.ts',
+    find: 'const wasCheckedRecently = current !== undefined && now - current.at < recheckInterval(node, current);',
+    replace: 'const wasCheckedRecently = false;',
+    scenario: 'many calls that nobody can collect',
+    within: 1,
+  },
+  {
+    name: 'what was asked after once is not asked after again',
+    file: 'lib/engine/log/heartbeat-timeout.ts',
+    find: 'const wasCheckedRecently = current !== undefined && now - current.at < recheckInterval(node, current);',
+    replace: 'const wasCheckedRecently = current !== undefined;',
+    within: 120,
+    options: { code: 0, runs: 8, isCrashStorm: true },
+  },
+  {
+    name: 'whoever finds a node young leaves a look of its own',
+    file: 'lib/service/execution/recover-run.ts',
+    find: 'return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };',
+    replace: 'return { resent, needsRecheck: hasRecentHeartbeat };',
+    scenario: 'messages that come back beside long work',
+    within: 1,
+  },
+  {
+    // A queue that keeps its order hides it: what ended long before comes long before.
+    name: 'a result that comes long behind one of a node that ended later counts as seen',
+    file: collect,
+    find: 'await readFacts(collector, results);',
+    replace:
+      "await readFacts(collector, results.filter((result) => !('endedAt' in result) || [...fold.state.nodes.entries()].every(([, node]) => !('endedAt' in node) || node.endedAt < result.endedAt + 5_000)));",
+    within: 60,
+    faultProfile: 'overtaken messages',
+    options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
+  },
+  {
+    name: 'what a queue has not taken of several messages counts as sent',
+    file: 'lib/service/commit/dispatch-effects.ts',
+    find: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);',
+    replace: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs).catch(() => undefined);',
+    within: 20,
+    faultProfile: 'parted batches',
+    options: { withoutSweep: true, code: 0, isBrisk: true },
+  },
+  {
+    name: 'a result that comes back counts as decided',
+    file: collect,
+    find: 'if (newest === undefined) return;',
+    replace: 'if (newest === undefined || isRedelivered) return;',
+    within: 60,
+    faultProfile: 'parted batches',
+    options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
+  },
+  {
+    name: 'whoever asks again to cancel a run is told that it had ended by itself',
+    file: 'lib/service/runs/cancel-run.ts',
+    find: '  const waits = signalWaitsOf(fold.state);\n',
+    replace:
+      "  const waits = signalWaitsOf(fold.state);\n  if (isTerminal(fold.state.progress)) return { kind: 'run_terminal', status: fold.state.progress.status === 'completed' ? 'completed' : 'failed' };\n",
+    within: 60,
+    faultProfile: 'lost answers',
+    options: { runs: 8 },
+  },
+];

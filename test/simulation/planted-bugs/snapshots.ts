@@ -1,0 +1,71 @@
+/** Bugs in the folds that are kept beside a log. In most worlds they are kept from one of the first commits on. */
+import type { PlantedBug } from './bug.ts';
+
+const storedFold = 'lib/engine/log/stored-fold.ts';
+
+export const snapshotBugs: readonly PlantedBug[] = [
+  {
+    name: 'a stored fold says that it holds a later commit',
+    file: storedFold,
+    find: '    ...emptyState(),\n    asOf,',
+    replace: '    ...emptyState(),\n    asOf: commitNo(asOf + 1),',
+    and: [
+      { file: storedFold, find: 'type IterationKey, nodeKey }', replace: 'type IterationKey, commitNo, nodeKey }' },
+      {
+        file: 'lib/service/run-log/snapshots.ts',
+        find: '  invariant(state.asOf === asOf, `a snapshot of commit ${asOf} holds the fold of commit ${state.asOf}`);\n',
+        replace: '  void [invariant, asOf];\n',
+      },
+    ],
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a stored fold has forgotten what is open',
+    file: storedFold,
+    find: 'if (isOpen(node)) state.open.set(nodeKey(node), true);',
+    replace: 'void isOpen;',
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a stored fold has forgotten what has been written',
+    file: storedFold,
+    find: 'of stored.contextWrites)',
+    replace: 'of stored.contextWrites.slice(0, 0))',
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a stored fold has forgotten what the run has used',
+    file: storedFold,
+    find: '    budgetUsage,\n    ...(admission',
+    replace: '    budgetUsage: budgetUsage.executions < 0 ? budgetUsage : { executions: 0, tokens: 0 },\n    ...(admission',
+    within: 60,
+    options: { code: 0, limits: { budget: { maxNodeExecutions: 6 } } },
+  },
+  {
+    name: 'a stored fold has forgotten the place of its run',
+    file: storedFold,
+    find: '    ...(admission === undefined ? {} : { admission }),\n    ...(code === undefined ? {} : { code }),\n  };\n  for',
+    replace: '    ...(code === undefined ? {} : { code }),\n  };\n  void admission;\n  for',
+    within: 60,
+    options: { code: 0, runs: 6, isShared: true, limits: { maxConcurrentRuns: 1 } },
+  },
+  {
+    name: 'a stored fold has forgotten what its code has come to',
+    file: storedFold,
+    find: '    ...(code === undefined ? {} : { code }),\n  };\n  for',
+    replace: '  };\n  void code;\n  for',
+    within: 60,
+    options: { code: 1 },
+  },
+  {
+    name: 'a stored fold has forgotten the passes of its loops',
+    file: storedFold,
+    find: 'of stored.iterations)',
+    replace: 'of stored.iterations.slice(0, 0))',
+    within: 60,
+    options: { code: 0 },
+  },
+];

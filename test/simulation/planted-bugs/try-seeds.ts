@@ -1,0 +1,27 @@
+/** Tries seeds of the world that a bug is looked for in, until one shows a rule that does not hold. The sources are those that are loaded. */
+import { scenarios } from '../scenarios.ts';
+import { simulate } from '../simulation.ts';
+import type { PlantedBug } from './bug.ts';
+import type { Found } from './find-bug.ts';
+import { faultProfiles } from './fault-profiles.ts';
+
+/** @param to the last one */
+export async function trySeeds(
+  { faultProfile = 'chaos', options, scenario }: PlantedBug,
+  from: number,
+  to: number,
+): Promise<Found> {
+  const rates = faultProfiles[faultProfile];
+  const play = scenario === undefined ? (seed: number) => simulate({ ...options, rates, seed }) : scenarios[scenario];
+  for (let seed = from; seed <= to; seed += 1) {
+    try {
+      await play(seed);
+    } catch (trouble) {
+      const isCatch = trouble instanceof Error && /^(Violation|InvariantViolation)$/.test(trouble.name);
+      // Any other error would be a fault of the simulation, which must not pass for a catch.
+      if (isCatch) return { kind: 'caught', seed, by: trouble.message };
+      return { kind: 'broke', seed, by: trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble) };
+    }
+  }
+  return { kind: 'survived', seed: to };
+}

@@ -1,0 +1,14 @@
+/** Each kept seed holds, in the world that it was found in. */
+import { expect, it } from 'vitest';
+import { regressionSeeds, optionsOfRegressionSeed } from './regression-seeds.ts';
+import { simulate } from './simulation.ts';
+
+it('there are some', () => expect(regressionSeeds.length).toBeGreaterThan(1));
+
+it.each(regressionSeeds.map((kept) => [kept.seed, kept.faultProfile, kept.found, kept] as const))(
+  'seed %i in %s weather: %s',
+  async (_seed, _weather, _found, kept) => {
+    const { commits } = await simulate(optionsOfRegressionSeed(kept));
+    expect(commits).toBeGreaterThan(0);
+  },
+);

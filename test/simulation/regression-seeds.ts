@@ -1,0 +1,43 @@
+/** Seeds that found something once, each with the world that it found it in, and what it was. They stay. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { noFaults, chaosFaults } from './faults.ts';
+import type { SimulationOptions } from './simulation.ts';
+
+const folder = join(import.meta.dirname, 'seeds');
+
+const regressionSeedSchema = z.strictObject({
+  seed: z.number(),
+  faultProfile: z.enum(['none', 'chaos']),
+  found: z.string().min(20),
+  /** how the world differs from one that nothing is said of */
+  runs: z.number().exactOptional(),
+  code: z.number().exactOptional(),
+  isShared: z.boolean().exactOptional(),
+  isBrisk: z.boolean().exactOptional(),
+  poison: z.number().exactOptional(),
+  withoutSweep: z.boolean().exactOptional(),
+  cancelsCalled: z.boolean().exactOptional(),
+  limits: z
+    .strictObject({
+      maxConcurrentRuns: z.number().exactOptional(),
+      budget: z
+        .strictObject({ maxNodeExecutions: z.number().exactOptional(), maxTokens: z.number().exactOptional() })
+        .exactOptional(),
+    })
+    .exactOptional(),
+});
+export type RegressionSeed = z.infer<typeof regressionSeedSchema>;
+
+/** @param file its name in the folder */
+export const readRegressionSeed = (file: string): RegressionSeed =>
+  regressionSeedSchema.parse(JSON.parse(readFileSync(join(folder, file), 'utf8')));
+
+export const regressionSeeds: readonly RegressionSeed[] = readdirSync(folder).toSorted().map(readRegressionSeed);
+
+/** The very world that it was found in. */
+export const optionsOfRegressionSeed = ({ faultProfile, found: _found, ...world }: RegressionSeed): SimulationOptions => ({
+  ...world,
+  rates: faultProfile === 'none' ? noFaults : chaosFaults,
+});

@@ -1,0 +1,299 @@
+/** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
+import { commitNo, firstCommit } from '../../lib/engine/ids.ts';
+import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { takes } from '../conformance/topology.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
+import { noFaults } from './faults.ts';
+import { fixedTopology } from './fixed-topologies.ts';
+import type { CodeWorkflow } from './random-code.ts';
+import { lateChildRun, orphanedChildRun, uncollectableChildResults } from './child-run-scenarios.ts';
+import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
+import { simulate } from './simulation.ts';
+import { runInvariant } from './violation.ts';
+
+/** From a worker's death until its node has begun again: a patience of 100 s, the next look, the sweep (ten invariants, 5). */
+const maxStallMs = minutes(3);
+
+const quick = seconds(3);
+/** The attempt that dies, and the one that does it again, work for as long besides. */
+const longestMs = durationMs(maxStallMs + 2 * quick);
+
+const besideOneAtWork: FixedWorkflow = fixedTopology({
+  name: 'beside-one-at-work',
+  description: 'A branch whose worker dies is begun again while the other is still at work.',
+  edges: ['start -> slow -> join', 'start -> quick -> join'],
+  nodes: { slow: { timeoutSeconds: 840 } },
+  replies: { slow: takes(minutes(12)), quick: takes(quick) },
+  verify: () => {},
+});
+
+/** How long each crash kept the quick branch from its end, at most. */
+async function judgeBranches(options: CrashRunOptions = {}): Promise<number> {
+  let dispatchedAt: number | undefined;
+  let longest = 0;
+  await crashRun(besideOneAtWork, {
+    ...options,
+    onCommit: ({ events }, now) => {
+      for (const event of events) {
+        if (!('nodeId' in event) || event.nodeId !== 'quick') continue;
+        if (event.type === 'NODE_DISPATCHED') dispatchedAt = now;
+        if (event.type === 'NODE_COMPLETED' && dispatchedAt !== undefined) longest = now - dispatchedAt;
+      }
+    },
+  });
+  return longest;
+}
+
+/** @throws a violation where a crash keeps a branch waiting for the other one */
+async function aDeadBranchBesideOneAtWork(): Promise<void> {
+  const { calls } = await crashRun(besideOneAtWork);
+  for (let call = 1; call <= calls.length; call += 1) {
+    const tookMs = await judgeBranches({ crashPoints: [{ call, kind: 'crashAfter' }] });
+    runInvariant(5, tookMs <= longestMs, `a branch took ${tookMs} ms beside one at work: its worker died after call ${call}`);
+  }
+}
+
+/** Whoever tells a run something has it looked at after two minutes; the sweep comes once in each. */
+const longestUntoldMs = minutes(4);
+
+/** @throws a violation where nobody looks at a run that was told something and whose messages are lost */
+async function aSignalWhoseMessagesAreLost(): Promise<void> {
+  let isLost = false;
+  let [givenAt, tookMs] = [0, Infinity];
+  const toldWhileItWaits = fixedTopology({
+    name: 'told-while-it-waits',
+    description: 'A run that waits for a day and is given its signal goes on, though every message about it is lost.',
+    edges: ['start -> wait -> after'],
+    nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-9', expiresInSeconds: 86_400 } },
+    actions: async ({ start, settle, advanceTime, send, finish }) => {
+      await start();
+      await settle();
+      // Until nobody looks at it for a while any more.
+      await advanceTime(minutes(30));
+      isLost = true;
+      await send('paid', 5, { correlation: 'order-9' });
+      isLost = false;
+      await finish();
+    },
+    verify: () => {},
+  });
+  await crashRun(toldWhileItWaits, {
+    planted: (world) => ({
+      ...world,
+      jobs: overrideMethods(world.jobs, {
+        send: async (jobs) => (isLost ? undefined : world.jobs.send(jobs)),
+        sendDelayed: async (job, delay) => (isLost ? undefined : world.jobs.sendDelayed(job, delay)),
+      }),
+    }),
+    onCommit: ({ events }, now) => {
+      for (const event of events) {
+        if (event.type === 'SIGNAL_RECEIVED') givenAt = now;
+        if (event.type === 'NODE_COMPLETED' && event.nodeId === 'after') tookMs = now - givenAt;
+      }
+    },
+  });
+  runInvariant(5, tookMs <= longestUntoldMs, `a run that was told something went on after ${tookMs} ms`);
+}
+
+const entersItsWait: FixedWorkflow = fixedTopology({
+  name: 'enters-its-wait',
+  description: 'A signal that lies there before its wait begins is given to it, wherever the worker that begins the wait dies.',
+  edges: ['start -> nap -> wait -> paid', 'wait/expired -> reminder'],
+  nodes: {
+    nap: { type: 'delay', delayMinutes: 30 },
+    // It is over before the message of a dead worker comes back, and before anybody looks at the run.
+    wait: { type: 'signal', name: 'paid', correlation: 'order-9', expiresInSeconds: 60, onExpiry: 'continue' },
+  },
+  actions: async ({ start, settle, send, finish }) => {
+    await start();
+    await settle();
+    await send('paid', 5, { correlation: 'order-9' });
+    await finish();
+  },
+  verify: () => {},
+});
+
+/** @throws a violation where a wait is over as expired, and its signal was there all along */
+async function aWaitThatItsWorkerDoesNotEnter(): Promise<void> {
+  const { calls, result } = await crashRun(entersItsWait);
+  for (let call = 1; call <= calls.length; call += 1) {
+    const { nodes } = (await crashRun(entersItsWait, { crashPoints: [{ call, kind: 'crashAfter' }] })).result;
+    runInvariant(11, nodes === result.nodes, `a wait was not given what lay there: its worker died after call ${call}`);
+  }
+}
+
+/** How long nobody reaches the signals, and how soon the sweep gives what lies there when they are back. */
+const outMs = minutes(10);
+const longestOverdueMs = minutes(3);
+
+/** @throws a violation where a wait whose time is over has its signal from nobody but the wake that ends it */
+async function aWaitWhoseWakesAreLost(): Promise<void> {
+  const isOfWait = (job: Job): boolean => job.kind === 'wake' && job.nodeId === 'wait';
+  let [begunAt, givenAt] = [0, Infinity];
+  await crashRun(entersItsWait, {
+    chaos: { seed: 7, rates: { ...noFaults, lostTimer: 1 } },
+    planted: (world, time) => ({
+      ...world,
+      jobs: overrideMethods(world.jobs, {
+        sendDelayed: async (job, delay) => (isOfWait(job) ? undefined : world.jobs.sendDelayed(job, delay)),
+      }),
+      signals: overrideMethods(world.signals, {
+        addWaiter: async (...wait) => {
+          begunAt = begunAt === 0 ? time.now : begunAt;
+          if (time.now < begunAt + outMs) throw new Unavailable('the store of signals');
+          return world.signals.addWaiter(...wait);
+        },
+      }),
+    }),
+    onCommit: ({ events }, now) => {
+      if (events.some(({ type }) => type === 'SIGNAL_RECEIVED')) givenAt = now;
+    },
+  });
+  const overdueMs = givenAt - begunAt - outMs;
+  runInvariant(11, overdueMs <= longestOverdueMs, `a signal was given ${overdueMs} ms after somebody could`);
+}
+
+const waitSeconds = 30_000;
+/** The sweep leaves a delayed recheck for the deadline of a run that waits. */
+const longestBehindDeadlineMs = seconds(5);
+
+const waitsForNothing: FixedWorkflow = fixedTopology({
+  name: 'waits-for-nothing',
+  description: 'A run that waits for a signal which nobody sends ends at its deadline.',
+  edges: ['start -> wait -> after'],
+  nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-9' } },
+  options: { deadlineSeconds: waitSeconds },
+  verify: () => {},
+});
+
+/** @throws a violation where a run that waits, and whose timer is lost, ends late, because the checks of its wait are too far apart */
+async function aRunThatWaitsPastItsDeadline(): Promise<void> {
+  let [startedAt, endedAt] = [0, Infinity];
+  await crashRun(waitsForNothing, {
+    // The wait's own timer ends the run otherwise.
+    chaos: { seed: 7, rates: { ...noFaults, lostTimer: 1 } },
+    onCommit: ({ number, events }, now) => {
+      if (number === firstCommit) startedAt = now;
+      if (events.some(({ type }) => type === 'RUN_TIMED_OUT')) endedAt = now;
+    },
+  });
+  const lateMs = endedAt - startedAt - waitSeconds * 1_000;
+  runInvariant(5, lateMs <= longestBehindDeadlineMs, `a run that waits ended ${lateMs} ms behind its deadline`);
+}
+
+const naps: FixedWorkflow = fixedTopology({
+  name: 'naps',
+  description: 'A run whose head is shown as waiting, and as completed when it has ended, whichever of both lands first.',
+  edges: ['start -> nap -> after'],
+  nodes: { nap: { type: 'delay', delayMinutes: 120 } },
+  verify: () => {},
+});
+
+/** @throws a violation where a head goes back to what it said before, because that lands after the end */
+async function aProjectionThatLandsLate(): Promise<void> {
+  let landed = 0;
+  await crashRun(naps, {
+    planted: (world) => ({
+      ...world,
+      log: overrideMethods(world.log, {
+        project: async (run, projection) => {
+          await world.log.project(run, projection);
+          if (projection.status !== 'completed') return;
+          // What a sweep has asked for while the run slept.
+          await world.log.project(run, { status: 'running', asOf: commitNo(projection.asOf - 1), attention: 'waiting' });
+          landed += 1;
+        },
+      }),
+    }),
+  });
+  runInvariant(5, landed > 0, 'no end was projected');
+}
+
+const besideLongStep: CodeWorkflow = {
+  name: 'beside-a-long-step',
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: {
+    kind: 'all',
+    parts: [
+      { kind: 'step', ms: 200_000, failures: 0, mostAttempts: 1, hasRollback: false },
+      {
+        kind: 'seq',
+        parts: [
+          { kind: 'sleep', ms: 20_000 },
+          { kind: 'step', ms: 5, failures: 0, mostAttempts: 1, hasRollback: false },
+        ],
+      },
+    ],
+  },
+};
+
+/** Whoever drives looks every three seconds for what others have committed, and then puts down what follows. */
+const longestUnheardMs = seconds(10);
+
+/** @throws a violation where code hears of the end of its sleep only when a step beside it is done */
+async function aSleepThatEndsBesideAStepAtWork(): Promise<void> {
+  const endedAt = new Map<string, number>();
+  let heard = 0;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    codes: [besideLongStep],
+    onCommit: ({ runId }, { events, at }) => {
+      for (const event of events) {
+        if (event.type === 'NODE_COMPLETED' && event.nodeId === 'nap-0.1.0') endedAt.set(runId, at);
+        if (event.type !== 'NODE_DISPATCHED' || event.nodeId !== 'work-0.1.1') continue;
+        const unheardMs = at - (endedAt.get(runId) ?? 0);
+        runInvariant(5, unheardMs <= longestUnheardMs, `${runId} heard of the end of its sleep after ${unheardMs} ms`);
+        heard += 1;
+      }
+    },
+  });
+  runInvariant(5, heard > 0, 'no sleep has ended');
+}
+
+/** As often as whoever starts a run asks again by itself. */
+const mostPuts = 6;
+
+/** @throws a violation where one key makes two runs: the first was made, and who asked for it never heard of that */
+async function aStartThatNobodyIsToldOf(): Promise<void> {
+  let unheard = mostPuts;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    planted: (world) => ({
+      ...world,
+      log: overrideMethods(world.log, {
+        create: async (run) => {
+          const created = await world.log.create(run);
+          if (unheard === 0) return created;
+          unheard -= 1;
+          throw new Unavailable('the answer of a log');
+        },
+      }),
+    }),
+    runs: 1,
+  });
+  runInvariant(9, unheard === 0, 'a start was given up too early');
+}
+
+export const scenarios = {
+  'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
+  'ends that nobody can collect': uncollectableChildResults,
+  'many calls that nobody can collect': manyUncollectableChildResults,
+  'messages that come back beside long work': redeliveriesDuringLongWork,
+  'a run that is made for nobody': orphanedChildRun,
+  'a run that comes late': lateChildRun,
+  'a start that nobody is told of': aStartThatNobodyIsToldOf,
+  'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
+  'a projection that lands late': aProjectionThatLandsLate,
+  'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
+  'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
+  'a run that waits past its deadline': aRunThatWaitsPastItsDeadline,
+  'a wait whose wakes are lost': aWaitWhoseWakesAreLost,
+} as const;
+
+export type ScenarioName = keyof typeof scenarios;

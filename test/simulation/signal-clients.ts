@@ -1,0 +1,77 @@
+/** Senders of signals: each sends again, under the same name, until it is answered; and then the next one, for as long as anything runs. */
+import { type Scope, signalId } from '../../lib/engine/ids.ts';
+import { after, hours, minutes, seconds } from '../../lib/engine/time.ts';
+import { sendSignal } from '../../lib/service/runs/send-signal.ts';
+import type { Functions } from './functions.ts';
+import type { SimulationContext } from './process.ts';
+import { simulatedSignalKeys } from './random-graph.ts';
+import type { SignalChecker } from './signal-checker.ts';
+import { runInvariant } from './violation.ts';
+
+interface SignalClientParts {
+  readonly around: SimulationContext;
+  readonly functions: Functions;
+  readonly signals: SignalChecker;
+  readonly isQuiet: () => boolean;
+}
+
+type Place = (typeof simulatedSignalKeys)[number];
+
+export class SignalClients {
+  sent = 0;
+  readonly #parts: SignalClientParts;
+
+  constructor(parts: SignalClientParts) {
+    this.#parts = parts;
+  }
+
+  begin(scopes: readonly Scope[]): void {
+    const { prng, time } = this.#parts.around;
+    for (const scope of scopes) {
+      for (const place of simulatedSignalKeys) {
+        const pauseMs = prng.pick([60_000, 1_200_000, 10_800_000]);
+        time.in(prng.whole(0, pauseMs), () => this.#send(scope, place, pauseMs));
+      }
+    }
+  }
+
+  #send(scope: Scope, place: Place, pauseMs: number): void {
+    const { prng, time, faults } = this.#parts.around;
+    const id = signalId(`sig-${(this.sent += 1)}`);
+    const hasKey = prng.isLucky(0.5);
+    const request = { ...place, payload: { sent: this.sent }, bodyHash: id, ...(hasKey ? { idempotencyKey: id } : {}) };
+    const expiresIn = prng.pick([seconds(30), minutes(10), hours(24), hours(24)]);
+    const bufferedUntil = after(time.now, expiresIn);
+    let answer: boolean | undefined;
+    this.#parts.signals.sent({ ...place, scope, signalId: id, payload: request.payload });
+    const attempt = (): void => {
+      this.#parts.functions.invoke('api', async (decider) => {
+        const sending = await sendSignal(decider, scope, { ...request, signalId: id, expiresIn });
+        runInvariant(9, sending.kind === 'sent', `signal ${id} was answered ${sending.kind}`);
+        runInvariant(9, (answer ?? sending.isDelivered) === sending.isDelivered, `signal ${id} was answered in two ways`);
+        if (answer === undefined && hasKey && faults.shouldInject('keyReused')) this.#sendOther(scope, place, id);
+        answer = sending.isDelivered;
+        this.#parts.signals.acknowledged({ ...place, scope, signalId: id, bufferedUntil }, answer, time.now);
+      });
+      time.in(prng.whole(5_000, 40_000), () => (answer !== undefined && !prng.isLucky(0.1) ? undefined : attempt()));
+    };
+    attempt();
+    // A sender has the less to say the longer it goes on: a run that never ends would bury its places in signals.
+    const nextPauseMs = Math.min(Math.ceil(pauseMs * 1.1), 10_800_000);
+    time.in(prng.whole(1, pauseMs), () => (this.#parts.isQuiet() ? undefined : this.#send(scope, place, nextPauseMs)));
+  }
+
+  /** With a key that another signal was sent with: nobody is given it. */
+  #sendOther(scope: Scope, place: Place, idempotencyKey: string): void {
+    const id = signalId(`${idempotencyKey}-other`);
+    this.#parts.signals.refuses(id);
+    const { prng, time } = this.#parts.around;
+    time.in(prng.whole(0, 40_000), () =>
+      this.#parts.functions.invoke('api', async (decider) => {
+        const request = { ...place, payload: { sent: id }, bodyHash: id, idempotencyKey, signalId: id };
+        const { kind } = await sendSignal(decider, scope, request);
+        runInvariant(9, kind === 'idempotency_conflict', `another signal with the key of ${idempotencyKey} was answered ${kind}`);
+      }),
+    );
+  }
+}

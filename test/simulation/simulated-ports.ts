@@ -1,0 +1,199 @@
+/** The ports of a simulated world: stores in memory, queues and timers in virtual time, and ears on every commit. */
+import {
+  type MessageIdentity,
+  workflowTaskJobIdentity,
+  nodeJobIdentity,
+  resultIdentity,
+} from '../../lib/aws/message-identity.ts';
+import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type Instant, days, durationMs, instant } from '../../lib/engine/time.ts';
+import { memoryPorts } from '../../lib/memory/memory-ports.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { RunIndex, RunPage } from '../../lib/ports/run-index.ts';
+import type { RunLog } from '../../lib/ports/run-log.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { type SimulationContext, torn } from './process.ts';
+import { Queue, type BatchHandler } from './queue.ts';
+
+export const simulationStart = instant(1_767_225_600_000);
+/** Above the longest time of a function, as the stacks set it. */
+const workVisibilityMs = 960_000;
+const resultsVisibilityMs = 60_000;
+/** EventBridge Scheduler is precise to a minute. */
+const timerSpreadMs = 60_000;
+
+export interface MessageHandlers {
+  readonly jobs: BatchHandler<Job>;
+  /** from the queue of delayed jobs */
+  readonly delayed: BatchHandler<Job>;
+  readonly drives: BatchHandler<Job>;
+  readonly results: BatchHandler<ResultMessage>;
+  readonly dead: (message: Job | ResultMessage) => void;
+  /** is told of each job that a queue of work has taken */
+  readonly sent: (job: Job) => void;
+}
+
+export type OnCommit = (run: RunAddress, commit: Commit) => void;
+
+export class SimulatedPorts {
+  readonly memory: ReturnType<typeof memoryPorts>;
+  readonly deps: Deps;
+  /** of each run, when it is to be over */
+  readonly deadlines = new Map<string, Instant>();
+  /** the latest minute that a run is to be looked at in, and the latest that was swept: behind it nothing is due */
+  lastDueMinute = 0;
+  sweptMinute = 0;
+  readonly #queues: readonly { readonly partial: number; lose(): void; hold(isHeld: boolean): void; restart(): void }[];
+  /** minutes behind the last swept one that some run is to be looked at in */
+  readonly dueMinutes = new Set<number>();
+  /** goes up when all timers are lost */
+  #age = 0;
+
+  /** @param settings that are not as the product has them */
+  constructor(
+    seed: number,
+    around: SimulationContext,
+    takers: MessageHandlers,
+    onCommit: OnCommit,
+    settings: Pick<Deps['settings'], 'firstSnapshotAt' | 'maxPartBytes' | 'shares'> = {},
+  ) {
+    this.memory = memoryPorts({ seed, startAt: simulationStart });
+    const work = { isFifo: true, batchSize: 1, visibilityMs: workVisibilityMs };
+    const nodes = new Queue<Job>(work, around, takers.jobs, takers.dead);
+    const code = new Queue<Job>(work, around, takers.drives, takers.dead);
+    const delayed = new Queue<Job>({ ...work, isFifo: false }, around, takers.delayed, takers.dead);
+    const results = new Queue<ResultMessage>(
+      { isFifo: true, batchSize: 10, visibilityMs: resultsVisibilityMs },
+      around,
+      takers.results,
+      takers.dead,
+    );
+    this.#queues = [nodes, code, delayed, results];
+    this.deps = {
+      ...this.memory,
+      log: this.#logOf(around, onCommit),
+      index: this.#indexOf(around),
+      jobs: {
+        send: async (jobs) => {
+          // Of a batch some may be refused: whoever sent it is told, and not which.
+          const some =
+            jobs.length > 1 && around.faults.shouldInject('partlySent')
+              ? jobs.slice(0, around.prng.whole(0, jobs.length - 1))
+              : jobs;
+          for (const job of some) {
+            takers.sent(job);
+            if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job, settings.shares));
+            else if (job.kind === 'workflow_task') sendTo(code, job, workflowTaskJobIdentity(job));
+            else throw new Error('no run of a deployed bundle is simulated');
+          }
+          if (some.length < jobs.length) throw new Unavailable('a queue of work');
+        },
+        sendDelayed: async (job, delay) => delayed.send(job, '', undefined, Math.ceil(delay / 1_000) * 1_000),
+        sendResult: async (result) => sendTo(results, result, resultIdentity(result)),
+        sendFire: () => Promise.reject(new Error('no schedule is simulated')),
+      },
+      timers: {
+        set: async ({ at, job }) => {
+          const { time, prng, faults } = around;
+          if (faults.shouldInject('lostTimer')) return;
+          const earlyMs = faults.shouldInject('earlyTimer') ? prng.whole(0, timerSpreadMs) : 0;
+          const lateMs = faults.shouldInject('lateTimer') ? prng.whole(60_000, 3_600_000) : 0;
+          const copies = faults.shouldInject('doubleTimer') ? 2 : 1;
+          const age = this.#age;
+          for (let copy = 0; copy < copies; copy += 1)
+            time.at(at - earlyMs + lateMs + prng.whole(0, timerSpreadMs), () =>
+              age === this.#age ? delayed.send(job, '', undefined) : undefined,
+            );
+        },
+      },
+      settings: {
+        retentionMs: days(30),
+        idempotencyMs: durationMs(86_400_000),
+        requiresHttps: false,
+        ...settings,
+      },
+    };
+  }
+
+  /** It must be over within this world's time: what it comes to is a matter of when. */
+  isHurried(runId: string): boolean {
+    return (this.deadlines.get(runId) ?? Infinity) < simulationStart + days(6);
+  }
+
+  /** Loses all messages and timers. */
+  lose(): void {
+    this.#age += 1;
+    for (const queue of this.#queues) queue.lose();
+  }
+
+  /** Whatever was in flight is visible at once: all that took it is gone. */
+  restart(): void {
+    for (const queue of this.#queues) queue.restart();
+  }
+
+  /** Nobody takes anything from any queue, for as long as they are held. */
+  hold(isHeld: boolean): void {
+    for (const queue of this.#queues) queue.hold(isHeld);
+  }
+
+  /** batches that failed in part */
+  get partialBatches(): number {
+    return this.#queues.reduce((sum, { partial }) => sum + partial, 0);
+  }
+
+  #logOf({ faults, prng }: SimulationContext, onCommit: OnCommit): RunLog {
+    const { log } = this.memory;
+    return overrideMethods(log, {
+      create: async (run) => {
+        const result = await log.create(run);
+        if (result.kind === 'stored') this.deadlines.set(run.address.runId, run.deadlineAt);
+        if (result.kind === 'stored') onCommit(run.address, run.commit);
+        return result;
+      },
+      put: async (run, commit, expiresAt) => {
+        const result = await log.put(run, commit, expiresAt);
+        if (result.kind === 'stored') onCommit(run, commit);
+        return result;
+      },
+      commitsAfter: async (run, from) => {
+        const commits = await log.commitsAfter(run, from);
+        // Not the last: then nothing would be torn, only late, and the read is strong.
+        if (commits.length < 2 || !faults.shouldInject('torn')) return commits;
+        return Object.assign(commits.toSpliced(prng.whole(0, commits.length - 2), 1), { [torn]: true });
+      },
+    });
+  }
+
+  #indexOf({ faults }: SimulationContext): RunIndex {
+    const { index } = this.memory;
+    const old = new Map<string, RunPage>();
+    const listed = async (name: string, list: () => Promise<RunPage>): Promise<RunPage> => {
+      const before = old.get(name);
+      if (before !== undefined && faults.shouldInject('stale')) return before;
+      const page = await list();
+      old.set(name, page);
+      return page;
+    };
+    return overrideMethods(index, {
+      list: (scope, options) => listed(JSON.stringify([scope, options]), () => index.list(scope, options)),
+      listByState: (scope, state, options) =>
+        listed(JSON.stringify([scope, state, options]), () => index.listByState(scope, state, options)),
+      recordSweptMinute: async (minute) => {
+        this.sweptMinute = Math.max(this.sweptMinute, minute);
+        for (const due of this.dueMinutes) if (due <= minute) this.dueMinutes.delete(due);
+        await index.recordSweptMinute(minute);
+      },
+      markDue: async (entry) => {
+        this.lastDueMinute = Math.max(this.lastDueMinute, entry.minute);
+        this.dueMinutes.add(entry.minute);
+        await index.markDue(entry);
+      },
+    });
+  }
+}
+
+const sendTo = <Body>(queue: Queue<Body>, body: Body, { group, deduplication }: MessageIdentity): void =>
+  queue.send(body, group, deduplication);

@@ -1,0 +1,48 @@
+/** Watches that no more runs are at work than their workflow allows, that each has a place to itself, and that none begins without one. */
+import { type RunAddress } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { callerOf } from '../../lib/engine/log/lineage.ts';
+import { runInvariant } from './violation.ts';
+
+const endings: ReadonlySet<string> = new Set(['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED']);
+
+export class SlotChecker {
+  readonly #most: number;
+  readonly #atWork = new Map<string, number>();
+  readonly #ended = new Set<string>();
+  readonly #called = new Set<string>();
+  /** runs that were let in */
+  let = 0;
+  /** runs that came when all places were taken */
+  waited = 0;
+  /** the most that were ever at work together */
+  together = 0;
+
+  constructor(most = Infinity) {
+    this.#most = most;
+  }
+
+  committed({ runId }: RunAddress, commit: Commit): void {
+    const { events } = commit;
+    // What is called by others has places of its own, if any.
+    if (callerOf({ commit }) !== undefined) this.#called.add(runId);
+    if (this.#called.has(runId)) return;
+    for (const event of events) {
+      if (event.type === 'SLOT_AWAITED' && this.#atWork.size >= this.#most) this.waited += 1;
+      if (event.type === 'SLOT_TAKEN') {
+        const holder = [...this.#atWork].find(([, place]) => place === event.slot)?.[0];
+        runInvariant(4, holder === undefined, `${runId} has the place ${event.slot}, which ${holder} has`);
+        runInvariant(4, !this.#ended.has(runId), `${runId} was let in when it was over`);
+        this.#atWork.set(runId, event.slot);
+        this.let += 1;
+      } else if (endings.has(event.type)) {
+        this.#atWork.delete(runId);
+        this.#ended.add(runId);
+      } else if ('nodeId' in event && this.#most !== Infinity) {
+        runInvariant(4, this.#atWork.has(runId), `${event.type} of ${runId}, which has no place`);
+      }
+    }
+    this.together = Math.max(this.together, this.#atWork.size);
+    runInvariant(4, this.#atWork.size <= this.#most, `${this.#atWork.size} runs are at work, and ${this.#most} may be`);
+  }
+}

@@ -1,0 +1,206 @@
+/** Clients that start runs, and ask again when they hear nothing: with their key, or without it. What becomes of their runs they cancel, wake and resume. */
+import { type RunAddress, type RunId, type Scope, workflowName } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { type Instant, after, minutes } from '../../lib/engine/time.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
+import { resumeRun } from '../../lib/service/runs/resume-run.ts';
+import { startRun } from '../../lib/service/runs/start-run.ts';
+import { wakeRun } from '../../lib/service/runs/wake-run.ts';
+import type { Checker } from './checker.ts';
+import type { Functions } from './functions.ts';
+import type { SimulationContext } from './process.ts';
+import { Prng } from './prng.ts';
+import { runInvariant } from './violation.ts';
+import type { NotificationChecker } from './notification-checker.ts';
+
+interface StartClientParts {
+  readonly around: SimulationContext;
+  readonly functions: Functions;
+  readonly checker: Checker;
+  readonly words: NotificationChecker;
+}
+
+/** One client, and what it asks for. */
+interface Client {
+  readonly number: number;
+  readonly scope: Scope;
+  readonly workflow: string;
+  /** by the key that each was asked for with */
+  readonly runs: Map<string, RunId>;
+  /** absent: as the product has it */
+  readonly deadlineAt?: Instant;
+}
+
+/** A client waits this long for an answer, and again this long until it has another thought. */
+const soonestMs = 5_000;
+const latestMs = 40_000;
+
+/** Within some of these hardly anything can be done. */
+const deadlines = [minutes(1), minutes(3), minutes(15), minutes(60)] as const;
+
+/** As wrong as clocks of functions may be (`process.ts`). */
+const mostWrongMs = 90_000;
+
+/** How long after their start runs are cancelled, at most: most of them early, some when only waits of theirs are left. */
+const cancelledWithinMs = [60_000, 60_000, 1_200_000, 10_800_000] as const;
+
+export class StartClients {
+  /** clients that nobody has answered yet */
+  waiting: number;
+  woken = 0;
+  readonly #parts: StartClientParts;
+  readonly #cancelled = new Set<string>();
+  /** clients whose deadline passed before they were answered */
+  readonly #givenUp = new Set<Client>();
+  readonly #clientsIn = new Map<Scope, number>();
+  /** Whoever resumes a run has somebody look at it, too: in most worlds nobody does, so that this hides nothing. */
+  #areResumed = false;
+  #areHurried = false;
+  /** what is drawn of deadlines */
+  #ink = new Prng(0);
+
+  constructor(parts: StartClientParts, clients: number) {
+    this.#parts = parts;
+    this.waiting = clients;
+  }
+
+  /** @param mayBeHurried some of the runs may be given no more than minutes */
+  begin(mayBeHurried: boolean): void {
+    const { prng } = this.#parts.around;
+    this.#areResumed = prng.isLucky(0.2);
+    this.#ink = prng.fork();
+    this.#areHurried = mayBeHurried && this.#ink.isLucky(0.12);
+  }
+
+  isCancelled(runId: string): boolean {
+    return this.#cancelled.has(runId);
+  }
+
+  start(number: number, scope: Scope, workflow: string): void {
+    const { prng, time } = this.#parts.around;
+    const hurry = this.#areHurried ? { deadlineAt: after(time.now, this.#ink.pick(deadlines)) } : {};
+    const client: Client = { number, scope, workflow, runs: new Map(), ...hurry };
+    const key = this.#keyIn(scope);
+    time.in(prng.whole(0, 30_000), () => this.#go(client, key));
+  }
+
+  /** The first client of one environment has the key that the first of the other has. */
+  #keyIn(scope: Scope): string {
+    const clients = (this.#clientsIn.get(scope) ?? 0) + 1;
+    this.#clientsIn.set(scope, clients);
+    return `key-${clients}`;
+  }
+
+  #go(client: Client, key: string): void {
+    const { prng, time, faults } = this.#parts.around;
+    this.#ask(client, key);
+    time.in(prng.whole(soonestMs, latestMs), () => {
+      if (this.#givenUp.has(client)) return;
+      const anew = `another-${client.number}-${time.now}`;
+      if (!client.runs.has(key)) this.#go(client, faults.shouldInject('keyless') ? anew : key);
+      else if (faults.shouldInject('askedAgain')) this.#go(client, key);
+      else if (faults.shouldInject('keyless')) this.#ask(client, anew);
+      else if (faults.shouldInject('keyReused')) this.#askForOther(client, key);
+    });
+  }
+
+  #ask(client: Client, key: string): void {
+    const { number, runs } = client;
+    this.#parts.words.asked(number, key);
+    this.#parts.functions.invoke('api', async (decider) => {
+      const answer = await startRun(decider, requestOf(client, key, { client: number }));
+      if (answer.kind === 'deadline_passed') return this.#giveUp(client);
+      runInvariant(9, answer.kind === 'started', `start ${number} was answered ${answer.kind}`);
+      const { runId } = answer;
+      const before = runs.get(key);
+      runInvariant(9, (before ?? runId) === runId, `start ${number} made two runs`);
+      if (runs.size === 0) this.waiting -= 1;
+      runs.set(key, runId);
+      const address: RunAddress = { ...client.scope, runId };
+      this.#parts.checker.acknowledge(address);
+      if (before === undefined) this.#goOnWith(address, number);
+    });
+  }
+
+  /** It came too late with its first request: it asks for nothing any more. */
+  #giveUp(client: Client): void {
+    const { number, deadlineAt, runs } = client;
+    const isLate = deadlineAt !== undefined && this.#parts.around.time.now + mostWrongMs >= deadlineAt;
+    runInvariant(9, isLate, `start ${number} was refused for a deadline that had not passed`);
+    if (runs.size > 0 || this.#givenUp.has(client)) return;
+    this.#givenUp.add(client);
+    this.waiting -= 1;
+  }
+
+  /** With a key that was used: nothing comes of it. */
+  #askForOther(client: Client, key: string): void {
+    const { number } = client;
+    this.#parts.functions.invoke('api', async (decider) => {
+      const { kind } = await startRun(decider, requestOf(client, key, { client: number, isOther: true }));
+      runInvariant(9, kind === 'idempotency_conflict', `start ${number} was answered ${kind} to another body with its key`);
+    });
+  }
+
+  #goOnWith(address: RunAddress, number: number): void {
+    const { prng, time, faults } = this.#parts.around;
+    if (faults.shouldInject('cancelled')) time.in(prng.whole(0, prng.pick(cancelledWithinMs)), () => this.#cancel(address));
+    if (prng.isLucky(0.4)) time.in(prng.whole(0, 1_200_000), () => this.#wake(address));
+    if (this.#areResumed && prng.isLucky(0.7))
+      time.in(prng.whole(0, 1_200_000), () => this.#resume(address, `again-${number}-${time.now}`));
+  }
+
+  /** It asks again until it is answered, and now and then after that. */
+  #cancel(address: RunAddress): void {
+    const { prng, time } = this.#parts.around;
+    this.#cancelled.add(address.runId);
+    let isAnswered = false;
+    const attempt = (): void => {
+      this.#parts.functions.invoke('api', async (decider) => {
+        const answer = await cancelRun(decider, address, 'asked');
+        runInvariant(9, answer.kind !== 'not_found', `${address.runId} was acknowledged, and is not there to be cancelled`);
+        isAnswered = true;
+        if (answer.kind === 'cancelled') this.#parts.words.toldCancelled(address.runId);
+        if (answer.kind === 'run_terminal') this.#parts.words.toldEnded(address.runId, answer.status);
+      });
+      time.in(prng.whole(soonestMs, latestMs), () => (isAnswered && !prng.isLucky(0.2) ? undefined : attempt()));
+    };
+    attempt();
+  }
+
+  /** A client that wakes a run does so at any moment, and some more than once. */
+  #wake(address: RunAddress): void {
+    const { prng, time } = this.#parts.around;
+    this.#parts.functions.invoke('api', async (decider) => {
+      const answer = await wakeRun(decider, address);
+      if (answer.kind === 'woken') this.woken += answer.nodeIds.length;
+    });
+    if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));
+  }
+
+  /** It asks again with the same key until it is answered and now and then after that, or twice at the same moment. */
+  #resume(address: RunAddress, key: string): void {
+    const { prng, time } = this.#parts.around;
+    let isAnswered = false;
+    const ask = (): void =>
+      this.#parts.functions.invoke('api', async (decider) => {
+        const { kind } = await resumeRun(decider, address, { reason: key, idempotency: { key, bodyHash: key } });
+        isAnswered = true;
+        if (kind === 'resumed') this.#parts.checker.resumed(address.runId, key);
+      });
+    const attempt = (): void => {
+      ask();
+      if (prng.isLucky(0.3)) ask();
+      time.in(prng.whole(soonestMs, latestMs), () => (isAnswered && !prng.isLucky(0.3) ? undefined : attempt()));
+    };
+    attempt();
+  }
+}
+
+const requestOf = ({ scope, workflow, deadlineAt }: Client, idempotencyKey: string, input: JsonObject) => ({
+  scope,
+  idempotencyKey,
+  bodyHash: `hash-${JSON.stringify(input)}`,
+  workflowName: workflowName(workflow),
+  input,
+  ...(deadlineAt === undefined ? {} : { deadlineAt }),
+});

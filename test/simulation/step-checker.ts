@@ -1,0 +1,133 @@
+/**
+ * Steps of code, from the log alone: each is tried as often as its policy says while it fails by itself, none is lost where
+ * nothing went wrong, of two drives of one run the one that was overtaken asks for nothing more, and while the run is open
+ * there is always somebody who is to drive it, or a wait that asks for a drive when it ends.
+ */
+import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
+import { type Nonce, type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import { type RunState, isTerminal, isWaitingForSlot } from '../../lib/engine/log/fold.ts';
+import { isOpen } from '../../lib/engine/log/node-state.ts';
+import type { Process } from './process.ts';
+import { runInvariant } from './violation.ts';
+
+interface Tried {
+  readonly most: number;
+  /** tries that came to a failure, and were not lost with their machine */
+  failed: number;
+}
+
+interface Watched {
+  readonly steps: Map<string, Tried>;
+  /** steps that were given up before their last try: nothing is asked for behind that, not in the same commit either, because the code is over */
+  readonly givenUp: string[];
+  /** who has asked for steps, the last at the end */
+  readonly askers: Process[];
+  /** drives in a row that nothing came of */
+  idleWorkflowTasks: number;
+}
+
+/** Whoever resumes a run has it driven, and so does each wait; this often in a row only circles are. */
+const mostIdleDrives = 40;
+const drivePrefix = '.workflow-task.';
+
+export class StepChecker {
+  readonly #isCalm: boolean;
+  readonly #isHurried: (runId: string) => boolean;
+  readonly #runs = new Map<string, Watched>();
+  readonly #writers = new Map<Nonce, Process>();
+
+  /**
+   * @param isCalm nothing goes wrong
+   * @param isHurried its deadline is near: a try that would come behind it is not made
+   */
+  constructor(isCalm: boolean, isHurried: (runId: string) => boolean) {
+    this.#isCalm = isCalm;
+    this.#isHurried = isHurried;
+  }
+
+  /** A commit of this nonce is a drive's. */
+  writes(nonce: Nonce, drive: Process): void {
+    this.#writers.set(nonce, drive);
+  }
+
+  /** @param state of the run, with this commit */
+  committed({ runId }: RunAddress, { events, nonce }: Commit, state: RunState | undefined): void {
+    if (state?.code !== undefined) runInvariant(5, isLookedAfter(state), `${runId} is open, and nobody is to drive it`);
+    const run = this.#runs.get(runId) ?? { steps: new Map<string, Tried>(), givenUp: [], askers: [], idleWorkflowTasks: 0 };
+    this.#runs.set(runId, run);
+    for (const event of events) this.#drives(runId, run, event);
+    const writer = this.#writers.get(nonce);
+    // Attempts that are lost with their workers are failed by whichever function notices the last death.
+    if (writer === undefined) {
+      for (const event of events) if ('failure' in event && event.failure.code === 'worker_lost') this.#one(runId, run, event);
+      return;
+    }
+    for (const event of events) {
+      this.#one(runId, run, event);
+      if (isAsking(event)) this.#asks(runId, run, writer);
+    }
+  }
+
+  #drives(runId: string, run: Watched, event: RunEvent): void {
+    if (!('nodeId' in event)) return;
+    if (event.type === 'NODE_DISPATCHED' && event.step?.kind === 'workflow_task') run.idleWorkflowTasks += 1;
+    else if (!event.nodeId.startsWith(drivePrefix)) run.idleWorkflowTasks = 0;
+    runInvariant(
+      5,
+      run.idleWorkflowTasks <= mostIdleDrives,
+      `${runId} was driven ${run.idleWorkflowTasks} times, and nothing came of it`,
+    );
+  }
+
+  #asks(runId: string, { askers, givenUp }: Watched, by: Process): void {
+    runInvariant(2, givenUp.length === 0, `${runId} goes on, and has given up ${givenUp.join(', ')} before the last try`);
+    if (askers.at(-1) === by) return;
+    runInvariant(2, !askers.includes(by), `${runId} is driven on by one who has read that another does so`);
+    askers.push(by);
+  }
+
+  #one(runId: string, run: Watched, event: RunEvent): void {
+    // The workflow is tried again, and so is all that had failed in it.
+    if (event.type === 'RUN_RETRIED') {
+      run.steps.clear();
+      run.givenUp.length = 0;
+    }
+    if (event.type === 'NODE_DISPATCHED' && event.step !== undefined && event.step.kind !== 'workflow_task')
+      run.steps.set(nodeKey(event), { most: event.step.retry?.maximumAttempts ?? stepRetryDefaults.maximumAttempts, failed: 0 });
+    if (event.type !== 'NODE_RETRIED' && event.type !== 'NODE_FAILED') return;
+    const tried = run.steps.get(nodeKey(event));
+    if (tried === undefined) return;
+    const { cause } = event.failure;
+    if (event.type === 'NODE_RETRIED' && cause === 'lost')
+      return runInvariant(12, !this.#isCalm, `${runId} has lost ${event.nodeId}, and no machine was lost`);
+    tried.failed += 1;
+    const { most, failed } = tried;
+    if (most === 0) return;
+    runInvariant(
+      2,
+      failed < most || event.type === 'NODE_FAILED',
+      `${event.nodeId} of ${runId} is tried more than ${most} times`,
+    );
+    const isGivenUp = event.type === 'NODE_FAILED' && cause === 'error' && failed < most;
+    if (isGivenUp && !this.#isHurried(runId)) run.givenUp.push(event.nodeId);
+  }
+}
+
+/** What the code did is undone by a drive; before that a wait may bring about the next one, or a place. */
+function isLookedAfter(state: RunState): boolean {
+  if (isTerminal(state.progress)) return true;
+  const open = [...state.open.keys()].map((key) => state.nodes.get(key));
+  if (open.some((node) => node !== undefined && isOpen(node) && node.step?.kind === 'workflow_task')) return true;
+  return state.code?.runOutcome === undefined && (isWaitingForSlot(state) || open.some((node) => node?.status === 'waiting'));
+}
+
+const isAsking = (event: RunEvent): boolean =>
+  (event.type === 'NODE_DISPATCHED' ||
+    event.type === 'SLEEP_STARTED' ||
+    event.type === 'SIGNAL_AWAITED' ||
+    event.type === 'SUBFLOW_CALLED') &&
+  event.step !== undefined &&
+  event.step.kind !== 'workflow_task' &&
+  event.step.kind !== 'rollback';

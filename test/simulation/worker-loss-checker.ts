@@ -1,0 +1,106 @@
+/**
+ * Judges the attempts that end as lost: each was delivered to workers that died or stood still, as often as the rule says. An attempt that kills its worker ends so within its bound. Where crashes come as a storm,
+ * and are over after some minutes, none does.
+ */
+import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { hours } from '../../lib/engine/time.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import type { Process } from './process.ts';
+import { runInvariant } from './violation.ts';
+
+/** The least that `failureIfLost` asks for, whatever the time. */
+const leastDeaths = 3;
+/** Five deaths of a worker, with the pauses between them, where nothing else goes wrong. */
+const longestDyingMs = hours(2);
+
+interface Delivered {
+  readonly by: Set<Process>;
+  readonly since: number;
+}
+
+export interface LossRules {
+  /** nothing is refused, delayed or doubled, and no clock is wrong: only workers die */
+  readonly onlyWorkersCrash: boolean;
+  /** nothing goes wrong but that workers die in attempts that kill them */
+  readonly isOnlyPoison: boolean;
+  /** workers die for no fault of any attempt, and for some minutes only */
+  readonly isCrashStorm: boolean;
+}
+
+export class WorkerLossChecker {
+  /** attempts that ended as lost */
+  lost = 0;
+  readonly #rules: LossRules;
+  readonly #delivered = new Map<string, Delivered>();
+  /** attempts of steps, by the drive that they were lost with, are not told apart */
+  readonly #killing = new Map<string, number>();
+  readonly #endedRuns = new Set<string>();
+
+  constructor(rules: LossRules) {
+    this.#rules = rules;
+  }
+
+  delivered(job: Job, by: Process, now: number): void {
+    if (job.kind !== 'node' && job.kind !== 'workflow_task' && job.kind !== 'wake') return;
+    const name = `${job.run.runId}/${nodeKey(job)}#${job.attempt}`;
+    const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now };
+    known.by.add(by);
+    this.#delivered.set(name, known);
+  }
+
+  /** An attempt kills the worker that begins it. @param name of the attempt, or of the step */
+  kills(name: string, now: number): void {
+    // A worker that began before it could know that its run has ended.
+    if (this.#endedRuns.has(name.slice(0, name.indexOf('/')))) return;
+    if (!this.#killing.has(name)) this.#killing.set(name, now);
+  }
+
+  committed({ runId }: RunAddress, { events, number }: Commit, now: number): void {
+    for (const event of events) {
+      if (!('nodeId' in event)) {
+        if (event.type.startsWith('RUN_') && isEnd(event.type)) this.#endsAll(runId);
+        continue;
+      }
+      const name = `${runId}/${nodeKey(event)}#${'attempt' in event ? event.attempt : 0}`;
+      if (event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;
+      this.#ends(name, now);
+      const { code } = event.failure;
+      if (code === 'recovery_error') this.#check(name);
+      // The drive that the steps were lost with ends in the same commit.
+      const drive = events.find((each) => each.type === 'NODE_COMPLETED' && each.nodeId.startsWith('.workflow-task.'));
+      if (code === 'worker_lost' && drive !== undefined && 'attempt' in drive && 'nodeId' in drive)
+        this.#check(`${runId}/${nodeKey(drive)}#${drive.attempt}`);
+      runInvariant(5, code !== 'worker_lost' || drive !== undefined, `${name} was lost in commit ${number} without its drive`);
+    }
+  }
+
+  #check(name: string): void {
+    this.lost += 1;
+    runInvariant(5, !this.#rules.isCrashStorm, `${name} has failed as lost, and there was but a storm of crashes`);
+    const known = this.#delivered.get(name);
+    // In rough weather a delivery comes back from a worker that lives, too, and a beat that is late counts for none.
+    const dead = [...(known?.by ?? [])].filter(({ isAlive, hasStood }) => !isAlive || hasStood || !this.#rules.onlyWorkersCrash);
+    // A dead letter alone ends nothing: its deliveries may all have been throttled.
+    runInvariant(5, dead.length >= leastDeaths, `${name} has failed as lost after ${dead.length} workers that died`);
+  }
+
+  #ends(name: string, now: number): void {
+    const since = this.#killing.get(name);
+    // A workflow of code that is tried again counts the attempts of its steps anew.
+    this.#killing.delete(name);
+    if (since === undefined || !this.#rules.isOnlyPoison) return;
+    runInvariant(5, now - since <= longestDyingMs, `${name} killed workers for ${now - since} ms before it ended`);
+  }
+
+  #endsAll(runId: string): void {
+    this.#endedRuns.add(runId);
+    for (const name of this.#killing.keys()) if (name.startsWith(`${runId}/`)) this.#killing.delete(name);
+  }
+
+  check(): void {
+    for (const name of this.#killing.keys()) runInvariant(5, false, `${name} kills workers, and has not ended`);
+  }
+}
+
+const isEnd = (type: string): boolean => ['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED'].includes(type);
