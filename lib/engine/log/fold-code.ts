@@ -37,7 +37,7 @@ export function retryWorkflow(state: RunState, event: Extract<RunEvent, { type: 
     state.nodes.delete(key);
     state.open.delete(key);
   }
-  const failedCallsField = Object.keys(failedCalls).length === 0 ? {} : { calls: failedCalls };
+  const failedCallsField: Pick<CodeState, 'failedCalls'> = Object.keys(failedCalls).length === 0 ? {} : { failedCalls };
   state.code = { ...code, attempt: attempt(code.attempt + 1), attemptStartedAfter: id, ...failedCallsField };
 }
 

@@ -22,7 +22,7 @@ import { dispatchRecordOf, dispatchRecord, waitRecordOf } from './dispatch-recor
 import type { Failure, RunEvent } from './events.ts';
 import { type LoopEvent, applyLoopEvent, isLoopEvent } from './fold-loop.ts';
 import { beginRollback, countTaskOrStep, retryWorkflow } from './fold-code.ts';
-import { iterationCountsOf } from './loop-state.ts';
+import { type IterationCounts, iterationCountsOf } from './loop-state.ts';
 import { type EndedStep, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 import {
   type RunProgress,
@@ -54,7 +54,7 @@ export {
 } from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 6;
+export const foldSchema = 7;
 
 /** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -301,8 +301,8 @@ const stepFieldsOf = (before: NodeState | undefined): EndedStep =>
 const childRunFieldOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
   before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
-const iterationsFieldOf = (before: NodeState | undefined) =>
-  before?.status === 'waiting' && before.for === 'iterations' ? { passes: iterationCountsOf(before.loop) } : {};
+const iterationsFieldOf = (before: NodeState | undefined): { readonly iterations?: IterationCounts } =>
+  before?.status === 'waiting' && before.for === 'iterations' ? { iterations: iterationCountsOf(before.loop) } : {};
 
 /** What the error branch of a failed node finds under the node's output variable. */
 const failureValue = (failure: Failure, attempts: Attempt) => ({
