@@ -96,7 +96,7 @@ export interface Deployments {
     scope: Scope,
     id: DeploymentId,
     runId: RunId,
-    hold: { readonly since: Instant; readonly expiresAt: Instant },
+    options: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void>;
   /** Says that it does so no longer. */
   unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void>;
