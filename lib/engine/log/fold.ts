@@ -302,7 +302,7 @@ const childRunFieldOf = (before: NodeState | undefined): { readonly childRunId?:
   before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
 const iterationsFieldOf = (before: NodeState | undefined) =>
-  before?.status === 'waiting' && before.for === 'iterations' ? { passes: iterationCountsOf(before.loop) } : {};
+  before?.status === 'waiting' && before.for === 'iterations' ? { iterations: iterationCountsOf(before.loop) } : {};
 
 /** What the error branch of a failed node finds under the node's output variable. */
 const failureValue = (failure: Failure, attempts: Attempt) => ({
