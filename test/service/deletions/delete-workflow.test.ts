@@ -206,7 +206,7 @@ describe('a deletion', () => {
       return commitsAfter(run, ...given);
     };
     await requestDeletion(home);
-    expect(await sweep(home)).toMatchObject({ failed: [], broken: [{ run: broken, trouble: { name: 'Unreadable' } }] });
+    expect(await sweep(home)).toMatchObject({ failed: [], broken: [{ run: broken, error: { name: 'Unreadable' } }] });
     for (const run of [broken, sound]) expect(await home.ports.log.head(run)).toBeUndefined();
     await sweepUntilDone(home);
     expect(await create(home)).toMatchObject({ kind: 'published', version: 2 });
@@ -307,7 +307,7 @@ describe('a deletion', () => {
       return list(of, ...rest);
     };
     const { failed } = await sweep(home);
-    expect(failed).toMatchObject([{ deletion: { name: 'flow', phase: 'finding' }, trouble: expect.any(Unavailable) }]);
+    expect(failed).toMatchObject([{ deletion: { name: 'flow', phase: 'finding' }, error: expect.any(Unavailable) }]);
     home.ports.index.list = list;
     await sweepUntilDone(home);
     expect(await home.ports.workflows.summary(scope, deletedWorkflow)).toBeUndefined();
@@ -345,9 +345,9 @@ describe('a process that dies at any call', () => {
       const swept = async () => {
         const { failed = [] } = (await survives(sweep(home, processes.start()).then((done) => void (last = done)))) ? last : {};
         // A killed process is no failure of the deletion, and nothing else is one.
-        for (const { trouble } of failed) if (!(trouble instanceof Error && trouble.name === 'Killed')) throw trouble;
+        for (const { error } of failed) if (!(error instanceof Error && error.name === 'Killed')) throw error;
       };
-      let last: { failed?: readonly { trouble: unknown }[] } = {};
+      let last: { failed?: readonly { error: unknown }[] } = {};
       await swept();
       home.ports.clock.set(after(home.ports.clock.now(), minutes(21)));
       await swept();
