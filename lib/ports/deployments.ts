@@ -11,7 +11,7 @@ export interface ManifestFile {
   readonly bytes: number;
 }
 
-/** `fetch`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
+/** `bundle`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
 export const runtimes = ['bundle', 'code'] as const;
 
 /** What an artifact says of itself. Immutable once it is created. */
