@@ -52,7 +52,7 @@ describe('creating a deployment', () => {
     ports.clock.advance(hours(1));
     const again = await createDeployment(ports, scope, { ...manifest, files: manifest.files.toReversed() }, { by: null });
     expect(again).toMatchObject({
-      kind: 'standing',
+      kind: 'existing',
       deployment: { createdBy: somebody },
       upload: { expiresAt: after(ports.clock.now(), minutes(15)) },
     });
@@ -62,7 +62,7 @@ describe('creating a deployment', () => {
   it('takes the archive in the same request, and wants no upload then', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
-    for (const kind of ['created', 'standing'] as const) {
+    for (const kind of ['created', 'existing'] as const) {
       const answer = await createDeployment(ports, scope, manifest, { by: null, archive });
       expect(answer).toEqual({ kind, deployment: expect.objectContaining({ verifiedAt: ports.clock.now() }) });
     }
@@ -90,7 +90,7 @@ describe('creating a deployment', () => {
     });
     expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'bundle_missing', path: bundlePaths.workflow }],
+      errors: [{ code: 'bundle_missing', path: bundlePaths.workflow }],
     });
     expect(await listDeployments(ports, scope, { limit: 5 })).toEqual({ deployments: [] });
   });
@@ -222,12 +222,12 @@ describe('activating a deployment', () => {
     ports.artifacts.receive(created.upload.url, evil);
     expect(await activateDeployment(ports, scope, manifest.deploymentId, null)).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'path_unsafe', path: '../a.js' }],
+      errors: [{ code: 'path_unsafe', path: '../a.js' }],
     });
     const steps = await packedDeployment('dep_2', { change: { steps: [{ name: 'charge' }] } });
     expect(await createDeployment(ports, scope, steps.manifest, { by: null, archive: steps.archive })).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'bundle_missing', path: bundlePaths.step }],
+      errors: [{ code: 'bundle_missing', path: bundlePaths.step }],
     });
   });
 
@@ -236,7 +236,7 @@ describe('activating a deployment', () => {
     const code = await packedDeployment('dep_1', { change: { runtime: 'code' } });
     expect(await createDeployment(ports, scope, code.manifest, { by: null, archive: code.archive })).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'program_missing', path: programPath }],
+      errors: [{ code: 'program_missing', path: programPath }],
     });
     const whole = await packedDeployment('dep_1', {
       files: { [programPath]: 'export const workflows = [];' },
@@ -257,10 +257,10 @@ describe('activating a deployment', () => {
       return (await createDeployment(ports, scope, manifest, { by: null })).kind;
     };
     expect(await sent(versions, 'code')).toBe('created');
-    expect(await sent(versions, 'code')).toBe('standing');
+    expect(await sent(versions, 'code')).toBe('existing');
     expect(await sent(versions.toReversed(), 'code')).toBe('deployment_exists');
     expect(await sent([{ name: 'a' }, { name: 'b' }], 'bundle')).toBe('created');
-    expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('standing');
+    expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('existing');
   });
 
   it('goes on from another change that came in between, and gives up on a crowd', async () => {
@@ -269,7 +269,7 @@ describe('activating a deployment', () => {
       const deployments: Deployments = Object.assign(Object.create(deps.deployments), {
         pointer: (of: typeof scope) => deps.deployments.pointer(of),
         deployment: (...of: Parameters<Deployments['deployment']>) => deps.deployments.deployment(...of),
-        noteActivated: (...of: Parameters<Deployments['markActivated']>) => deps.deployments.markActivated(...of),
+        markActivated: (...of: Parameters<Deployments['markActivated']>) => deps.deployments.markActivated(...of),
         movePointer: async (...of: Parameters<Deployments['movePointer']>) =>
           lost() ? false : deps.deployments.movePointer(...of),
       });

@@ -314,7 +314,7 @@ describe('making one', () => {
     const it = scheduling();
     expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({
       kind: 'timing_invalid',
-      faults: { length: 2 },
+      errors: { length: 2 },
     });
     expect(await it.create()).toEqual({ kind: 'no_active_deployment' });
     await it.publish({ ...workflow('flow', 'a>b'), options: { args: [{ name: 'n', type: 'number', required: true }] } });
@@ -453,7 +453,7 @@ describe('a change', () => {
     const it = await published();
     await it.create();
     await changeSchedule(it.worker, scope, id, { overlap: 'allow', input: { n: 2 } });
-    expect(await it.record()).toMatchObject({ setting: 1, terms: { overlap: 'allow', input: { n: 2 } } });
+    expect(await it.record()).toMatchObject({ setting: 1, definition: { overlap: 'allow', input: { n: 2 } } });
   });
 
   test('pauses and goes on: what was due meanwhile is not made up for', async () => {
@@ -504,11 +504,11 @@ describe('a change', () => {
     await Promise.all([
       changeSchedule(it.worker, scope, id, { rate: '3 hours' }),
       changeSchedule(it.worker, scope, id, { overlap: 'allow' }),
-      changeSchedule(it.worker, scope, id, { catchUpMs: hours(2) }),
+      changeSchedule(it.worker, scope, id, { catchUpWindowMs: hours(2) }),
     ]);
     const record = await it.record();
     expect(record).toMatchObject({
-      terms: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpMs: hours(2) },
+      definition: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpWindowMs: hours(2) },
     });
     expect(it.standing()).toEqual([record.setting]);
   });

@@ -228,7 +228,7 @@ class InFlightMessages {
       await clock.sleep(durationMs(visibilityTimeout / heartbeatsPerTimeout), inFlight.settled.signal);
       if (inFlight.settled.signal.aborted) return;
       try {
-        const isExtended = (await queue.visibilityTimeout(inFlight.message, visibilityTimeout)) === 'changed';
+        const isExtended = (await queue.changeVisibility(inFlight.message, visibilityTimeout)) === 'changed';
         failures = 0;
         if (!isExtended && !isExpired && !inFlight.settled.signal.aborted)
           report({ kind: 'receipt_expired', message: inFlight.message });
@@ -257,7 +257,7 @@ class InFlightMessages {
   /** Where nothing can be said of it now, it comes back by itself. */
   async #setVisibility(inFlight: InFlight, visibilityTimeout: DurationMs): Promise<void> {
     inFlight.settled.abort();
-    await this.#work.queue.visibilityTimeout(inFlight.message, visibilityTimeout).catch(() => 'gone');
+    await this.#work.queue.changeVisibility(inFlight.message, visibilityTimeout).catch(() => 'gone');
   }
 
   #remove(inFlight: InFlight): void {
