@@ -105,7 +105,7 @@ test.each<[string, RunEvent]>([
   for (const event of [started, ending, dispatchedAs(a)]) {
     expect(() => applyEvent(fork(state), event, { commit: commitNo(2), at })).toThrow(`after the run ended as ${status}`);
   }
-  expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run had ended');
+  expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run ended');
 });
 
 test.each<[string, readonly RunEvent[], string]>([
