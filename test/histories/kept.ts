@@ -1,4 +1,4 @@
-/** A history that is kept for ever, and what the code came to on it when it was recorded. */
+/** A recorded history, and the command batches of the code on it when it was recorded. */
 import type { History, RunFacts, CommandBatch } from '../../lib/engine/durable/command-batch.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { saidOf } from '../program/driven-run.ts';
@@ -7,10 +7,10 @@ export interface KeptHistory {
   readonly program: string;
   readonly run: RunFacts;
   readonly input: JsonValue;
-  /** one for each drive, and one for the whole log */
+  /** one for each workflow task, and one for the whole log */
   readonly drives: readonly {
     readonly history: History<JsonValue>;
-    /** its first turn in short, with what the code returned */
+    /** its first command batch in short form, with the code's result */
     readonly first: readonly string[];
   }[];
 }

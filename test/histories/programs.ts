@@ -1,6 +1,6 @@
 /**
- * The programs that the kept histories belong to, and how each was played. A program here is never changed: a history of it is
- * what runs of released versions have in their logs. New ways get new programs, and new files (`record.ts`).
+ * The programs of the recorded histories, and how each was played. A program never changes: runs of released versions have such
+ * histories in their logs. New behaviour needs new programs and files (`record.ts`).
  */
 import * as z from 'zod';
 import type { Workflow } from '../../lib/sdk/index.ts';
@@ -17,7 +17,7 @@ export interface KeptProgram {
 
 const toTheEnd = (run: DrivenRun): Promise<unknown> => run.toTheEnd();
 
-/** Dies after the turns of these numbers, from 1. */
+/** Crashes after the command batches of these numbers, from 1. */
 const dying = (...turns: readonly number[]) => {
   return (run: DrivenRun): Promise<unknown> => {
     let turn = 0;

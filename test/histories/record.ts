@@ -1,6 +1,6 @@
 /**
- * Writes the history of each program that has none yet for this version of replays (`node test/histories/record.ts`). One that
- * is there is never written again.
+ * Records the history of each program that has none for this replay version (`node test/histories/record.ts`). An existing file is
+ * never overwritten.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +29,6 @@ for (const [program, { workflow, options = {}, play }] of Object.entries(program
     drives.push({ history, first: firstOf(turn ?? { entries: [] }) });
   }
   const kept: KeptHistory = { program, run: run.facts, input, drives };
-  // Stacks name files: where this checkout lies is nobody's concern later.
+  // Stack traces contain file paths; the location of the checkout is irrelevant.
   writeFileSync(path, `${JSON.stringify(kept, null, 1).replaceAll(checkout, 'file:///project/')}\n`);
 }

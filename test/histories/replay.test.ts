@@ -1,4 +1,4 @@
-/** Histories that were recorded once are replayed for ever: the code asks for the same, and comes to the same. */
+/** Recorded histories are replayed: the code issues the same commands and has the same result. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { programs } from './programs.ts';
 
 const here = fileURLToPath(new URL('./', import.meta.url));
 
-/** Written by `record.ts` alone; whatever is wrong in one shows when it is replayed. */
+/** Written by `record.ts` alone; an invalid file fails its replay. */
 const keptHistory = z.custom<KeptHistory>(
   (value) => z.looseObject({ program: z.string(), drives: z.array(z.unknown()).min(1) }).safeParse(value).success,
 );
@@ -21,7 +21,7 @@ const keptIn = (version: number) =>
     .toSorted()
     .map((path) => [basename(path, '.json'), keptHistory.parse(JSON.parse(readFileSync(path, 'utf8')))] as const);
 
-test('each program has a history of each version of replays', () => {
+test('each program has a history of each replay version', () => {
   for (let version = 1; version <= replayVersion; version += 1)
     expect(keptIn(version).map(([name]) => name)).toEqual(Object.keys(programs).toSorted());
 });
