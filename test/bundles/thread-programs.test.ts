@@ -257,7 +257,7 @@ describe('code that breaks its thread', () => {
     [
       'a value that cannot be stored',
       `{ kind: 'turn', drive: 1, turn: '{"__proto__":1}' }`,
-      /a turn holds a key that cannot be stored/,
+      /a turn contains a key that cannot be stored/,
     ],
     [
       'an attempt of 0',

@@ -345,12 +345,12 @@ describe('undoing', () => {
         expect(run.state.progress.status).toBe('running');
       }
       diverge(run);
-      const message = 'its rollback was not run to its end: book is not a sleep';
+      const message = 'its rollback did not finish: book is not a sleep';
       expect(run.state.progress).toMatchObject({
         status: 'failed',
         error: {
           code: 'rollback_failed',
-          message: 'the run was cancelled, and 3 of its steps could not be undone',
+          message: 'the run was cancelled, and 3 of its steps could not be rolled back',
           details: { reason: 'enough', rollbackFailures: ['two', 'one', 'three'].map((step) => ({ step, message })) },
         },
       });

@@ -94,6 +94,6 @@ describe('a log that nobody can have written stops whoever folds it', () => {
   });
 
   test('where it begins to undo what it did for the second time', () => {
-    expect(folded([rollback, rollback])).toThrow('a rollback began twice');
+    expect(folded([rollback, rollback])).toThrow('ROLLBACK_STARTED occurs twice');
   });
 });

@@ -216,6 +216,6 @@ test.each<[string, readonly RunEvent[]]>([
   ['a pass of what is no loop', [asked('each'), passBegins('each', 0)]],
 ])('%s is refused', (_what, events) => {
   expect(() => logOf(...events)).toThrow(
-    /is not under way|began its pass|which was not under way|has not completed|is no loop at work/,
+    /iteration each\[0\] is not open|but the next of its 3 is|ended iteration 0, which is not open|has not completed|is not an open loop/,
   );
 });

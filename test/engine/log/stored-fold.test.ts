@@ -53,7 +53,7 @@ test('places and what code has done are stored where the run has them, and nowhe
 });
 
 test('the fold of nothing is not stored', () => {
-  expect(() => storeFold(emptyState())).toThrow('not worth storing');
+  expect(() => storeFold(emptyState())).toThrow('an empty fold cannot be stored');
 });
 
 test('a log is worth a snapshot at 64 commits, and then each time it has grown by half', () => {
