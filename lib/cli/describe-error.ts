@@ -28,7 +28,7 @@ const describeClientError = (error: ComputeClientError): PrintedError => {
     ...(recovery === undefined || errors !== undefined ? [] : [recovery]),
   ];
   return defined({
-    code: code ?? 'unknown_answer',
+    code: code ?? 'unknown_response',
     message: lines.join('\n'),
     status,
     correlationId,

@@ -14,7 +14,7 @@ const watchMessage = z.strictObject({
 });
 
 export const watchBody = ({ run: { projectId, environment, runId }, broadcastId }: Watch): string =>
-  JSON.stringify({ v: messageVersion, watch: { run: { projectId, environment, runId }, turn: broadcastId } });
+  JSON.stringify({ v: messageVersion, watch: { run: { projectId, environment, runId }, broadcastId } });
 
 /** The watch in a message's body; undefined where it is another kind of message, which its own reader judges. */
 export const parseWatch = (text: string): Watch | undefined =>

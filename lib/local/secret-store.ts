@@ -32,7 +32,7 @@ export function openSecretStore(directory: string): SecretStore {
     // Read each time: whoever writes it should not have to start again.
     const texts = readOwnerSecrets(directory);
     const text = texts[arn] ?? texts[secretNameIn(arn)];
-    return text === undefined ? undefined : { text, version: 'own', createdAt: 0 };
+    return text === undefined ? undefined : { text, version: 'owner-file', createdAt: 0 };
   };
   return {
     read: (arn) => all.get(arn) ?? readOwnerSecret(arn),

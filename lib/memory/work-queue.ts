@@ -68,7 +68,7 @@ export class MemoryWorkQueue implements WorkQueue {
       });
   }
 
-  async visibilityTimeout(
+  async changeVisibility(
     { receiptHandle }: ReceivedMessage,
     visibilityTimeout: DurationMs,
   ): Promise<'changed' | 'receipt_expired'> {

@@ -11,7 +11,7 @@ export interface ManifestFile {
   readonly bytes: number;
 }
 
-/** `fetch`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
+/** `bundle`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
 export const runtimes = ['bundle', 'code'] as const;
 
 /** What an artifact says of itself. Immutable once it is created. */
@@ -96,7 +96,7 @@ export interface Deployments {
     scope: Scope,
     id: DeploymentId,
     runId: RunId,
-    hold: { readonly since: Instant; readonly expiresAt: Instant },
+    options: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void>;
   /** Says that it does so no longer. */
   unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void>;

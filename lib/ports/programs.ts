@@ -30,7 +30,7 @@ export interface WorkflowTask {
 /** The side of whoever holds the log. */
 export interface WorkflowTaskHost {
   /** Commits a turn. Asked for one at a time. */
-  commitBatch(commitBatch: CommandBatch): Promise<CommandBatchResult>;
+  commitBatch(batch: CommandBatch): Promise<CommandBatchResult>;
   /** Does what a step of the service's own asks for (`signal-send`); twice is once. */
   perform(command: Extract<Command, { kind: 'signal-send' }>): Promise<StepResult<JsonValue>>;
 }

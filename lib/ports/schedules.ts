@@ -84,7 +84,7 @@ export interface Schedules {
   ): Promise<{ readonly schedules: readonly Schedule[]; readonly next?: ScheduleId }>;
 
   /** Notes that what the world's scheduler holds of this setting may be wrong. */
-  markForSync(markForSync: ScheduleMark): Promise<void>;
+  markForSync(mark: ScheduleMark): Promise<void>;
   clearSyncMark(setting: ScheduleSetting): Promise<void>;
   /** Of all scopes. */
   syncMarks(): Promise<readonly ScheduleMark[]>;

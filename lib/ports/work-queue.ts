@@ -34,7 +34,7 @@ export interface WorkQueue {
   /** Cannot be broken off: a queue may go on and give a message to whoever has left. */
   receive(options: ReceiveOptions): Promise<readonly ReceivedMessage[]>;
   /** For so long from now, in whole seconds, nobody gets it; 0: at once. `gone`: it is not in these hands any more. */
-  visibilityTimeout(message: ReceivedMessage, visibilityTimeout: DurationMs): Promise<'changed' | 'receipt_expired'>;
+  changeVisibility(message: ReceivedMessage, visibilityTimeout: DurationMs): Promise<'changed' | 'receipt_expired'>;
   /** It is done, and never comes back. What is not there any more is done too. */
   delete(message: ReceivedMessage): Promise<void>;
 }

@@ -43,7 +43,7 @@ export async function replay(source: AnyWorkflow | Readonly<Record<string, unkno
   if (document.end.status === 'completed' && result.status !== 'completed')
     throw new NondeterminismError(`this run has completed here, and the code now ${describeResult(result)}`, {
       recorded: 'completed',
-      asked: result.status === 'waiting' ? result.nextSteps : null,
+      requested: result.status === 'waiting' ? result.nextSteps : null,
     });
   return result;
 }

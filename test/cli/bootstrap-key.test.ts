@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { newKey } from '../../lib/api/auth/key-format.ts';
+import '../../lib/cli/keys/bootstrap-key.ts';
 import { environment } from '../../lib/engine/ids.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
 import { dataIn, errorIn, expectExit, freshFolder, typist } from './cli-here.ts';

@@ -104,7 +104,7 @@ describe('cancel', () => {
   });
   test('takes no more than it is told to, the newest first', async () => {
     const ids = await runsOf('flow', openGraph, 3);
-    const data = dataIn(await admin.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--most', '2'), shape);
+    const data = dataIn(await admin.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--max-runs', '2'), shape);
     expect(data.items.map(({ runId }) => runId)).toEqual(ids.slice(1).toReversed());
     expect(data.hasMore).toBe(true);
   });

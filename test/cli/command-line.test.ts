@@ -147,10 +147,10 @@ describe('colour', () => {
   });
   test.each([
     ['there is no terminal', {}, []],
-    ['NO_COLOR is set', { isColourful: true, env: { NO_COLOR: '1' } }, []],
-    ['the terminal is dumb', { isColourful: true, env: { TERM: 'dumb' } }, []],
-    ['--no-color is said', { isColourful: true }, ['--no-color']],
-    ['a program reads it', { isColourful: true }, ['--json']],
+    ['NO_COLOR is set', { supportsColour: true, env: { NO_COLOR: '1' } }, []],
+    ['the terminal is dumb', { supportsColour: true, env: { TERM: 'dumb' } }, []],
+    ['--no-color is said', { supportsColour: true }, ['--no-color']],
+    ['a program reads it', { supportsColour: true }, ['--json']],
   ])('is not there where %s, and the word still is', async (_why, given, more) => {
     const out = await printed(given, ...more);
     expect(out).not.toContain(escape);

@@ -38,7 +38,7 @@ const now = Date.UTC(2026, 10, 23, 12);
 const secret = 'wJalrXUtnFEMI';
 
 const shape = z.strictObject({
-  checks: z.array(z.strictObject({ name: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
+  checks: z.array(z.strictObject({ name: z.string(), result: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
 });
 
 beforeEach(() => {
@@ -89,7 +89,7 @@ async function examined(
 
 test('a normal account has what the default settings ask for', async () => {
   const { exitCode, checks } = await examined(normal);
-  expect(checks.map(({ name, verdict }) => [name, verdict])).toEqual(
+  expect(checks.map(({ name, result }) => [name, result])).toEqual(
     ['region', 'concurrency', 'reservation', 'api gateway', 'log role', 'schedules'].map((name) => [name, 'ok']),
   );
   expect(exitCode).toBe(0);
@@ -99,7 +99,7 @@ describe('a small account', () => {
   test('fails with the default settings, and is told which to change', async () => {
     const { exitCode, of } = await examined(small);
     expect(of('concurrency')).toMatchObject({
-      verdict: 'fail',
+      result: 'fail',
       message: expect.stringMatching(/10 concurrent.*364.*preset to small.*L-B99A9384/),
     });
     expect(exitCode).toBe(1);
@@ -110,13 +110,13 @@ describe('a small account', () => {
     ['tried out', {}, ['--preset', 'small']],
   ])('takes the preset, with a warning: %s', async (_where, context, options) => {
     const { exitCode, of } = await examined(small, context, ...options);
-    expect(of('concurrency')).toMatchObject({ verdict: 'warn', message: expect.stringContaining('which is the least') });
+    expect(of('concurrency')).toMatchObject({ result: 'warn', message: expect.stringContaining('which is the least') });
     expect(exitCode).toBe(2);
   });
 
   test('can reserve nothing', async () => {
     const { exitCode, of } = await examined(small, { preset: 'small', reservesWatchers: 'true' });
-    expect(of('reservation')).toMatchObject({ verdict: 'fail', message: expect.stringMatching(/rolls back.*reservesWatchers/) });
+    expect(of('reservation')).toMatchObject({ result: 'fail', message: expect.stringMatching(/rolls back.*reservesWatchers/) });
     expect(exitCode).toBe(1);
   });
 });
@@ -127,15 +127,15 @@ describe('a reservation', () => {
     [answersOf(149), 'fail'],
     // After the deployment, or where others have reserved as much: only the operator can tell.
     [answersOf(150, { unreserved: 100 }), 'warn'],
-  ])('%#: leaves 100 to all others, or fails', async (answers, verdict) => {
-    expect((await examined(answers, { reservesWatchers: true })).of('reservation')?.verdict).toBe(verdict);
+  ])('%#: leaves 100 to all others, or fails', async (answers, result) => {
+    expect((await examined(answers, { reservesWatchers: true })).of('reservation')?.result).toBe(result);
   });
 });
 
 test('a stage that promises more requests than the account may have is warned about', async () => {
   const { of } = await examined(answersOf(1_000, { rate: 2_500 }), { requestsPerSecond: '5000' });
   expect(of('api gateway')).toMatchObject({
-    verdict: 'warn',
+    result: 'warn',
     message: expect.stringMatching(/2500 requests a second.*requestsPerSecond \(5000\) and requestBurst \(2000\)/),
   });
 });
@@ -143,10 +143,10 @@ test('a stage that promises more requests than the account may have is warned ab
 test('without the account’s log role the deployment fails, unless it sets it', async () => {
   const own = { setsAccountLogRole: false };
   expect((await examined(normal, own)).of('log role')).toMatchObject({
-    verdict: 'fail',
+    result: 'fail',
     message: expect.stringContaining('setsAccountLogRole'),
   });
-  expect((await examined(answersOf(1_000, { logRole: true }), own)).of('log role')?.verdict).toBe('ok');
+  expect((await examined(answersOf(1_000, { logRole: true }), own)).of('log role')?.result).toBe('ok');
 });
 
 test('every request is signed as AWS asks, in the region that was given', async () => {

@@ -13,7 +13,7 @@ import { fetchOf } from '../client/in-process.ts';
 import { cliHere, dataIn, freshFolder, typist, url } from './cli-here.ts';
 
 const shape = z.strictObject({
-  checks: z.array(z.strictObject({ name: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
+  checks: z.array(z.strictObject({ name: z.string(), result: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
 });
 /** A port that nobody takes: the check is not what these tests are about. */
 const quiet = { STEPWELL_PORT: '0' };
@@ -71,37 +71,37 @@ describe('the clock', () => {
     [-7_200_000, 'this machine is 2 h behind the service: set its clock'],
   ])('that is off by %d ms is warned about, and 2', async (skewMs, message) => {
     const { exitCode, of } = await examined({ skewMs });
-    expect(of('clock')).toEqual({ name: 'clock', verdict: 'warn', message });
+    expect(of('clock')).toEqual({ name: 'clock', result: 'warn', message });
     expect(exitCode).toBe(2);
   });
   test('that is off by seconds is well', async () => {
-    expect((await examined({ skewMs: 20_000 })).of('clock')?.verdict).toBe('ok');
+    expect((await examined({ skewMs: 20_000 })).of('clock')?.result).toBe('ok');
   });
 });
 
 describe('the key', () => {
   test('without admin: what it may read is named', async () => {
     const { exitCode, of } = await examined({ scopes: ['runs:read', 'trigger:write'] });
-    expect(of('key')).toMatchObject({ verdict: 'ok', message: expect.stringContaining('with runs:read, and') });
+    expect(of('key')).toMatchObject({ result: 'ok', message: expect.stringContaining('with runs:read, and') });
     expect(exitCode).toBe(0);
   });
   test('that is unknown fails, and 1', async () => {
     const { exitCode, of } = await examined({ env: { STEPWELL_API_KEY: 'sw_test_12345678_unknown' } });
-    expect(of('key')).toMatchObject({ verdict: 'fail' });
+    expect(of('key')).toMatchObject({ result: 'fail' });
     expect(exitCode).toBe(1);
   });
   test('that is not there fails, and nothing is asked with it', async () => {
     const { of, sent } = await examined({ env: { STEPWELL_API_KEY: '' } });
-    expect(of('key')).toMatchObject({ verdict: 'fail', message: 'there is none: set STEPWELL_API_KEY' });
+    expect(of('key')).toMatchObject({ result: 'fail', message: 'there is none: set STEPWELL_API_KEY' });
     expect(sent.filter(({ headers }) => headers.has('authorization'))).toEqual([]);
   });
   test('that is used up is warned about', async () => {
     const instead = (path: string) => (path === '/v1/keys' ? Response.json({}, { status: 429 }) : undefined);
-    expect((await examined({ instead })).of('key')).toMatchObject({ verdict: 'warn' });
+    expect((await examined({ instead })).of('key')).toMatchObject({ result: 'warn' });
   });
   test('is not shown to whoever answers before it is known who that is', async () => {
     const { sent, of } = await examined({ instead: (path) => (path === '/v1/health' ? new Response('hello') : undefined) });
-    expect(of('health')).toMatchObject({ verdict: 'fail' });
+    expect(of('health')).toMatchObject({ result: 'fail' });
     expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false]);
   });
 });
@@ -141,7 +141,7 @@ describe('this machine', () => {
     const { port } = z.object({ port: z.int() }).parse(server.address());
     const { of, exitCode } = await examined({ env: { STEPWELL_PORT: String(port) } });
     server.close();
-    expect(of('port')).toMatchObject({ verdict: 'warn', message: `${port} is taken: npm start takes the next one that is free` });
+    expect(of('port')).toMatchObject({ result: 'warn', message: `${port} is taken: npm start takes the next one that is free` });
     expect(exitCode).toBe(2);
   });
   test.each([
@@ -149,12 +149,12 @@ describe('this machine', () => {
     ['that does not run', 0o700, undefined, 'ok', 'it does not run'],
     ['whose process is gone', 0o700, 2_147_483_646, 'warn', 'which is gone'],
     ['that runs', 0o700, process.pid, 'ok', 'it runs at http://127.0.0.1:4700'],
-  ])('has a state folder %s', async (_what, mode, pid, verdict, message) => {
+  ])('has a state folder %s', async (_what, mode, pid, result, message) => {
     const folder = join(freshFolder(), 'state');
     mkdirSync(folder, { mode });
     const local = { url: 'http://127.0.0.1:4700', apiKey: 'sw_local_x', pid };
     if (pid !== undefined) writeFileSync(join(folder, 'local.json'), JSON.stringify(local), { mode: 0o600 });
     const check = (await examined({ env: { STEPWELL_DIR: folder } })).of('embedded cloud');
-    expect(check).toMatchObject({ verdict, message: expect.stringContaining(message) });
+    expect(check).toMatchObject({ result, message: expect.stringContaining(message) });
   });
 });

@@ -12,7 +12,7 @@ const now = Date.parse(at(0));
 const runId = 'wrun_01M7XSDTEE14XW69VBQD8BT3DC';
 
 type Node = Run['nodes'][number];
-const node = (given: Partial<Node>): Node => ({ nodeId: 'functionStep', type: 'http', status: 'queued', attempt: 1, ...given });
+const node = (given: Partial<Node>): Node => ({ nodeId: 'work', type: 'http', status: 'queued', attempt: 1, ...given });
 const run = (given: Partial<Run>): Run => ({
   runId,
   status: 'running',
@@ -122,11 +122,11 @@ describe('an open run', () => {
   ])('%s', (_what, given, events, sentence, only) => {
     const { summary: first, nodes } = explain(given, events, now);
     expect(first).toBe(`${sentence} It fails if it has not ended by ${at(600)} (in 10 h).`);
-    expect(nodes).toEqual([{ nodeId: 'work', sentence, ...only }]);
+    expect(nodes).toEqual([{ nodeId: 'work', summary: sentence, ...only }]);
   });
 
   test('that waits for a place of its workflow says so, and when it gets one', () => {
-    const { summary, nodes } = explain(run({ status: 'pending', waitingFor: { kind: 'place', slots: 2 } }), [], now);
+    const { summary, nodes } = explain(run({ status: 'pending', waitingFor: { kind: 'slot', slots: 2 } }), [], now);
     expect(summary).toMatch(
       /^It waits for a place: 2 runs are at work, .* It begins when one ends, in the order of the starts\. It fails/,
     );
@@ -196,7 +196,7 @@ describe('on the command line', () => {
   const shape = z.strictObject({
     runId: z.string(),
     status: z.string(),
-    sentence: z.string(),
+    summary: z.string(),
     nodes: z.array(
       z.strictObject({
         nodeId: z.string(),
@@ -205,7 +205,7 @@ describe('on the command line', () => {
         since: z.string().exactOptional(),
         until: z.string().exactOptional(),
         lastFailure: z.string().exactOptional(),
-        sentence: z.string(),
+        summary: z.string(),
       }),
     ),
   });
@@ -237,15 +237,15 @@ describe('on the command line', () => {
     const { type } = await typistOf(['runs:read']);
     const { nodes } = dataIn(await type('explain', run, '--json'), shape);
     expect(nodes).toMatchObject([{ nodeId: 'night', state: 'sleeping' }]);
-    expect(nodes[0]?.sentence).toContain('(in 6 h)');
+    expect(nodes[0]?.summary).toContain('(in 6 h)');
   });
   test('an end is told', async () => {
     const { api, typistOf } = cliHere();
     const run = await started(api, await api.key(['admin']), { graph: instantGraph('error') });
     api.world.clock.advance(days(1));
     const { type } = await typistOf(['runs:read']);
-    const { sentence, nodes } = dataIn(await type('explain', run, '--json'), shape);
-    expect(sentence).toMatch(/^It failed at .* \(1 d ago\).*ended_in_error/);
+    const { summary, nodes } = dataIn(await type('explain', run, '--json'), shape);
+    expect(summary).toMatch(/^It failed at .* \(1 d ago\).*ended_in_error/);
     expect(nodes).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { formOf, http } from '../functions/http.ts';
 import { dataIn, errorIn, freshFolder, typist, url } from './cli-here.ts';
 
 const shape = z.strictObject({
-  checks: z.array(z.strictObject({ name: z.string(), verdict: z.enum(['pass', 'warn', 'fail']), message: z.string() })),
+  checks: z.array(z.strictObject({ name: z.string(), result: z.enum(['pass', 'warn', 'fail']), message: z.string() })),
 });
 
 const appUrl = 'https://app.example.com';
@@ -149,7 +149,7 @@ describe('validate-ownership', () => {
   test('--json has the checks', async () => {
     const printed = await inWorld().type(...strictly, '--json');
     expect(dataIn(printed, shape).checks).toHaveLength(7);
-    expect(dataIn(printed, shape).checks[1]).toEqual({ name: 'active_deployment', verdict: 'pass', message: 'one is active' });
+    expect(dataIn(printed, shape).checks[1]).toEqual({ name: 'active_deployment', result: 'pass', message: 'one is active' });
   });
 
   test('a configuration names the service, the key and the world; --url goes before it', async () => {
@@ -278,7 +278,7 @@ describe('check-config', () => {
   test('another file can be named; one that is not there is a failure', async () => {
     expect((await judged({ 'other.json': '{}' }, {}, '--config', 'other.json')).exitCode).toBe(0);
     const missing = await judged({}, {}, '--config', 'other.json', '--json');
-    expect(dataIn(missing, shape).checks).toMatchObject([{ name: 'schema', verdict: 'fail' }]);
+    expect(dataIn(missing, shape).checks).toMatchObject([{ name: 'schema', result: 'fail' }]);
     expect(missing.exitCode).toBe(1);
   });
 });

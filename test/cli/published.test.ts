@@ -75,7 +75,7 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
     const refused = await admin.type('--json', plural, 'publish', write('bad.json', bad));
     const { errors } = z.object({ errors: z.array(z.unknown()) }).parse(errorIn(refused));
     expect([refused.exitCode, errorIn(refused).code]).toEqual([1, fault]);
-    expect(errors[0]).toMatchObject({ place: expect.stringMatching(/^\//) });
+    expect(errors[0]).toMatchObject({ pointer: expect.stringMatching(/^\//) });
     const before = admin.sent.length;
     for (const wrong of [{ ...body, name: undefined }, { ...body, name: '../x' }, [body]])
       expect((await admin.type(plural, 'publish', write('wrong.json', wrong))).exitCode).toBe(3);

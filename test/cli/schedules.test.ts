@@ -60,7 +60,7 @@ test.each([
 
 test('what the service refuses is told with its place, and 1', async () => {
   const refused = await admin.type('--json', 'schedules', 'create', 'x', '--workflow', 'report', '--rate', 'sometimes');
-  expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { status: 400, errors: [{ place: '/rate' }] }]);
+  expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { status: 400, errors: [{ pointer: '/rate' }] }]);
 });
 
 test('update changes what is given, and takes away what it is told to', async () => {

@@ -33,12 +33,12 @@ async function started(
   const notes: string[] = [];
   let told: CodeWorkerOptions | undefined;
   const stop = new AbortController();
-  const shell: Pick<CommandContext, 'env' | 'cwd' | 'isJson' | 'signal' | 'now' | 'note' | 'sleep'> = {
+  const shell: Pick<CommandContext, 'env' | 'cwd' | 'isJson' | 'signal' | 'now' | 'log' | 'sleep'> = {
     env: { HOME: home, ...env },
     cwd,
     isJson,
     signal: stop.signal,
-    actual: () => Date.UTC(2026, 0, 1),
+    now: () => Date.UTC(2026, 0, 1),
     log: (line) => void notes.push(line),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
@@ -65,10 +65,10 @@ const unused = {
   fetch: refuse,
   newId: refuse,
   openInBrowser: undefined,
-  say: refuse,
-  paint: (_tone: string, text: string) => text,
+  print: refuse,
+  colorize: (_tone: string, text: string) => text,
   confirm: refuse,
-  typed: refuse,
+  promptText: refuse,
   connection: refuse,
   client: refuse,
 };
@@ -144,7 +144,7 @@ describe('how much it takes', () => {
   test.each([
     ['--concurrency', '0'],
     ['--concurrency', '1001'],
-    ['--hold-seconds', '2'],
+    ['--visibility-timeout-seconds', '2'],
     ['--drain-seconds', '0'],
   ])('%s %s cannot be meant', async (option, value) => {
     const answer = await typist({ env: { HOME: home }, cwd }).type('--json', 'worker', 'start', option, value);
@@ -163,7 +163,7 @@ describe('what it says', () => {
       '2026-01-01T00:00:00.000Z info  works for the embedded cloud of this folder, 10 at once',
       '2026-01-01T00:00:00.000Z warn  a message comes back runId=wrun_1 receives=2',
     ]);
-    expect(outcome).toEqual({ data: { done: 3, left: 0 }, text: '3 done.' });
+    expect(outcome).toEqual({ data: { completed: 3, remaining: 0 }, text: '3 done.' });
     const [, line = ''] = (await started({ isJson: true })).notes;
     expect(z.looseObject({}).parse(JSON.parse(line))).toEqual({
       at: '2026-01-01T00:00:00.000Z',
@@ -181,7 +181,7 @@ describe('what it says', () => {
   test.each([
     ['refused', { kind: 'refused', message: 'AccessDenied: no' }, 'aws', exitCodes.failed],
     ['unreachable', { kind: 'unreachable', message: 'ECONNREFUSED' }, 'aws', exitCodes.unreachable],
-    ['untold', { kind: 'untold', names: ['STEPWELL_BUCKET'] }, 'worker_settings', exitCodes.usage],
+    ['missing_variables', { kind: 'missing_variables', names: ['STEPWELL_BUCKET'] }, 'worker_settings', exitCodes.usage],
   ] as const)('one that is %s ends with its code', async (_what, end, code, exitCode) => {
     const fault = await started({}, end).catch((trouble: unknown) => trouble);
     expect(fault).toBeInstanceOf(CliError);

@@ -41,7 +41,7 @@ test('publish tells each fault with its place, and 1', async () => {
   expect(err).toContain('/nodes/0/type: there is no node type unbuilt');
   expect(errorIn(await admin.type('--json', 'workflows', 'publish', file))).toMatchObject({
     code: 'definition_invalid',
-    errors: [{ place: '/nodes/0/type', code: 'node_type_unknown' }],
+    errors: [{ pointer: '/nodes/0/type', code: 'node_type_unknown' }],
   });
 });
 
@@ -145,7 +145,7 @@ test('test of a run that ends in error, and of a graph with faults', async () =>
   expect(exitCode).toBe(1);
   expect(await isGone(/wrun_\w+/.exec(out)?.[0] ?? '')).toBe(true);
   const refused = await admin.type('--json', 'workflows', 'test', file, '--pin', 'nobody=1');
-  expect(errorIn(refused)).toMatchObject({ errors: [{ place: '/pinned/nobody', code: 'pinned_node_unknown' }] });
+  expect(errorIn(refused)).toMatchObject({ errors: [{ pointer: '/pinned/nobody', code: 'pinned_node_unknown' }] });
   const wrong = await admin.type('workflows', 'test', file, '--pinned-file', write('list.json', []));
   expect([wrong.exitCode, wrong.err]).toEqual([3, expect.stringContaining('must hold a JSON object')]);
 });

@@ -39,8 +39,8 @@ test.each([
   [answered(403, { code: 'missing_scope' }), 'fail', '403 missing_scope'],
   [silent, 'fail', 'no answer: connect ECONNREFUSED'],
   [undefined, 'fail', 'there is no API key to ask with'],
-] as const)('the active deployment %j: %s', (probe, verdict, message) => {
-  expect(checkActiveDeployment(probe)).toEqual({ name: 'active_deployment', verdict, message });
+] as const)('the active deployment %j: %s', (probe, result, message) => {
+  expect(checkActiveDeployment(probe)).toEqual({ name: 'active_deployment', result, message });
 });
 
 describe('the application', () => {
@@ -75,8 +75,8 @@ describe('the application', () => {
     [answered(200, { hello: 'world' }), 'the answer is not that of the diagnostics: is this the right address?'],
     [answered(200, { ...report, status: 'fine' }), 'the answer is not that of the diagnostics: is this the right address?'],
   ])('that does not tell fails: %j', (probe, message) => {
-    expect(checkApp(probe, world, true)).toEqual([{ name: 'diagnostics', verdict: 'fail', message }]);
-    expect(checkApp(probe, world, false)).toEqual([{ name: 'diagnostics', verdict: 'warn', message }]);
+    expect(checkApp(probe, world, true)).toEqual([{ name: 'diagnostics', result: 'fail', message }]);
+    expect(checkApp(probe, world, false)).toEqual([{ name: 'diagnostics', result: 'warn', message }]);
   });
 
   test('another world may be the expected one', () => {

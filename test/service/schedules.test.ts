@@ -504,7 +504,7 @@ describe('a change', () => {
     await Promise.all([
       changeSchedule(it.worker, scope, id, { rate: '3 hours' }),
       changeSchedule(it.worker, scope, id, { overlap: 'allow' }),
-      changeSchedule(it.worker, scope, id, { catchUpMs: hours(2) }),
+      changeSchedule(it.worker, scope, id, { catchUpWindowMs: hours(2) }),
     ]);
     const record = await it.record();
     expect(record).toMatchObject({

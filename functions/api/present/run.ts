@@ -159,6 +159,6 @@ const spanOf = ({ startedAt, endedAt, childRunId, iterations }: Extract<NodeStat
     ...times({ startedAt }),
     completedAt: iso(endedAt),
     childRunId,
-    passes: iterations,
+    iterations,
     durationMs: startedAt === undefined ? undefined : between(startedAt, endedAt),
   });

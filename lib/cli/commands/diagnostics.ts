@@ -15,7 +15,7 @@ export const register: Register = (program, createHandler) => {
     .option('--created-after <time>', 'created after then, such as 2026-01-31T12:00:00Z')
     .option('--created-before <time>', 'created before then')
     .option('--yes', 'do not ask first')
-    .option('--most <n>', 'take this many runs at most', '10000')
+    .option('--max-runs <n>', 'take this many runs at most', '10000')
     .option('--concurrency <n>', 'this many requests at a time, 1 to 16', '4')
     .option('--bulk-id <id>', 'go on with a bulk that broke off: no run is run again twice')
     .addHelpText(

@@ -14,7 +14,7 @@ const addFilterOptions = (command: Command, statuses: readonly string[] = runSta
 const addBulkOptions = (command: Command): Command =>
   command
     .option('--yes', 'do not ask first')
-    .option('--most <n>', 'take this many runs at most', '10000')
+    .option('--max-runs <n>', 'take this many runs at most', '10000')
     .option('--concurrency <n>', 'this many requests at a time, 1 to 16', '4');
 
 export const register: Register = (program, createHandler) => {

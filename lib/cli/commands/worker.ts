@@ -10,7 +10,7 @@ export const register: Register = (program, createHandler) => {
     .option('--settings <file>', 'where tables and queues are: what the function code has as environment variables, as JSON')
     .option('--concurrency <n>', `this many messages at once; else worker.concurrency of the project, else ${defaultConcurrency}`)
     .option(
-      '--hold-seconds <n>',
+      '--visibility-timeout-seconds <n>',
       'a message comes back so long after its worker has died',
       String(defaultVisibilityTimeoutSeconds),
     )

@@ -136,6 +136,6 @@ function formatBulkOutcome(
     formatTable(context, ['run', 'outcome', ''], rows),
     ...(shown.length < done.length ? [`… and ${done.length - shown.length} more: --json tells all.`] : []),
     `${counts.done} done, ${counts.skipped} skipped, ${counts.failed} failed, ${counts.notTried} not tried.`,
-    ...(hasMore ? ['More runs match: once more, or with a larger --most.'] : []),
+    ...(hasMore ? ['More runs match: once more, or with a larger --max-runs.'] : []),
   ].join('\n');
 }

@@ -55,7 +55,7 @@ export const createStartWorker =
   };
 
 const outcomeOf = ({ completed, remaining }: { readonly completed: number; readonly remaining: number }): Outcome => ({
-  data: { done: completed, left: remaining },
+  data: { completed, remaining },
   text: `${completed} done${remaining === 0 ? '' : `, ${remaining} left to other workers`}.`,
 });
 

@@ -8,9 +8,9 @@ import * as z from 'zod';
 
 const recordShape = z.object({ pid: z.int().positive(), uniqueArgument: z.string().min(1) });
 
-/** `mark` is an argument that only this child was started with, such as the path of its database. */
+/** `uniqueArgument` is an argument that only this child was started with, such as the path of its database. */
 export const recordProcess = (file: string, pid: number, uniqueArgument: string): void =>
-  writeFileSync(file, JSON.stringify({ pid, mark: uniqueArgument }), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify({ pid, uniqueArgument }), { mode: 0o600 });
 
 export const removeProcessRecord = (file: string): void => rmSync(file, { force: true });
 

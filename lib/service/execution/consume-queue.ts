@@ -229,7 +229,7 @@ class InFlightMessages {
       await clock.sleep(durationMs(visibilityTimeout / heartbeatsPerTimeout), inFlight.settled.signal);
       if (inFlight.settled.signal.aborted) return;
       try {
-        const isExtended = (await queue.visibilityTimeout(inFlight.message, visibilityTimeout)) === 'changed';
+        const isExtended = (await queue.changeVisibility(inFlight.message, visibilityTimeout)) === 'changed';
         failures = 0;
         if (!isExtended && !isExpired && !inFlight.settled.signal.aborted)
           report({ kind: 'receipt_expired', message: inFlight.message });
@@ -258,7 +258,7 @@ class InFlightMessages {
   /** If the queue is unavailable, the message is redelivered after its visibility timeout. */
   async #setVisibility(inFlight: InFlight, visibilityTimeout: DurationMs): Promise<void> {
     inFlight.settled.abort();
-    await this.#options.queue.visibilityTimeout(inFlight.message, visibilityTimeout).catch(() => 'gone');
+    await this.#options.queue.changeVisibility(inFlight.message, visibilityTimeout).catch(() => undefined);
   }
 
   #remove(inFlight: InFlight): void {

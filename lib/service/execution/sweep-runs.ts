@@ -19,6 +19,7 @@ import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/notify-run.ts';
 import { notifyStartAgain } from '../commit/notify-start.ts';
+import { commitsPerBatchRead } from '../runs/list-runs.ts';
 
 export interface SweepResult {
   readonly minutes: number;
@@ -116,15 +117,20 @@ async function requestChildCheck({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold
   await jobs.sendDelayed(childJob(callerOrigin, caller, head.address.runId), durationMs(0));
 }
 
-/** Makes a run that waits or retries findable as such. Only here, so that a short run never pays for it. */
+/**
+ * Writes the head's projection where the run's list state changed, or where the head is so far behind the log that every list would
+ * read the run's log separately. Only the sweep writes it before the end, so a short run never pays for it.
+ */
 async function updateAttention(
   { log }: Pick<Deps, 'log'>,
   { head, state }: RunFold,
   now: Instant,
   hasNotified: boolean,
 ): Promise<void> {
+  const { projection } = head;
   const attention = attentionOf(state, now);
-  if ((attention === head.projection.attention && !hasNotified) || state.asOf === 0) return;
+  const isUnchanged = attention === projection.attention && !hasNotified;
+  if (state.asOf === 0 || (isUnchanged && state.asOf - projection.asOf <= commitsPerBatchRead)) return;
   const { status } = state.progress;
   await log.project(head.address, defined({ status, asOf: state.asOf, attention }));
 }

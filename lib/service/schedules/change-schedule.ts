@@ -25,7 +25,7 @@ export interface ScheduleChange {
   readonly startAt?: Instant | null;
   readonly endAt?: Instant | null;
   readonly overlap?: ScheduleDefinition['overlap'];
-  readonly catchUpMs?: ScheduleDefinition['catchUpWindowMs'];
+  readonly catchUpWindowMs?: ScheduleDefinition['catchUpWindowMs'];
   readonly isPaused?: boolean;
 }
 
@@ -96,7 +96,7 @@ async function applyChange(
     ...(change.workflowName === undefined ? {} : { workflowName: change.workflowName }),
     ...(change.input === undefined ? {} : { input: change.input }),
     overlap: change.overlap ?? definition.overlap,
-    catchUpWindowMs: change.catchUpMs ?? definition.catchUpWindowMs,
+    catchUpWindowMs: change.catchUpWindowMs ?? definition.catchUpWindowMs,
     isPaused: change.isPaused ?? definition.isPaused,
   };
   if (changesStart(change)) {

@@ -32,7 +32,7 @@ test('a run of which nothing is known yet is open, and has asked for nothing', (
     run,
     input: null,
     attempt: 1,
-    kept: [],
+    priorResults: [],
     entries: [],
     end: { status: 'open' },
   });

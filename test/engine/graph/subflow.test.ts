@@ -114,7 +114,7 @@ test('an end of the wait that lies behind the deadline is none', () => {
 test('a wait is no silence: the sweep looks at it seldom, and finds what it called', () => {
   const play = calling();
   expect(heartbeatStates(play.state, [], after(dawn, days(3)))).toEqual([
-    ['call', { kind: 'awaiting', wait: play.node('call'), isAskedAfter: false }],
+    ['call', { kind: 'awaiting', wait: play.node('call'), wasCheckedRecently: false }],
   ]);
   expect(nextCheck(play.state, after(dawn, days(7)), dawn)).toBe(after(dawn, minutes(10)));
   expect(nextCheck(play.state, after(dawn, days(7)), after(dawn, days(3)))).toBe(after(after(dawn, days(3)), hours(6)));

@@ -197,10 +197,10 @@ const placeTaken: RunEvent = { type: 'SLOT_TAKEN', slot: 1 };
 
 test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
   const waiting = foldOf([commit(1, 1, [placeAwaited])]);
-  expect(waiting.admission).toStrictEqual({ places: 2, since: at });
+  expect(waiting.admission).toStrictEqual({ slots: 2, since: at });
   expect(isWaitingForSlot(waiting)).toBe(true);
   const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
-  expect(delayed.admission).toEqual({ places: 2, since: later, notBefore: later, place: 1 });
+  expect(delayed.admission).toEqual({ slots: 2, since: later, notBefore: later, slot: 1 });
   expect(isWaitingForSlot(delayed)).toBe(false);
   expect(isWaitingForSlot(foldOf([commit(1, 1, [placeAwaited, cancelled])]))).toBe(false);
   expect(isWaitingForSlot(foldOf([commit(1, 1, [started])]))).toBe(false);
@@ -308,10 +308,10 @@ test('what ended a wait outlives it: the signal that came, the run that was call
 test('a step that was lost with its machine has its lost attempts counted, through its next start; another failure is none', () => {
   const lost: EventOf<'NODE_RETRIED'> = { ...retriedAs(a), failure: { cause: 'lost', message: 'gone' } };
   const step: RunEvent = { ...dispatchedAs(a), step: charge };
-  expect(nodesOf(step, lost)['a']).toMatchObject({ lost: 1 });
-  expect(nodesOf(step, lost, startedAs(a, 2), { ...lost, attempt: attempt(2) })['a']).toMatchObject({ lost: 2 });
-  expect(nodesOf(step, retriedAs(a))['a']).not.toHaveProperty('lost');
-  expect(nodesOf(dispatchedAs(a), lost)['a']).not.toHaveProperty('lost');
+  expect(nodesOf(step, lost)['a']).toMatchObject({ lostAttempts: 1 });
+  expect(nodesOf(step, lost, startedAs(a, 2), { ...lost, attempt: attempt(2) })['a']).toMatchObject({ lostAttempts: 2 });
+  expect(nodesOf(step, retriedAs(a))['a']).not.toHaveProperty('lostAttempts');
+  expect(nodesOf(dispatchedAs(a), lost)['a']).not.toHaveProperty('lostAttempts');
 });
 
 test('an output is written under its variable where it has one, and a failure under the same where an edge takes it', () => {

@@ -149,7 +149,7 @@ describe('parameters', () => {
   test('that nobody asks for are told, and no reason to refuse the query', () => {
     const verdict = validateQuery({ ...postgres, parameters: [id] });
     expect(verdict.findings).toMatchObject([
-      { severity: 'warning', code: 'parameter_unused', place: '/parameters/0/name', message: 'nothing asks for id' },
+      { severity: 'warning', code: 'parameter_unused', pointer: '/parameters/0/name', message: 'nothing asks for id' },
     ]);
     expect(verdict.query).toMatchObject({ parameters: [id] });
   });
@@ -184,7 +184,7 @@ describe('arguments', () => {
   test('are refused all at once: unknown ones, such that are required, and such of another type', () => {
     expect(validateArguments(parameters, { count: 'many', after: 7, other: 1, id: null })).toEqual({
       kind: 'refused',
-      faults: [
+      errors: [
         'the query has no parameter other',
         'id is required',
         'count must be of the type number',
@@ -196,7 +196,7 @@ describe('arguments', () => {
   test('are their own: what every object has is none', () => {
     expect(validateArguments([{ ...id, name: 'constructor' }], {})).toEqual({
       kind: 'refused',
-      faults: ['constructor is required'],
+      errors: ['constructor is required'],
     });
   });
 });

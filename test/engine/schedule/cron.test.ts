@@ -102,7 +102,7 @@ test('room between the fields and around them means nothing', () => {
 test('all that is wrong is said at once', () => {
   expect(readCron('60 24 1 * MON *')).toEqual({
     kind: 'refused',
-    faults: [
+    errors: [
       'the field minutes takes 0 to 59, and not "60"',
       'the field hours takes 0 to 23, and not "24"',
       'exactly one of the fields day of month and day of week must be ?',

@@ -147,9 +147,9 @@ describe('signs of life', () => {
     let fails = 1;
     const shaky = (queue: WorkQueue): WorkQueue => ({
       ...bound(queue),
-      visibilityTimeout: (message, time) => {
+      changeVisibility: (message, time) => {
         fails -= 1;
-        return fails === 0 ? Promise.reject(new Unavailable('the queue')) : queue.visibilityTimeout(message, time);
+        return fails === 0 ? Promise.reject(new Unavailable('the queue')) : queue.changeVisibility(message, time);
       },
     });
     const { send, queue, pass, kinds } = await atWork({ wrap: shaky });
@@ -162,8 +162,8 @@ describe('signs of life', () => {
     let isDeaf = true;
     const deaf = (queue: WorkQueue): WorkQueue => ({
       ...bound(queue),
-      visibilityTimeout: (message, time) =>
-        isDeaf ? Promise.reject(new Unavailable('the queue')) : queue.visibilityTimeout(message, time),
+      changeVisibility: (message, time) =>
+        isDeaf ? Promise.reject(new Unavailable('the queue')) : queue.changeVisibility(message, time),
     });
     const { send, queue, pass, end, bodies } = await atWork({ wrap: deaf });
     await send(['a', 'long']);
@@ -290,9 +290,9 @@ describe('the end', () => {
     const freed: string[] = [];
     const noting = (queue: WorkQueue): WorkQueue => ({
       ...two(queue),
-      visibilityTimeout: (message, time) => {
+      changeVisibility: (message, time) => {
         if (time === 0) freed.push(message.body);
-        return queue.visibilityTimeout(message, time);
+        return queue.changeVisibility(message, time);
       },
     });
     const { send, stop, end, pass, ended, queue } = await atWork({ wrap: noting });
@@ -333,6 +333,6 @@ const behind = (one: ReceivedMessage): ReceivedMessage => ({
 const bound = (queue: WorkQueue): WorkQueue => ({
   defaultVisibilityTimeout: () => queue.defaultVisibilityTimeout(),
   receive: (wanted) => queue.receive(wanted),
-  visibilityTimeout: (message, time) => queue.visibilityTimeout(message, time),
+  changeVisibility: (message, time) => queue.changeVisibility(message, time),
   delete: (message) => queue.delete(message),
 });

@@ -54,7 +54,7 @@ describe('what is heard', () => {
   test('of an ended run all of it, once, and then it is left', async () => {
     const { stage, run } = await ended();
     await stage.join('a', run);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     const seen = stage.framesOf('a');
     expect(seen[0]).toEqual({ type: 'joined', runId: run.runId, after: 0 });
     expect(statuses(seen)).toEqual([
@@ -176,7 +176,7 @@ describe('who comes and goes', () => {
         if (pauses > 15) await stage.appendDelta(run, pauses - 16);
       },
     });
-    expect(outcomes).toEqual(['over']);
+    expect(outcomes).toEqual(['ended']);
     expect(deltas(stage.framesOf('a'))).toEqual([]);
     expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
   });
@@ -239,7 +239,7 @@ describe('who comes and goes', () => {
         return real(id, text);
       },
     });
-    expect(await stage.settle({ deps: { posts } })).toEqual(['over', 'over']);
+    expect(await stage.settle({ deps: { posts } })).toEqual(['ended', 'ended']);
     expect(tries).toBe(maxPosts);
     expect(stage.posts.closed).toEqual(['stuck']);
     expect(await stage.sockets.connection(connectionIdOf('stuck'))).toBeUndefined();
@@ -272,7 +272,7 @@ describe('who comes and goes', () => {
     const { home, stage, run } = await open();
     await stage.join('old', run);
     home.ports.clock.advance(hours(2));
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     expect(stage.framesOf('old')).toEqual([]);
   });
 
@@ -280,7 +280,7 @@ describe('who comes and goes', () => {
     const { home, stage, run } = await open();
     await stage.join('a', run);
     const log = { ...home.deps.log, head: async () => undefined };
-    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['over']);
+    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['ended']);
     expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
   });
 });
@@ -299,7 +299,7 @@ describe('speakers relieve each other', () => {
         if (passed > maxBroadcastDuration * 3.5) await cancel(given);
       },
     });
-    expect(outcomes).toEqual(['sent_on', 'sent_on', 'sent_on', 'over']);
+    expect(outcomes).toEqual(['continued', 'continued', 'continued', 'ended']);
     expect(types(stage.framesOf('a')).filter((type) => type === 'joined')).toHaveLength(1);
     expect(deltas(stage.framesOf('a'))).toEqual([0, 1, 2, 3, 4, 5]);
     expect(new Set(eventIds(stage.framesOf('a'))).size).toBe(eventIds(stage.framesOf('a')).length);
@@ -309,7 +309,7 @@ describe('speakers relieve each other', () => {
     const { home, stage, run } = await open();
     await stage.join('a', run);
     const mustEndAt = after(home.ports.clock.now(), seconds(45));
-    expect(await stage.broadcast({ mustEndAt })).toBe('sent_on');
+    expect(await stage.broadcast({ mustEndAt })).toBe('continued');
     expect(home.ports.clock.now()).toBeLessThan(mustEndAt);
   });
 
@@ -318,12 +318,12 @@ describe('speakers relieve each other', () => {
     const { stage, run } = given;
     for (const name of ['a', 'b', 'c']) await stage.join(name, run);
     expect([await stage.broadcast(), await stage.broadcast(), await stage.broadcast()]).toEqual([
-      'sent_on',
-      'left_to_another',
-      'left_to_another',
+      'continued',
+      'deferred_to_another',
+      'deferred_to_another',
     ]);
     await cancel(given);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
   });
 
@@ -334,7 +334,7 @@ describe('speakers relieve each other', () => {
     const dies = { send: () => Promise.reject(new Unavailable('the queue')) };
     await expect(stage.broadcast({ deps: { watches: dies } })).rejects.toThrow(Unavailable);
     await cancel(given);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
     expect(eventIds(stage.framesOf('a'))).toEqual(eventIds(stage.framesOf('a')).toSorted((one, other) => one - other));
   });
@@ -363,14 +363,14 @@ describe('speakers relieve each other', () => {
     const given = await open();
     const { home, stage, run } = given;
     await stage.join('a', run);
-    expect(await stage.broadcast()).toBe('sent_on');
+    expect(await stage.broadcast()).toBe('continued');
     stage.watches.sent.splice(0);
     await stage.join('b', run);
-    expect(await stage.broadcast()).toBe('left_to_another');
+    expect(await stage.broadcast()).toBe('deferred_to_another');
     home.ports.clock.advance(minutes(16));
     await stage.join('c', run);
     await cancel(given);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
   });
 
@@ -384,7 +384,7 @@ describe('speakers relieve each other', () => {
     expect(dead && (await stage.sockets.watchersOf(run)).next?.broadcastId).toBe(dead?.broadcastId);
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect((await sockets.watchersOf(run)).next).toBeUndefined();
-    expect(await stage.broadcast()).toBe('sent_on');
+    expect(await stage.broadcast()).toBe('continued');
     home.ports.clock.advance(hours(3));
     watches.sent.splice(0);
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
@@ -398,7 +398,7 @@ describe('speakers relieve each other', () => {
     const real = stage.sockets.watchersOf.bind(stage.sockets);
     let asked = 0;
     const sockets = Object.assign(stage.sockets, {
-      room: async (of: RunAddress) => {
+      watchersOf: async (of: RunAddress) => {
         asked += 1;
         if (asked > 2 && asked < 6) throw new Unavailable('the table');
         return real(of);

@@ -180,7 +180,7 @@ describe('what nodes say', () => {
         delta: { eventId: at, payload: { deltaIndex } },
       });
     }
-    expect((await nextWithTime(home, again)).value).toEqual({ kind: 'quiet' });
+    expect((await nextWithTime(home, again)).value).toEqual({ kind: 'idle' });
     await again.return();
   });
 
@@ -197,7 +197,7 @@ describe('what nodes say', () => {
     await say(home, run, 0);
     await say(home, run, 2);
     expect((await nextWithTime(home, from)).value).toMatchObject({ delta: { payload: { deltaIndex: 0 } } });
-    expect((await nextWithTime(home, from)).value).toEqual({ kind: 'quiet' });
+    expect((await nextWithTime(home, from)).value).toEqual({ kind: 'idle' });
     await say(home, run, 1);
     const later: unknown[] = [];
     while (later.length < 2) {

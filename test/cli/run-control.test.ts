@@ -131,7 +131,7 @@ describe('view', () => {
   test('of a bad template: its place, and 1; without a configuration, or with two: 3', async () => {
     const run = await started(here.api, key, { graph: instantGraph() });
     const refused = await admin.type('--json', 'runs', 'view', run, '--config', '{"a":"{{ctx."}');
-    expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { errors: [{ place: '/config/a' }] }]);
+    expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { errors: [{ pointer: '/config/a' }] }]);
     for (const line of [[], ['--config', '1', '--config-file', write('x.json', 1)]])
       expect((await admin.type('runs', 'view', run, ...line)).exitCode).toBe(3);
   });

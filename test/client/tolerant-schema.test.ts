@@ -57,7 +57,7 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
     async (place, path) => {
       const { came, sent } = await asked(changed(sampleOf(schema), path, undefined));
       expect(came).toBeInstanceOf(TransportComputeClientError);
-      expect(came).toMatchObject({ kind: 'answer', message: expect.stringContaining(`does not fit at ${place}: `) });
+      expect(came).toMatchObject({ kind: 'response', message: expect.stringContaining(`does not fit at ${place}: `) });
       expect(sent).toHaveLength(1);
     },
   );
@@ -67,13 +67,13 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
     'of another kind at %s too',
     async (_place, path) => {
       const { came } = await asked(changed(sampleOf(schema), path, [7]));
-      expect(came).toMatchObject({ kind: 'answer', message: expect.stringContaining(`does not fit at /${path[0]}`) });
+      expect(came).toMatchObject({ kind: 'response', message: expect.stringContaining(`does not fit at /${path[0]}`) });
     },
   );
 });
 
 test('a refusal keeps its code, whatever else is in it', async () => {
-  const errors = [{ place: '/a', code: 'c', message: 'm', severity: 'hint', more: 1 }];
+  const errors = [{ pointer: '/a', code: 'c', message: 'm', severity: 'hint', more: 1 }];
   const { client, fails } = otherEnd([refused(418, 'a_code_of_tomorrow', {}, { errors, fieldOfTomorrow: true })]);
   expect(await fails(client.health())).toMatchObject({ code: 'a_code_of_tomorrow', errors });
   const odd = otherEnd([json(409, { code: 'run_exists', message: 7, errors: 'many', required: null })]);
