@@ -11,7 +11,7 @@ import type { Decider } from './decide-run.ts';
 import { measureCommit } from './measure-commit.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-/** Facts from outside the workflow function. After a lost put they are decided again; a command batch must not be (`workflow-task-log.ts`). */
+/** Facts from outside the workflow function. They are decided again after a lost put; a command batch is not (`workflow-task-log.ts`). */
 export type ExternalCodeFact = Exclude<
   CodeFact,
   { kind: 'command-batch' | 'workflow-task-crashed' | 'workflow-task-deferred' | 'commit-too-large' }
