@@ -95,8 +95,8 @@ describe('a fire', () => {
       { outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt },
     ]);
     await it.settle();
-    const told = it.ports.notices.statusNotices.at(-1);
-    expect(told).toMatchObject({ status: 'completed', scheduleId: id });
+    const notified = it.ports.notices.statusNotices.at(-1);
+    expect(notified).toMatchObject({ status: 'completed', scheduleId: id });
     expect(await getSchedule(it.deps, scope, id)).toMatchObject({
       nextRunAt: fire.scheduledAt + hours(1),
       lastRun: { runId: head.address.runId, status: 'completed' },
