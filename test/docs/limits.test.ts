@@ -23,7 +23,7 @@ import { maxShownIterationNodes, maxShownSteps } from '../../lib/service/runs/ge
 import { maxDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { maxRate } from '../../lib/engine/schedule/timing.ts';
-import { maxStoredFires } from '../../lib/service/schedules/record-fire.ts';
+import { maxStoredFires } from '../../lib/service/schedules/fire-schedule.ts';
 import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
 import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
@@ -225,7 +225,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(scheduleBodies, 'const maxCatchUpSeconds = '))} s, at least ${numberIn(scheduleBodies, 'const minCatchUpSeconds = ')} s`,
     scheduleBodies,
   ],
-  'Times of a schedule that are remembered': [count(maxStoredFires), 'lib/service/schedules/record-fire.ts'],
+  'Times of a schedule that are remembered': [count(maxStoredFires), 'lib/service/schedules/fire-schedule.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Idempotency key': [
