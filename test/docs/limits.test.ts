@@ -442,7 +442,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/bundles/thread-programs.ts',
   ],
   'Import by `stepwell build`': [
-    seconds(numberIn('lib/cli/project/import-in-thread.ts', 'const importMs = ')),
+    seconds(numberIn('lib/cli/project/import-in-thread.ts', 'const importTimeoutMs = ')),
     'lib/cli/project/import-in-thread.ts',
   ],
   'Attempts of steps of a run': [
