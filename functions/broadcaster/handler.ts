@@ -12,8 +12,8 @@ import { createSockets, createWatches } from '../sockets/wiring.ts';
 import { deciderOf, invocationDeadlineOf, hopLimiter, loggerOf } from '../wiring.ts';
 import { createPosts } from './wiring.ts';
 
-const logger = loggerOf('speaker');
-const { log, streams, blobs, clock, ids, keys } = deciderOf('speaker').deps;
+const logger = loggerOf('broadcaster');
+const { log, streams, blobs, clock, ids, keys } = deciderOf('broadcaster').deps;
 const authenticator = new Authenticator({ keys, clock });
 const deps: BroadcasterDeps = {
   log,

@@ -25,7 +25,7 @@ export async function handleMessage(tools: SocketTools, event: SocketEvent): Pro
   const requestedRunId = runId(clientMessage.runId);
   if (clientMessage.action === 'leave') {
     await tools.sockets.leave({ ...session.connection.scope, runId: requestedRunId }, connectionId);
-    return JSON.stringify({ type: 'left', runId: requestedRunId, reason: 'asked' });
+    return JSON.stringify({ type: 'left', runId: requestedRunId, reason: 'requested' });
   }
   const refusal =
     (await checkAccess(tools, session.connection)) ??

@@ -131,8 +131,8 @@ export class DynamoRunLog implements RunLog {
       allOf(
         this.#table.query({
           ConsistentRead: true,
-          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :beats)',
-          ExpressionAttributeValues: { ':pk': text(runPartition(run, side)), ':beats': text(heartbeatSorts) },
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :heartbeats)',
+          ExpressionAttributeValues: { ':pk': text(runPartition(run, side)), ':heartbeats': text(heartbeatSorts) },
         }),
       ),
     );

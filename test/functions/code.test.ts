@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   log: 'all',
   index: ['markDue'],
   blobs: ['put', 'get'],
-  deployments: ['deployment', 'letGo'],
+  deployments: ['deployment', 'unpin'],
   jobs: 'all',
   timers: 'all',
   notices: 'all',

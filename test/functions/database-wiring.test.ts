@@ -61,7 +61,7 @@ test('what it asks goes to the region of the cluster, once, whatever comes of it
   vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
   const databases = await databasePortsOf().service();
   const answer = await databases.begin(database('orders'), AbortSignal.timeout(10_000));
-  expect(answer).toEqual({ fault: { kind: 'unreachable', name: 'ServiceUnavailableError' } });
+  expect(answer).toEqual({ error: { kind: 'unreachable', name: 'ServiceUnavailableError' } });
   expect(heard).toEqual([expect.stringMatching(/^\/BeginTransaction .*\/eu-west-1\/rds-data\//)]);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));

@@ -30,7 +30,7 @@ export async function packDirectory(cwd: string, directory: string, requestedId:
   if (files.size === 0) throw usageError(`${directory} holds nothing but ${manifestName}.`);
   const { archive, ...packed } = await packArchive(files);
   const deploymentId = requestedId ?? declaredManifest.deploymentId ?? packed.artifact.sha256.slice(0, deploymentIdLength);
-  const manifest = { ...declaredManifest, deploymentId, specVersion: 1, runtime: 'fetch', ...packed };
+  const manifest = { ...declaredManifest, deploymentId, specVersion: 1, runtime: 'bundle', ...packed };
   return { manifest: validateManifest(createDeploymentBody, manifest, directory), archive: new Uint8Array(archive) };
 }
 
