@@ -119,7 +119,7 @@ test('log lines say correlation id, trace and run', async () => {
   const runId = await started(api, key);
   await api.call('GET', `/v1/runs/${runId}`, { key, headers: given });
   expect(api.logs.at(-1)).toMatchObject({
-    message: 'answered',
+    message: 'request handled',
     facts: { correlationId: 'order 17/retry', traceId, runId, operation: 'getRun', status: 200 },
   });
 });
