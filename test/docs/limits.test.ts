@@ -314,7 +314,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'A view, resolved': [bytes(maxViewBytes), 'lib/service/runs/view-run.ts'],
   'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/runs/begin-run.ts'],
   'Longest deadline': [
-    days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')),
+    days(numberIn('functions/api/operations/runs.ts', 'const maxWait = ')),
     'functions/api/operations/runs.ts',
   ],
   'Retention of a run': [
