@@ -90,7 +90,7 @@ describe('a function that sends to its own queue', patience, () => {
 
   test('says whether it may, or the cloud does not start', async () => {
     await expect(chain({ left: 0 }, { RecursiveLoop: 'Maybe' })).rejects.toThrow(
-      /hopper: the function is not understood.*[\s\S]*RecursiveLoop/,
+      /hopper: the function is not valid.*[\s\S]*RecursiveLoop/,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Test runs in the small house: what its scripted types say of themselves, and every signalKey where one could leave a trace. */
+/** Test runs in the test environment: the scripted node types, and every record that a run could leave. */
 import { randomBytes } from 'node:crypto';
 import type { WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';

@@ -52,7 +52,7 @@ test('a renamed, a removed and an added step are divergences, and are named', as
     await step.run({ name: 'plus one' }, () => 3);
     await step.run({ name: 'tell' }, () => 4);
   });
-  await expect(replay(added, history)).rejects.toThrow('this run has completed here, and the code now asks for "tell"');
+  await expect(replay(added, history)).rejects.toThrow('this run completed, and the code now requests "tell"');
   const ends = as(async () => 1);
   await expect(replay(ends, history)).rejects.toThrow('returns before it asks for it');
 });
