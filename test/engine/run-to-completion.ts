@@ -100,7 +100,7 @@ const expectNoEffect = (play: GraphRunFixture, fact: Fact | undefined): void => 
     throw new Error(`${JSON.stringify(fact)} was repeated and changed the run`);
 };
 
-/** Checks rules that hold for every log, whatever the graph and the order; returns the violations. */
+/** Checks rules that hold for every log of any graph in any order; returns the violations. */
 export const violationsOf = (play: GraphRunFixture): readonly string[] => {
   const violations: string[] = [];
   const counts = new Map<string, number>();

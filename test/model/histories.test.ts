@@ -42,7 +42,7 @@ describe('histories of the simulation', () => {
       'notifies',
       'projects',
     ]) {
-      expect(taken.get(action), `nobody ${action}`).toBeGreaterThan(5);
+      expect(taken.get(action), `no step is ${action}`).toBeGreaterThan(5);
     }
   });
 });

@@ -3,7 +3,7 @@ import { type Walk, Specification } from './quint.ts';
 
 const specification = new Specification(new URL('../../model/broken.qnt', import.meta.url).pathname);
 
-/** Takes these steps, each of which must be allowed. */
+/** Takes these steps; the model must allow each. */
 function walked(module: string, steps: readonly string[]): Walk {
   const walk = specification.walk(module);
   for (const step of ['init', ...steps]) expect(walk.takes(step), `${step} of ${module}`).toBe(true);

@@ -52,7 +52,7 @@ describe('a message', () => {
     expect(run.decide(later).slice(1)).toEqual([stored, { ...sent, notBefore: after(dawn, seconds(60)) }]);
   });
 
-  test('that failed is retried after whole milliseconds, whatever the random number', () => {
+  test('that failed is retried after whole milliseconds, for any random number', () => {
     const run = new BundleRunFixture();
     run.random = 1 / 3;
     run.later(seconds(5));

@@ -32,7 +32,7 @@ test('neither an attempt nor its retry sees a completion after the dispatch', ()
   expect(play.inputOf('next').context.get('news')).toBe('late');
 });
 
-test('an attempt sees the same context, whatever happens while it runs', () => {
+test('events during an attempt do not change its context', () => {
   const play = parallel();
   const before = play.inputOf('slow').context.all({ hidden: true });
   play.decide(play.started('slow'));

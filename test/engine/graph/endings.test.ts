@@ -17,7 +17,7 @@ test('a run whose leaves all completed succeeds, with or without end nodes', () 
   expect([play.status, play.output]).toEqual(['completed', { value: null }]);
 });
 
-test('a failed leaf fails the run, whatever other leaves returned', () => {
+test('a failed leaf fails the run even if other leaves completed', () => {
   const play = forked(failed('forbidden'), ends({ ok: true }));
   expect([play.status, play.error?.cause, play.error?.details]).toEqual(['failed', 'forbidden', { nodeId: 'a' }]);
 });

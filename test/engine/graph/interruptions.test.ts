@@ -12,7 +12,7 @@ const deadlineAt = after(dawn, hours(1));
 const two = (a: NodeTraits = {}) =>
   started(graph({ nodes: { start: completesAtOnce, a }, edges: ['start -> a -> c', 'start -> b -> c'] }), { deadlineAt });
 
-test('a cancel ends the run in one event, whatever is open', () => {
+test('a cancel ends the run and all open nodes in one event', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, nap: { pure: sleepsUntil(after(dawn, seconds(9))) } },

@@ -1,4 +1,4 @@
-/** A join fires once, whatever the timing, and waits for no branch that does not come. */
+/** A join fires once in any timing, and never waits for a branch that is not taken. */
 import { expect, test } from 'vitest';
 import { type EdgeState } from '../../../lib/engine/graph/edge-state.ts';
 import { type JoinDecision, decideJoin } from '../../../lib/engine/graph/join.ts';

@@ -31,7 +31,7 @@ test('a run with one sleeping and one working branch has no entry', () => {
   expect(attention(play)).toBeUndefined();
 });
 
-test('a run with a node in a later attempt is retrying until that attempt has ended, whatever else is open', () => {
+test('a run with a node in a later attempt is retrying until that attempt has ended, also while other nodes are open', () => {
   const play = sleeperAnd('flaky', 'work');
   expect(attention(play)).toBeUndefined();
   play.ends('flaky', failed());

@@ -48,7 +48,7 @@ describe('details', () => {
     expect(sizeOf(details(ofSize(4_097)))).toBeLessThan(1_000);
   });
 
-  test('the smallest entries have priority, whatever their order', () => {
+  test('the smallest entries have priority, in any order', () => {
     const large = { of: 'x'.repeat(2_900) };
     const small = { of: 'y'.repeat(300) };
     const longer = { of: 'z'.repeat(2_000) };

@@ -113,7 +113,7 @@ test('a scheduled run names its schedule and due time', () => {
 test.each<[string, Readonly<Record<string, JsonValue>>]>([
   ['an invalid run id', { __rerunOf: 'wrun_1', __rerunFrom: 'no node' }],
   ['a value that is not text', { __rerunOf: 7, __rerunFrom: null, __scheduleId: 7, __scheduledAt: 7 }],
-  ['an invalid caller', { __calledBy: 'somebody' }],
+  ['an invalid caller', { __calledBy: 'someone' }],
   ['a caller without an attempt', { __calledBy: { runId: theRun, nodeId: 'a', iteration: '', depth: 1 } }],
   ['a caller without a depth', { __calledBy: { runId: theRun, nodeId: 'a', iteration: '', attempt: 1 } }],
   ['a caller without a run', { __calledBy: { nodeId: 'a', iteration: '', attempt: 1, depth: 1 } }],

@@ -199,7 +199,7 @@ test.each(waits)('%s with an end is checked a minute after it, if that is sooner
 });
 
 test.each(waits)(
-  '%s has been checked recently for 100 s, longer the longer it lasts, up to six hours, whatever an earlier attempt did',
+  '%s has been checked recently for 100 s, longer the longer it lasts, up to six hours, and earlier attempts do not count',
   (_what, waiting) => {
     const play = waiting(false);
     const [wait] = play.open();

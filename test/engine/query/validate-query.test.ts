@@ -120,7 +120,7 @@ describe('an http query is rejected', () => {
     ]);
   });
 
-  test('with an invalid template, wherever it is', () => {
+  test('with an invalid template in any field', () => {
     const broken = '{{ctx.id';
     const { findings } = validateQuery({
       ...http,
