@@ -1,7 +1,7 @@
 /**
- * Making a run, whoever asks for it. There is no lease: any request with the same key and body goes on at once wherever
- * the first one died, and nobody is answered before the head exists. All racers write commit 1 under the reservation's
- * own nonce, so whoever finds it written knows that it is theirs.
+ * Creates a run; starts, reruns, tests, schedules and webhooks use it. There is no lease: a repeated request with the same
+ * idempotency key and body continues at once where the first one died. A response is sent only after the head exists. All concurrent
+ * requests write commit 1 with the reservation's nonce, so a request that finds it written recognises its own run.
  */
 import { defined } from '../../engine/defined.ts';
 import type { UnsavedGraph } from '../../codec/definition.ts';
@@ -54,45 +54,45 @@ import { markDue } from '../commit/mark-due.ts';
 import type { ServedWorkflow } from '../deployments/find-ready-deployment.ts';
 import { offloadEvents, offloadInput, withPayloads } from '../run-log/payloads.ts';
 
-/** What a run is made by, beside what it runs. */
+/** The terms of a run, apart from what it runs. */
 export interface RunTerms {
   readonly scope: Scope;
-  /** SHA-256, in hex, of all that the caller asked for */
+  /** SHA-256, in hex, of the caller's request */
   readonly bodyHash: string;
-  /** of the request; not a part of what is asked for, so a repetition may carry another */
+  /** trace context of the request; not part of `bodyHash`, so a repeated request may carry another one */
   readonly trace?: Trace;
   readonly availableAt?: Instant;
   readonly deadlineAt?: Instant;
-  /** whatever its own deadline would be, it is not after this */
+  /** upper bound of the run's deadline */
   readonly maxDeadlineAt?: Instant;
 }
 
 export interface BeginRequest extends RunTerms {
-  /** under which the key is remembered: the same key means another request elsewhere */
+  /** endpoint of the idempotency key: the same key at another endpoint is another request */
   readonly endpoint: string;
   readonly idempotencyKey: string;
-  /** how long the key is remembered; absent: as the settings say */
+  /** how long the key is stored; absent: the setting's value */
   readonly idempotencyTtlMs?: DurationMs;
   readonly runId?: RunId;
 }
 
-/** What is to be run, with an input that its version has accepted. */
+/** What to run, with an input that the version accepted. */
 export type Resolved = ResolvedGraph | ResolvedCode;
 
 interface Found {
   readonly kind: 'found';
   readonly input: JsonValue;
-  /** what the system itself says of the run, in its first commit */
+  /** system values for the run's first commit */
   readonly system?: Readonly<Record<string, JsonValue>>;
 }
 
 interface ResolvedGraph extends Found {
   readonly version: WorkflowVersion;
-  /** it goes on from this node, and these results of an earlier run stand */
+  /** the run starts from this node and reuses these results of an earlier run */
   readonly startFrom?: { readonly from: NodeId; readonly reused: readonly ReusedNode[] };
-  /** a test: the run carries this, the version is 0, and all of it is forgotten soon */
+  /** a test run: it carries this graph, has version 0 and expires early */
   readonly unsaved?: UnsavedGraph;
-  /** it was called by a test run, and is one itself */
+  /** a test run called it, so it is a test run too */
   readonly isTestChild?: true;
 }
 
@@ -102,24 +102,24 @@ interface ResolvedCode extends Found, ServedWorkflow {
 
 export type BeginResult =
   | { readonly kind: 'started'; readonly runId: RunId; readonly deploymentId: DeploymentId | null; readonly isReplay: boolean }
-  /** the deployment's removal has begun in the meantime */
+  /** the deployment's removal has begun meanwhile */
   | { readonly kind: 'deployment_not_found'; readonly deploymentId: DeploymentId }
-  /** the results that stand do not lead to the node that it was to go on from */
+  /** the reused results do not lead to the node to start from */
   | { readonly kind: 'node_not_reached' }
   | { readonly kind: 'idempotency_conflict' }
   | { readonly kind: 'run_exists'; readonly runId: RunId }
-  /** that the key, or the id, stands for: it is not made again */
+  /** the run of the key or the id was deleted; it is not created again */
   | { readonly kind: 'run_deleted'; readonly runId: RunId };
 
-/** A run may take this long where its workflow and its start do not say. */
+/** The deadline of a run if neither its workflow nor its start sets one. */
 export const defaultDeadline = days(7);
-/** The sweep's first look: by then a run's first worker has committed, or is dead. */
+/** Delay of the sweep's first check: by then the run's first worker has committed or died. */
 const firstCheckDelay = minutes(2);
-/** The longest that a test run may take, and how long it can be looked at after its latest end. */
+/** Maximum duration of a test run, and how long it can be read after its deadline. */
 export const maxTestDuration = days(1);
 export const testRetention = days(1);
 
-/** @param resolve finds what to run; asked again by each repetition until the head exists */
+/** @param resolve finds what to run; each repeated request calls it until the head exists */
 export async function beginRun<Refused extends { readonly kind: string }>(
   decider: Decider,
   request: BeginRequest,
@@ -152,7 +152,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
 
   const resolved = await resolve(now);
   if (!isResolved(resolved)) {
-    // Nothing was tried, so the key is free again; only its own reserver may say so.
+    // Nothing was written, so the key is released; only the request that reserved it may release it.
     if (!isReplay) await release();
     return resolved;
   }
@@ -175,7 +175,7 @@ export const isCreated = (created: RunCreation | NotCreated): created is RunCrea
 
 export type NotCreated = Exclude<BeginResult, { kind: 'started' | 'idempotency_conflict' }>;
 
-/** Writes the run and sends its first jobs. Whoever writes it under the same owner's name has written the same run. */
+/** Writes the run's head and sends its first jobs. Concurrent requests with the same owner write the same run. */
 export async function createHead(
   decider: Decider,
   request: RunTerms,
@@ -211,7 +211,7 @@ export async function createHead(
       nonce: nonce(reservation.owner),
     },
   });
-  // Before the head: a run that exists is always one the sweep will look at.
+  // Marked before the head is written, so that the sweep checks every existing run.
   await markFirstCheck(deps, headOf(creation));
   await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);
   const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
@@ -222,7 +222,10 @@ export async function createHead(
   return creation;
 }
 
-/** Whoever stood still meanwhile may have marked what the sweep had passed. From then on the sweep's second look is late enough. */
+/**
+ * Marks the run for the sweep's first check. Repeats the mark if the process was paused until after the marked minute, because the
+ * sweep may have passed that minute already. The sweep's second check covers every later pause.
+ */
 async function markFirstCheck(deps: Pick<Deps, 'index' | 'clock'>, head: Head): Promise<void> {
   for (;;) {
     const checkAt = after(deps.clock.now(), firstCheckDelay);
@@ -232,13 +235,13 @@ async function markFirstCheck(deps: Pick<Deps, 'index' | 'clock'>, head: Head): 
 }
 
 /**
- * An earlier try of this start has landed, perhaps late, and may have been made of an older version or for another deployment:
- * what is written counts, and not what this one would have written.
+ * Continues with the head that another attempt of this start wrote. It may use an older version or another deployment: the written
+ * head counts, not the proposed one.
  */
 async function continueWithWritten(decider: Decider, proposed: RunCreation): Promise<RunCreation> {
   const { deployments, log } = decider.deps;
   const written = await log.head(proposed.address);
-  // Written and forgotten already: nothing is left to be sent.
+  // The written run has already been deleted or has expired, so nothing is left to send.
   if (written === undefined) return proposed;
   if (proposed.deploymentId !== null && proposed.deploymentId !== written.deploymentId)
     await deployments.unpin(proposed.address, proposed.deploymentId, proposed.address.runId);
@@ -263,14 +266,14 @@ interface Terms {
   readonly startsAt: Instant | undefined;
 }
 
-/** What a run is made from, and its first events. */
+/** The kind-specific part of a run, and its first events. */
 interface PreparedRun {
   readonly created:
     | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
     | Pick<BundleCreation, 'kind' | 'workflow' | 'deploymentId'>
     | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>;
   readonly events: readonly RunEvent[];
-  /** of a graph */
+  /** only for a graph run */
   readonly plan?: Plan;
 }
 
@@ -304,7 +307,7 @@ async function prepareCodeRun(
   { runtime, deploymentId, workflowName, codeVersion, input, system = {} }: ResolvedCode,
   { address, now, deadlineAt, expiresAt, startsAt }: Terms,
 ): Promise<PreparedRun | NotCreated> {
-  // Held first, looked at again after: a removal marks first and looks for holders after, so one of the two sees the other.
+  // Pins first, then reads the deployment again. A removal marks first, then reads the pins. So one of them sees the other.
   await deps.deployments.pin(address, deploymentId, address.runId, { since: now, expiresAt });
   const deployment = await deps.deployments.deployment(address, deploymentId);
   if (deployment === undefined || deployment.removingSince !== undefined) {
@@ -319,7 +322,7 @@ async function prepareCodeRun(
     return { created: { kind: 'code', workflow, deploymentId }, events: decideCodeStart(payload, systemValues, tools, startsAt) };
   }
   const body = { runId: address.runId, input };
-  // The id follows from the run's, so that every repetition of this start writes the same commit.
+  // The message id follows from the run id, so that every repeated request writes the same commit.
   const first = newMessage(deps, 'workflow', { queueName: workflowQueue(workflowName), body }, address.runId);
   const tools = { now, deadlineAt, random: () => deps.ids.random() };
   return {
@@ -340,7 +343,7 @@ async function sendFirstJobs(decider: Decider, creation: RunCreation, plan: Plan
     await dispatchEffects(decider.deps, fold, creation.commit);
     await registerNewWaits(decider, fold, creation.commit);
   } catch (error) {
-    // The run exists and will be looked at: it is acknowledged, and only later than it might be.
+    // The run exists and the sweep will check it, so the start succeeds; its first jobs are only late.
     if (!(error instanceof Unavailable)) throw error;
   }
 }
