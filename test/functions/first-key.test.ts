@@ -181,7 +181,7 @@ describe('the first key', () => {
     const here = installation();
     const putKey = here.keys.putKey.bind(here.keys);
     here.keys.putKey = () => Promise.reject(new Unavailable('the table'));
-    expect(await here.ask('Create')).toMatch(/^FAILED: AWS does not answer/);
+    expect(await here.ask('Create')).toMatch(/^FAILED: An AWS service is unavailable/);
     const key = await here.textOf();
     here.keys.putKey = putKey;
     expect(await here.ask('Create')).toBe('SUCCESS');
@@ -281,7 +281,7 @@ describe('keys of the configuration', () => {
     expect((await seeded(here, id))?.secretHash).toBe(parseKey(text)?.secretHash);
     const other = { ...bySecret, keyId: 'another001' };
     expect(await here.ask('Update', [other], { old: [bySecret] })).toBe(
-      `FAILED: the secret ${arnOf('ci')} holds another key than another001 of production`,
+      `FAILED: the secret ${arnOf('ci')} contains another key than another001 of production`,
     );
     here.secrets.create(arnOf('ci'), text.slice(0, -1));
     expect(await here.ask('Update', [bySecret], { old: [bySecret] })).toBe(

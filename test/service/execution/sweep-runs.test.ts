@@ -299,8 +299,8 @@ describe('the sweep', () => {
     };
     home.ports.clock.advance(minutes(4));
     const swept = await sweepRuns(sweeper, inTime(home));
-    expect(swept).toMatchObject({ looked: 1, mended: 1, failed: [{ run: bad }] });
+    expect(swept).toMatchObject({ checked: 1, recovered: 1, failed: [{ run: bad }] });
     home.ports.clock.advance(minutes(2));
-    expect(await sweepRuns(home.worker, inTime(home))).toMatchObject({ mended: 1, failed: [] });
+    expect(await sweepRuns(home.worker, inTime(home))).toMatchObject({ recovered: 1, failed: [] });
   });
 });
