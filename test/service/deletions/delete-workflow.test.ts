@@ -412,7 +412,7 @@ describe('a child run of another workflow', () => {
     const { home, run } = await calling();
     await handleAll(home);
     const [child] = (await home.ports.index.list(scope, { limit: 9 })).heads.filter(({ workflow: { name } }) => name === 'flow');
-    if (child === undefined) throw new Error('nobody was called');
+    if (child === undefined) throw new Error('no child run was started');
     await home.ports.log.deleteRun(child.address, child.expiresAt);
     const node = { nodeId: nodeId('k'), iteration: topLevel, attempt: attempt(1) };
     await home.take({ kind: 'child', run, ...node, childRunId: child.address.runId });

@@ -6,7 +6,7 @@ import type { Deps } from '../../../lib/service/deps.ts';
 import { finished, createTestEnv, scope, workflow } from '../test-env.ts';
 
 describe('cancelling a run', () => {
-  it('ends it at once, with what was open cancelled and the head told', async () => {
+  it('ends it at once, cancels its open nodes and updates the head', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b a>d'));
     const run = await home.begin('flow');
@@ -17,7 +17,7 @@ describe('cancelling a run', () => {
     expect((await home.ports.log.head(run))?.projection.status).toBe('cancelled');
   });
 
-  it('twice is once', async () => {
+  it('repeated changes nothing', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');
@@ -27,7 +27,7 @@ describe('cancelling a run', () => {
     expect((await home.fold(run)).state.asOf).toBe(asOf);
   });
 
-  it('of a run that has ended otherwise is refused, with what it ended as', async () => {
+  it('of a completed or failed run is refused with its status', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');
@@ -35,14 +35,14 @@ describe('cancelling a run', () => {
     expect(await cancelRun(home.worker, run)).toEqual({ kind: 'run_terminal', status: 'completed' });
   });
 
-  it('of a run that is not there says so', async () => {
+  it('of a missing run is not found', async () => {
     const home = createTestEnv();
     expect(await cancelRun(home.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
       kind: 'not_found',
     });
   });
 
-  it('wins over a result that comes after it, which changes nothing', async () => {
+  it('wins over a later result, which changes nothing', async () => {
     let release: (() => void) | undefined;
     const home = createTestEnv({ answer: (node) => new Promise((resolve) => (release = () => resolve(finished(node)))) });
     await home.publish(workflow('flow', 'a>b'));
@@ -59,7 +59,7 @@ describe('cancelling a run', () => {
     expect(home.ports.jobs.sent).toEqual([]);
   });
 
-  it('aborts an attempt that is still at work, within seconds', async () => {
+  it('aborts a running attempt within seconds', async () => {
     let isAborted = false;
     const home = createTestEnv();
     const worker = {
@@ -80,7 +80,7 @@ describe('cancelling a run', () => {
     expect((await home.fold(run)).state.progress.status).toBe('cancelled');
   });
 
-  it('that dies after its commit is finished by the nudge it left first', async () => {
+  it('that crashes after its commit is completed by the recheck it sent first', async () => {
     const home = createTestEnv({
       wrap: (deps: Deps) => ({
         ...deps,

@@ -1,4 +1,4 @@
-/** The trace of a run is read from its log: one tree from the request to the end, the same however often it is sent. */
+/** The exported trace of a run: one tree from the request to the end, identical in every export. */
 import { describe, expect, test } from 'vitest';
 import { type RunAddress, correlationId, environment, firstCommit } from '../../../lib/engine/ids.ts';
 import { hours, minutes } from '../../../lib/engine/time.ts';
@@ -25,7 +25,7 @@ const traced = (flags = '01'): Trace => ({
   traceparent: traceparent(`00-${traceId}-${requestSpan}-${flags}`),
 });
 
-/** Keeps each request. */
+/** Stores each export request. */
 class KeptSpans implements Spans {
   readonly requests: (readonly Span[])[] = [];
   async send(spans: readonly Span[]): Promise<void> {
@@ -45,7 +45,7 @@ const exported = async (
   return { spans, outcome: await exportRunTrace(home.deps, spans, run, { samplePercent }) };
 };
 
-/** `name (status)` under its parent, two spaces for each level; what has no parent here stands at the left. */
+/** `name (status)` under its parent, indented by two spaces per level; spans without a parent are at the left. */
 function treeOf(spans: readonly Span[]): readonly string[] {
   const below = (parent: string | undefined, depth: number): readonly string[] =>
     spans
@@ -68,7 +68,7 @@ const startedAs = async (home: TestEnv, trace: Trace | undefined): Promise<RunAd
 };
 
 describe('the tree', () => {
-  test('begins below the span of the request, and has each attempt, each wait and the end', async () => {
+  test('starts below the span of the request, and contains every attempt, every wait and the end', async () => {
     const home = createTestEnv({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(secret)) });
     await home.publish(workflow('flow', 'a>z z>b', { z: { ms: minutes(10) } }));
     const run = await startedAs(home, traced());
@@ -91,7 +91,7 @@ describe('the tree', () => {
     expect(spans.all.find(({ status }) => status === 'error')?.attributes).toMatchObject({ 'error.type': 'error' });
   });
 
-  test('the span of an attempt is the one that its requests to others name as their parent', async () => {
+  test('an attempt’s span id is the parent id in its outgoing requests', async () => {
     const home = createTestEnv();
     const parents: string[] = [];
     const noting: RunAttempt = async (node, _input, attempt) => {
@@ -125,7 +125,7 @@ describe('the tree', () => {
     expect(new Set(spans.all.map(({ spanId }) => spanId)).size).toBe(6);
   });
 
-  test('a run that was called is below the attempt that called it, in the same trace', async () => {
+  test('a child run is below the attempt that called it, in the same trace', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>k k>b', { k: { calls: 'child' } }));
     await home.publish(workflow('child', 'x>y'));
@@ -134,7 +134,7 @@ describe('the tree', () => {
     const caller = await exported(home, run);
     const runId = caller.spans.all.find(({ name }) => name === 'node k')?.attributes['stepwell.child_run.id'];
     const child = (await home.ports.index.list(scope, { limit: 5 })).heads.find(({ address }) => address.runId === runId);
-    if (child === undefined) throw new Error('nobody was called');
+    if (child === undefined) throw new Error('no child run was started');
     const called = await exported(home, child.address);
     expect(treeOf([...caller.spans.all, ...called.spans.all])).toEqual([
       'run flow completed',
@@ -148,7 +148,7 @@ describe('the tree', () => {
     expect(called.spans.all.every((span) => span.traceId === traceId)).toBe(true);
   });
 
-  test('without a request there is a trace all the same, and those who are called are in it', async () => {
+  test('a run without a request has its own trace, which includes its child runs', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>k k>b', { k: { calls: 'child' } }));
     await home.publish(workflow('child', 'x>y'));
@@ -172,7 +172,7 @@ describe('the tree', () => {
     );
   });
 
-  test('what was under way when a run was cancelled ends with it', async () => {
+  test('the open attempts of a cancelled run end with it', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>z z>b', { z: { ms: hours(1) } }));
     const run = await startedAs(home, traced());
@@ -183,7 +183,7 @@ describe('the tree', () => {
     expect(spans.all.filter(({ status }) => status === undefined)).toHaveLength(2);
   });
 
-  test('a run that failed says by which code', async () => {
+  test('a failed run has its error code', async () => {
     const home = createTestEnv({ answer: () => failing() });
     await home.publish(workflow('flow', 'a>b', { a: { policy: { errorHandling: 'fail_workflow' } } }));
     const run = await startedAs(home, traced());
@@ -196,7 +196,7 @@ describe('the tree', () => {
   });
 });
 
-test('sent again it is the same, span for span', async () => {
+test('a repeated export sends the same spans', async () => {
   const home = createTestEnv({ answer: (_node, attempt) => (attempt === 1 ? failing() : finished('x')) });
   await home.publish(workflow('flow', 'a>l l/loop>b l/done>z', { l: { items: 3 }, z: { ms: minutes(1) } }));
   const run = await startedAs(home, traced());
@@ -206,7 +206,7 @@ test('sent again it is the same, span for span', async () => {
   expect(new Set(first.spans.all.map(({ spanId }) => spanId)).size).toBe(first.spans.all.length);
 });
 
-test('nothing that a user brought is in it: inputs, outputs, messages of errors, reasons', async () => {
+test('it contains no user data: no inputs, outputs, error messages or reasons', async () => {
   const home = createTestEnv({
     answer: (node) =>
       node === 'b'
@@ -223,7 +223,7 @@ test('nothing that a user brought is in it: inputs, outputs, messages of errors,
 });
 
 describe('a long run', () => {
-  test('is sent in requests of bounded size, and what is over the bound is counted', async () => {
+  test('is sent in requests of limited size, and dropped spans are counted', async () => {
     const home = createTestEnv();
     const items = maxSpansPerRun + 50;
     await home.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency: 250 } }));
@@ -232,7 +232,7 @@ describe('a long run', () => {
     const { spans, outcome } = await exported(home, run);
     expect(Math.max(...spans.requests.map((request) => request.length))).toBe(maxSpansPerRequest);
     expect(spans.all).toHaveLength(maxSpansPerRun);
-    // The run, its loop, and the two nodes beside it are spans, too.
+    // The run, its loop and the two nodes beside the loop are also spans.
     const dropped = items + 4 - maxSpansPerRun;
     expect(outcome).toEqual({ kind: 'sent', spans: maxSpansPerRun, dropped });
     expect(spans.all.at(-1)).toMatchObject({ name: 'run flow', attributes: { 'stepwell.spans_dropped': dropped } });
@@ -248,29 +248,29 @@ describe('what is not sent', () => {
     return { home, run };
   };
 
-  test('a run that goes on: it is asked for again', async () => {
+  test('an open run: the export is unavailable and is retried', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const run = await startedAs(home, traced());
     await expect(exported(home, run)).rejects.toThrow(Unavailable);
   });
 
-  test('a run that is gone', async () => {
+  test('a missing run', async () => {
     const { home, run } = await ended(traced());
     const { outcome } = await exported(home, { ...run, environment: environment('elsewhere') });
     expect(outcome).toEqual({ kind: 'skipped' });
   });
 
-  test('a part of the traces nobody asked for, each whole or not at all', async () => {
+  test('a share of the unsampled traces, each completely or not at all', async () => {
     const { home, run } = await ended(traced('00'));
-    // The last 56 bits of the id are 0x48eb211c80319c, 28.4 percent of what they can be.
+    // The last 56 bits of the id are 0x48eb211c80319c, 28.4 percent of their maximum.
     expect((await exported(home, run, 28)).outcome).toEqual({ kind: 'skipped' });
     expect((await exported(home, run, 29)).outcome).toMatchObject({ kind: 'sent' });
-    const asked = await ended(traced('01'));
-    expect((await exported(asked.home, asked.run, 1)).outcome).toMatchObject({ kind: 'sent' });
+    const sampled = await ended(traced('01'));
+    expect((await exported(sampled.home, sampled.run, 1)).outcome).toMatchObject({ kind: 'sent' });
   });
 
-  test('a collector that does not take it leaves the run as it was', async () => {
+  test('a failing collector does not change the run', async () => {
     const { home, run } = await ended(traced());
     const before = JSON.stringify([...(await home.ports.log.commitsAfter(run, firstCommit))]);
     const failingSpans: Spans = { send: () => Promise.reject(new Unavailable('the collector')) };

@@ -25,7 +25,7 @@ async function rerunAddress(home: TestEnv, of: RunAddress, more: Partial<RerunRe
   return { ...scope, runId: answer.runId };
 }
 
-async function placeOf(home: TestEnv, run: RunAddress): Promise<string> {
+async function storageOf(home: TestEnv, run: RunAddress): Promise<string> {
   const payload = (await home.fold(run)).state.contextWrites.get('input')?.at(-1)?.payload;
   return payload !== undefined && 'ref' in payload ? payload.ref.slice(0, payload.ref.indexOf(':')) : 'head';
 }
@@ -36,103 +36,106 @@ async function inputOf(home: TestEnv, run: RunAddress): Promise<JsonValue> {
   return 'ref' in payload ? loadPayload(home.deps, run, payload.ref) : payload.value;
 }
 
-/** Values of three sizes: in the head, an item of its own, and an object of the bucket. */
+/** Values of three sizes: stored in the head, in an item of its own, and in the bucket. */
 const noise = (length: number): string => Array.from({ length }, (_, index) => ((index * 7_919) % 1_297).toString(36)).join('');
-const inputs: readonly (readonly [place: string, input: JsonValue])[] = [
+const inputs: readonly (readonly [storage: string, input: JsonValue])[] = [
   ['head', { n: 1 }],
   ['item', { text: 'x'.repeat(5_000) }],
   ['blob', { text: noise(60_000) }],
 ];
 
-describe('running a run again', () => {
-  it.each(inputs)('gives a new run its input, wherever that lies: %s', async (place, input) => {
+describe('a rerun', () => {
+  it.each(inputs)('has the source run’s input, stored in: %s', async (storage, input) => {
     const home = createTestEnv();
-    const old = await begun(home, input);
-    expect(await placeOf(home, old)).toBe(place);
-    const anew = await rerunAddress(home, old);
-    expect(anew.runId).not.toBe(old.runId);
-    expect([await placeOf(home, anew), await inputOf(home, anew)]).toEqual([place, input]);
+    const source = await begun(home, input);
+    expect(await storageOf(home, source)).toBe(storage);
+    const newRun = await rerunAddress(home, source);
+    expect(newRun.runId).not.toBe(source.runId);
+    expect([await storageOf(home, newRun), await inputOf(home, newRun)]).toEqual([storage, input]);
     await home.settle();
-    expect((await home.fold(anew)).state.progress.status).toBe('completed');
+    expect((await home.fold(newRun)).state.progress.status).toBe('completed');
   });
 
-  it('names the old run in its first commit, and is found by it', async () => {
+  it('names the source run in its first commit, and lists find it by the source run', async () => {
     const home = createTestEnv();
-    const old = await begun(home);
-    const anew = await rerunAddress(home, old);
-    const again = await rerunAddress(home, old, { idempotencyKey: 'r2' });
-    const heads = await Promise.all([old, anew].map((run) => home.ports.log.head(run)));
-    expect(heads.map((head) => (head === undefined ? 'none' : rerunOf(head)))).toEqual([undefined, old.runId]);
-    const { runs } = await listRuns(home.deps, scope, { rerunOf: old.runId }, { limit: 10 });
-    expect(runs.map(({ head }) => head.address.runId).toSorted()).toEqual([anew.runId, again.runId].toSorted());
-    expect((await listRuns(home.deps, scope, { rerunOf: anew.runId }, { limit: 10 })).runs).toEqual([]);
+    const source = await begun(home);
+    const newRun = await rerunAddress(home, source);
+    const again = await rerunAddress(home, source, { idempotencyKey: 'r2' });
+    const heads = await Promise.all([source, newRun].map((run) => home.ports.log.head(run)));
+    expect(heads.map((head) => (head === undefined ? 'none' : rerunOf(head)))).toEqual([undefined, source.runId]);
+    const { runs } = await listRuns(home.deps, scope, { rerunOf: source.runId }, { limit: 10 });
+    expect(runs.map(({ head }) => head.address.runId).toSorted()).toEqual([newRun.runId, again.runId].toSorted());
+    expect((await listRuns(home.deps, scope, { rerunOf: newRun.runId }, { limit: 10 })).runs).toEqual([]);
   });
 
-  it('leaves the old one as it was, open or ended', async () => {
+  it('does not change the source run, open or ended', async () => {
     const home = createTestEnv();
-    const old = await begun(home);
-    const { asOf } = (await home.fold(old)).state;
-    await rerun(home, old);
-    expect((await home.fold(old)).state.asOf).toBe(asOf);
-    await cancelRun(home.worker, old);
-    expect(await rerun(home, old, { idempotencyKey: 'r2' })).toMatchObject({ kind: 'started' });
-    expect((await home.fold(old)).state.progress.status).toBe('cancelled');
+    const source = await begun(home);
+    const { asOf } = (await home.fold(source)).state;
+    await rerun(home, source);
+    expect((await home.fold(source)).state.asOf).toBe(asOf);
+    await cancelRun(home.worker, source);
+    expect(await rerun(home, source, { idempotencyKey: 'r2' })).toMatchObject({ kind: 'started' });
+    expect((await home.fold(source)).state.progress.status).toBe('cancelled');
   });
 
-  it('stays on the pinned version, or takes the one that is asked for', async () => {
+  it('uses the pinned version, or the requested one', async () => {
     const home = createTestEnv();
-    const old = await begun(home);
+    const source = await begun(home);
     await home.publish({ ...workflow('flow', 'a>b b>d'), version: 2 });
-    const [pinned, chosen] = [await rerunAddress(home, old), await rerunAddress(home, old, { idempotencyKey: 'r2', version: 2 })];
+    const [pinned, chosen] = [
+      await rerunAddress(home, source),
+      await rerunAddress(home, source, { idempotencyKey: 'r2', version: 2 }),
+    ];
     expect(pinnedVersion((await home.fold(pinned)).head).version).toBe(1);
     expect(pinnedVersion((await home.fold(chosen)).head).version).toBe(2);
-    expect(await rerun(home, old, { idempotencyKey: 'r3', version: 3 })).toEqual({
+    expect(await rerun(home, source, { idempotencyKey: 'r3', version: 3 })).toEqual({
       kind: 'version_not_found',
       workflowName: 'flow',
     });
   });
 
-  it('takes an edited input, held against what the version declares', async () => {
+  it('accepts another input, validated against the version’s arguments', async () => {
     const home = createTestEnv();
     const args = [{ name: 'n', type: 'number', required: true } as const];
     await home.publish({ ...workflow('flow', 'a>b'), options: { args } });
     const answer = await home.start({ input: { n: 1 } });
     if (answer.kind !== 'started') throw new Error(answer.kind);
-    const old = { ...scope, runId: answer.runId };
-    expect(await inputOf(home, await rerunAddress(home, old, { input: { n: 2 } }))).toEqual({ n: 2 });
-    expect(await rerun(home, old, { idempotencyKey: 'r2', input: { n: 'x' } })).toMatchObject({ kind: 'input_invalid' });
-    // What was refused before anything was tried frees its key.
-    expect(await rerun(home, old, { idempotencyKey: 'r2', bodyHash: 'h2' })).toMatchObject({ kind: 'started' });
+    const source = { ...scope, runId: answer.runId };
+    expect(await inputOf(home, await rerunAddress(home, source, { input: { n: 2 } }))).toEqual({ n: 2 });
+    expect(await rerun(home, source, { idempotencyKey: 'r2', input: { n: 'x' } })).toMatchObject({ kind: 'input_invalid' });
+    // A request that is refused before any write releases its key.
+    expect(await rerun(home, source, { idempotencyKey: 'r2', bodyHash: 'h2' })).toMatchObject({ kind: 'started' });
   });
 
-  it('with the same key is one run, and with another request a conflict', async () => {
+  it('repeated with the same key is one run; another request with the key is a conflict', async () => {
     const home = createTestEnv();
-    const old = await begun(home);
-    const answers = await Promise.all(Array.from({ length: 50 }, () => rerun(home, old)));
+    const source = await begun(home);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => rerun(home, source)));
     expect(new Set(answers.map((answer) => (answer.kind === 'started' ? answer.runId : answer.kind))).size).toBe(1);
-    expect(await rerun(home, old, { bodyHash: 'h2' })).toEqual({ kind: 'idempotency_conflict' });
+    expect(await rerun(home, source, { bodyHash: 'h2' })).toEqual({ kind: 'idempotency_conflict' });
   });
 
   it('does not share its keys with starts', async () => {
     const home = createTestEnv();
-    const old = await begun(home);
-    expect(await rerun(home, old, { idempotencyKey: 'k1' })).toMatchObject({ kind: 'started', isReplay: false });
+    const source = await begun(home);
+    expect(await rerun(home, source, { idempotencyKey: 'k1' })).toMatchObject({ kind: 'started', isReplay: false });
   });
 
-  it('is refused where there is no such run in this scope, or its workflow is archived', async () => {
+  it('is refused if the run is not in this scope, or its workflow is archived', async () => {
     const home = createTestEnv();
-    const old = await begun(home);
-    const elsewhere = { ...old, environment: environment('live') };
+    const source = await begun(home);
+    const elsewhere = { ...source, environment: environment('live') };
     expect(await rerun(home, elsewhere)).toEqual({ kind: 'not_found' });
-    expect(await rerun(home, { ...old, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
+    expect(await rerun(home, { ...source, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
     await home.ports.workflows.archive(scope, workflow('flow', 'a>b').name, home.ports.clock.now());
-    expect(await rerun(home, old)).toEqual({ kind: 'workflow_archived' });
+    expect(await rerun(home, source)).toEqual({ kind: 'workflow_archived' });
   });
 });
 
 describe('from a chosen node', () => {
   const large = noise(60_000);
-  /** `b` fails the first time that it is run, and never again. */
+  /** `b` fails in its first run only. */
   const failingOnce = (): TestEnv => {
     let hasFailed = false;
     return createTestEnv({
@@ -151,37 +154,39 @@ describe('from a chosen node', () => {
     return run;
   };
 
-  it('keeps what came before it, and runs it and what follows', async () => {
+  it('reuses the results before it, and runs the node and its successors', async () => {
     const home = failingOnce();
-    const old = await failed(home);
-    const anew = await rerunAddress(home, old, { from: nodeId('b') });
+    const source = await failed(home);
+    const newRun = await rerunAddress(home, source, { from: nodeId('b') });
     await home.settle();
-    expect((await home.fold(anew)).state.progress.status).toBe('completed');
+    expect((await home.fold(newRun)).state.progress.status).toBe('completed');
     expect(home.attempts).toEqual(['a#1', 'b#1', 'b#1', 'd#1']);
-    const { head } = await home.fold(anew);
-    expect([rerunOf(head), rerunFrom(head)]).toEqual([old.runId, 'b']);
+    const { head } = await home.fold(newRun);
+    expect([rerunOf(head), rerunFrom(head)]).toEqual([source.runId, 'b']);
   });
 
-  it('has a copy of its own of a large result: each expires with its run', async () => {
+  it('copies a large result, because each copy expires with its run', async () => {
     const home = failingOnce();
-    const anew = await rerunAddress(home, await failed(home), { from: nodeId('b') });
-    const kept = [...(await home.fold(anew)).state.nodes.entries()].map(([, node]) => node).find(({ nodeId: id }) => id === 'a');
-    const output = kept?.status === 'completed' ? kept.output : undefined;
-    expect(output !== undefined && 'ref' in output ? output.ref.includes(anew.runId) : output).toBe(true);
-    expect(output !== undefined && 'ref' in output && (await loadPayload(home.deps, anew, output.ref))).toBe(large);
+    const newRun = await rerunAddress(home, await failed(home), { from: nodeId('b') });
+    const reused = [...(await home.fold(newRun)).state.nodes.entries()]
+      .map(([, node]) => node)
+      .find(({ nodeId: id }) => id === 'a');
+    const output = reused?.status === 'completed' ? reused.output : undefined;
+    expect(output !== undefined && 'ref' in output ? output.ref.includes(newRun.runId) : output).toBe(true);
+    expect(output !== undefined && 'ref' in output && (await loadPayload(home.deps, newRun, output.ref))).toBe(large);
   });
 
-  it('refuses a node that there is none of', async () => {
+  it('refuses an unknown node', async () => {
     const home = failingOnce();
-    const old = await failed(home);
-    expect(await rerun(home, old, { from: nodeId('nobody') })).toEqual({ kind: 'node_not_found', nodeId: 'nobody' });
-    expect(await rerun(home, old, { from: nodeId('b') })).toMatchObject({ kind: 'started' });
+    const source = await failed(home);
+    expect(await rerun(home, source, { from: nodeId('missing') })).toEqual({ kind: 'node_not_found', nodeId: 'missing' });
+    expect(await rerun(home, source, { from: nodeId('b') })).toMatchObject({ kind: 'started' });
   });
 
-  it('is of graphs: a deployment is not for them', async () => {
+  it('refuses a deployment for a graph run', async () => {
     const home = failingOnce();
-    const old = await failed(home);
-    expect(await rerun(home, old, { deploymentId: deploymentId('v1') })).toEqual({
+    const source = await failed(home);
+    expect(await rerun(home, source, { deploymentId: deploymentId('v1') })).toEqual({
       kind: 'not_applicable',
       field: 'deploymentId',
     });

@@ -34,7 +34,7 @@ async function sleepingGraph(wrap: (deps: Deps) => Deps) {
 }
 
 describe('resuming a run', () => {
-  it('wakes it, and its log keeps the reason and what was brought', async () => {
+  it('wakes it, and its log stores the reason and the payload', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     expect(await resumeRun(home.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({
@@ -51,29 +51,29 @@ describe('resuming a run', () => {
     expect((await home.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('keeps a large payload beside the log', async () => {
+  it('offloads a large payload', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
-    // Nothing that compressing makes small.
+    // Random text, which does not compress.
     const text = Array.from({ length: 600 }, (_, index) => createHash('sha256').update(String(index)).digest('hex')).join('');
     await resumeRun(home.worker, run, { payload: { text } });
     const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
-    const [told] = commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'RUN_RESUMED' ? [event] : [])));
-    if (told?.payload === undefined || !('ref' in told.payload)) throw new Error('it lies in the log itself');
-    expect(await loadPayload(home.deps, run, told.payload.ref)).toEqual({ text });
+    const [resumed] = commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'RUN_RESUMED' ? [event] : [])));
+    if (resumed?.payload === undefined || !('ref' in resumed.payload)) throw new Error('the payload is in the log itself');
+    expect(await loadPayload(home.deps, run, resumed.payload.ref)).toEqual({ text });
   });
 
-  it('of a run that has ended, or is not there, is refused', async () => {
+  it('of an ended or missing run is refused', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     await cancelRun(home.worker, run);
     expect(await resumeRun(home.worker, run, {})).toEqual({ kind: 'run_terminal', status: 'cancelled' });
-    const nobody = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
-    expect(await resumeRun(home.worker, nobody, {})).toEqual({ kind: 'not_found' });
+    const missing = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
+    expect(await resumeRun(home.worker, missing, {})).toEqual({ kind: 'not_found' });
   });
 
   it.each(['a graph', 'code'] as const)(
-    'twice at the same moment with one key is one resumption of %s, and both are told so',
+    'two concurrent requests with one key are one resumption of %s, and both callers get that result',
     async (kind) => {
       const idempotency = { key: 'k', bodyHash: 'h' };
       let overtake: (() => Promise<unknown>) | undefined;
@@ -101,7 +101,7 @@ describe('resuming a run', () => {
     },
   );
 
-  it('that dies after its commit is finished by the nudge it left first', async () => {
+  it('that crashes after its commit is completed by the recheck it sent first', async () => {
     let isKilled = false;
     const home = createTestEnv({
       wrap: (deps: Deps) => ({

@@ -9,7 +9,7 @@ import { overrideMethods } from '../override-methods.ts';
 const given = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 
 describe('starting a run', () => {
-  it('writes the head with its roots on their way, and sends their jobs', async () => {
+  it('writes the head with its dispatched roots, and sends their jobs', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const answer = await home.start();
@@ -19,14 +19,14 @@ describe('starting a run', () => {
     ]);
   });
 
-  it('answers the same request under the same key with the same run', async () => {
+  it('returns the same run for a repeated request with its key', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const [first, second] = [await home.start(), await home.start()];
     expect(second).toEqual({ ...first, isReplay: true });
   });
 
-  it('refuses another body under the same key, and keeps the first', async () => {
+  it('refuses another body with the same key, and keeps the first run', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const first = await home.start();
@@ -34,7 +34,7 @@ describe('starting a run', () => {
     expect(await home.start()).toEqual({ ...first, isReplay: true });
   });
 
-  it('makes one run of two hundred identical requests at once', async () => {
+  it('creates one run for 200 concurrent identical requests', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const answers = await Promise.all(Array.from({ length: 200 }, () => home.start()));
@@ -43,7 +43,7 @@ describe('starting a run', () => {
     expect(answers.filter((answer) => answer.kind === 'started' && !answer.isReplay)).toHaveLength(1);
   });
 
-  it('goes on with what an earlier try has written, though it landed late and was of an older version', async () => {
+  it('continues with the head of an earlier attempt, even if it was written late with an older version', async () => {
     let late: RunCreation | undefined;
     const home = createTestEnv({
       wrap: (deps) => ({
@@ -70,7 +70,7 @@ describe('starting a run', () => {
     expect(home.attempts).toEqual(['a#1', 'b#1']);
   });
 
-  it('forgets a key after its time, by comparison and not by a clean-up', async () => {
+  it('compares a key’s age at read, and does not depend on cleanup', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const first = await home.start();
@@ -80,7 +80,7 @@ describe('starting a run', () => {
     expect(second).not.toEqual(first);
   });
 
-  it('refuses a run id that another key has used, and frees the key for another try', async () => {
+  it('refuses a run id that another key has used, and releases the key', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     expect(await home.start({ idempotencyKey: 'k1', runId: given })).toMatchObject({ kind: 'started', runId: given });
@@ -89,7 +89,7 @@ describe('starting a run', () => {
     expect(await home.start({ idempotencyKey: 'k1', runId: given })).toMatchObject({ kind: 'started', isReplay: true });
   });
 
-  it('says which kind of unknown a workflow is, and frees the key each time', async () => {
+  it('says why a workflow cannot be started, and releases the key each time', async () => {
     const home = createTestEnv();
     expect(await home.start()).toEqual({ kind: 'no_active_deployment' });
     const history = [{ deploymentId: deploymentId('dep_1'), at: home.ports.clock.now(), by: null }];
@@ -101,7 +101,7 @@ describe('starting a run', () => {
     expect(await home.start({ bodyHash: 'any' })).toEqual({ kind: 'workflow_archived' });
   });
 
-  it('replays an answer although the workflow has been archived since', async () => {
+  it('replays a response even if the workflow was archived since', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     await home.start();
@@ -109,7 +109,7 @@ describe('starting a run', () => {
     expect(await home.start()).toMatchObject({ kind: 'started', isReplay: true });
   });
 
-  it('holds the input against the declared arguments and names the place of each fault', async () => {
+  it('validates the input against the declared arguments and gives the pointer of each error', async () => {
     const home = createTestEnv();
     const args = [
       { name: 'count', type: 'number' as const, required: true },
@@ -127,7 +127,7 @@ describe('starting a run', () => {
     expect(head.commit.events[0]).toEqual({ type: 'INPUT_SET', input: { value: { kind: 'plain', count: 1 } } });
   });
 
-  it('keeps a run back until it may start', async () => {
+  it('delays a run until its start time', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const availableAt = after(home.ports.clock.now(), minutes(5));
@@ -138,22 +138,22 @@ describe('starting a run', () => {
     expect(home.ports.clock.now()).toBe(availableAt);
   });
 
-  it('puts an input too large for the head beside it, and one too large for an item into the bucket', async () => {
+  it('stores a large input in its own item, and a larger one in the bucket', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const noise = Array.from({ length: 40_000 }, () => home.ports.ids.random());
     const inputs = [{ small: 1 }, { text: 'x'.repeat(5_000) }, { noise }];
-    const places = [];
+    const storages = [];
     for (const [index, input] of inputs.entries()) {
       const answer = await home.start({ input, idempotencyKey: `k${index}` });
       if (answer.kind !== 'started') throw new Error(answer.kind);
       const [set] = (await home.fold({ ...scope, runId: answer.runId })).head.commit.events;
-      places.push(set?.type === 'INPUT_SET' && 'ref' in set.input ? set.input.ref.slice(0, 5) : 'head');
+      storages.push(set?.type === 'INPUT_SET' && 'ref' in set.input ? set.input.ref.slice(0, 5) : 'head');
     }
-    expect(places).toEqual(['head', 'item:', 'blob:']);
+    expect(storages).toEqual(['head', 'item:', 'blob:']);
   });
 
-  it('acknowledges a run whose first send failed, because the sweep will look at it', async () => {
+  it('succeeds although the first send failed, because the sweep checks the run', async () => {
     const home = createTestEnv({
       wrap: (deps) => ({ ...deps, jobs: { ...deps.jobs, send: async () => Promise.reject(new Unavailable('the queue')) } }),
     });
@@ -164,7 +164,7 @@ describe('starting a run', () => {
     expect(await home.ports.index.dueIn(minute)).toHaveLength(1);
   });
 
-  it('is carried on by the next request where the first one died before the head', async () => {
+  it('is continued by the next request after a crash before the head', async () => {
     let isDead = true;
     const home = createTestEnv({
       wrap: (deps) => ({

@@ -1,4 +1,4 @@
-/** Stopping a test run: of the run nothing is left, whoever dies on the way, and whoever still holds a part of it. */
+/** Stopping a test run deletes all its data, even after a crash and with workers that still process the run. */
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, firstCommit } from '../../../lib/engine/ids.ts';
 import { isTestRun } from '../../../lib/engine/log/head.ts';
@@ -17,7 +17,7 @@ import { blobsOf, definitionOf, largeText, requestTestRun, startTestRun, records
 
 const signalKey = { name: 'paid', correlation: 'order-7' };
 
-/** A run that has left something everywhere: a large input and output, a wait, a nap, a run that it called, due entries, a beat, a snapshot. */
+/** A run with data in every store: a large input and output, a wait, a sleep, a child run, due entries, a heartbeat, a snapshot. */
 async function rich(home: TestEnv): Promise<RunAddress> {
   await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
   const configs = { s: signalKey, z: { ms: 3_600_000 }, k: { calls: 'child' } };
@@ -43,13 +43,13 @@ const calledBy = async ({ ports }: TestEnv, run: RunAddress): Promise<readonly R
 const newHome = () => createTestEnv({ answer: (node) => (node === 'b' ? finished(largeText) : finished(node)) });
 
 describe('stopping', () => {
-  it('leaves no trace of a run that has left some everywhere', async () => {
+  it('deletes the data of a run from every store', async () => {
     const home = newHome();
     const run = await rich(home);
     const blobs = await blobsOf(home, run);
     expect(blobs.length).toBeGreaterThan(0);
     const [child, ...more] = await calledBy(home, run);
-    if (child === undefined) throw new Error('nobody was called');
+    if (child === undefined) throw new Error('no child run was started');
     expect(more).toEqual([]);
     expect(isTestRun((await home.fold(child)).head)).toBe(true);
     expect(await recordsOf(home, child)).not.toEqual([]);
@@ -65,7 +65,7 @@ describe('stopping', () => {
     expect(home.ports.notices.statusNotices).toEqual([]);
   });
 
-  it('is for test runs alone, of this scope', async () => {
+  it('accepts only test runs of this scope', async () => {
     const home = newHome();
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');
@@ -77,7 +77,7 @@ describe('stopping', () => {
     expect((await home.fold(mine)).state.progress.status).toBe('running');
   });
 
-  it('of a run that has ended, or whose first job was never taken, leaves nothing either', async () => {
+  it('deletes ended runs and runs whose first job was never received', async () => {
     const home = newHome();
     const fresh = await startTestRun(home, definitionOf('draft', 'a>b'));
     await stopTestRun(home.worker, fresh);
@@ -89,7 +89,7 @@ describe('stopping', () => {
     expect(await recordsOf(home, ended, { blobs })).toEqual([]);
   });
 
-  it('frees the key: the same test again is another run', async () => {
+  it('releases the key: a repeated test request starts a new run', async () => {
     const home = newHome();
     const definition = definitionOf('draft', 'a>b');
     const run = await startTestRun(home, definition);
@@ -99,7 +99,7 @@ describe('stopping', () => {
     expect(again).not.toMatchObject({ runId: run.runId });
   });
 
-  it('is finished by the next to ask, wherever it died', async () => {
+  it('is completed by a repeated request after a crash at any call', async () => {
     const count = async (aim?: ConstructorParameters<typeof CrashableProcesses>[1]): Promise<number> => {
       const home = newHome();
       const run = await rich(home);
@@ -108,15 +108,15 @@ describe('stopping', () => {
       const processes = new CrashableProcesses(home.deps, aim);
       const isDone = await survives(stopTestRun({ ...home.worker, deps: processes.start() }, run));
       if (aim !== undefined) {
-        // Whatever is left can be looked at.
-        await getRun(home.worker, run, true).catch((trouble: unknown) => {
-          if (!(trouble instanceof Unavailable)) throw trouble;
+        // The remaining data can still be read.
+        await getRun(home.worker, run, true).catch((error: unknown) => {
+          if (!(error instanceof Unavailable)) throw error;
         });
         const listed = await home.ports.index.list(scope, { limit: 10 });
         expect(listed.heads.length).toBeLessThan(3);
         const wasWhole = (await home.ports.log.head(run)) === undefined;
         expect(await stopTestRun(home.worker, run)).toEqual({ kind: wasWhole ? 'not_found' : 'stopped' });
-        // Only a process that got to its end, or died behind its last call, leaves nothing to do.
+        // Nothing is left only if the process completed, or crashed after its last call.
         if (isDone) expect(wasWhole).toBe(true);
       }
       expect(await recordsOf(home, run, { blobs, signalKey }), JSON.stringify(aim)).toEqual([]);
@@ -129,8 +129,8 @@ describe('stopping', () => {
   });
 });
 
-describe('whoever still holds a part of a stopped run', () => {
-  it('writes nothing back: a worker in the middle of a node that brings a large output', async () => {
+describe('after a test run was stopped', () => {
+  it('a worker that completes a node with a large output leaves no data', async () => {
     let stop = async (): Promise<void> => {};
     const home = createTestEnv({
       answer: async (node) => {
@@ -152,12 +152,12 @@ describe('whoever still holds a part of a stopped run', () => {
     expect(await recordsOf(home, run)).toEqual([]);
   });
 
-  it('writes nothing back: a put that was on its way finds its slot taken', async () => {
+  it('a delayed put finds its commit number occupied', async () => {
     const home = newHome();
     const run = await startTestRun(home, definitionOf('draft', 'a>b b>d'));
     const [job] = home.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job');
-    // The worker has read everything, and the run is stopped before its commit arrives.
+    // The worker has read the log, and the run is stopped before the worker's commit arrives.
     const put = home.ports.log.put.bind(home.ports.log);
     let isStopped = false;
     home.ports.log.put = async (...given) => {
@@ -173,7 +173,7 @@ describe('whoever still holds a part of a stopped run', () => {
     expect(await recordsOf(home, run)).toEqual([]);
   });
 
-  it('finds nothing: jobs, wakes, nudges, results and the sweep, with a kept fold and without', async () => {
+  it('jobs, wakes, rechecks, results and the sweep change nothing, with a cached fold and without', async () => {
     const home = newHome();
     const definition = definitionOf('draft', 'a>b b>d a>z z>f a>g a>h a>i a>j a>m a>n a>o a>p', { z: { ms: 600_000 } });
     const run = await startTestRun(home, definition);
@@ -200,7 +200,7 @@ describe('whoever still holds a part of a stopped run', () => {
     expect((await home.ports.log.commitsAfter(run, firstCommit)).every(isTombstone)).toBe(true);
   });
 
-  it('finds it cancelled: a start that comes late under the same key makes no run of it', async () => {
+  it('a late start with the same key creates no run', async () => {
     const home = newHome();
     const definition = definitionOf('draft', 'a>b');
     const create = home.ports.log.create.bind(home.ports.log);
@@ -208,7 +208,7 @@ describe('whoever still holds a part of a stopped run', () => {
     home.ports.log.create = async (creation) => {
       if (!isHeldUp) return create(creation);
       isHeldUp = false;
-      // Another request of the same key gets ahead, and its run is stopped, before this one's head arrives.
+      // Before this request's head arrives, another request with the same key creates the run, and the run is stopped.
       await stopTestRun(home.worker, await startTestRun(home, definition));
       return create(creation);
     };

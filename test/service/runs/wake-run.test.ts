@@ -11,7 +11,7 @@ import { overrideMethods } from '../override-methods.ts';
 
 const asleep = { z1: { ms: days(3) }, z2: { ms: hours(2) } };
 
-/** A run whose two naps have begun. */
+/** A run with two sleeping nodes. */
 async function sleeping(home: TestEnv, drawn = 'a>z1 a>z2 z1>b z2>b') {
   await home.publish(workflow('flow', drawn, asleep));
   const run = await home.begin('flow');
@@ -20,7 +20,7 @@ async function sleeping(home: TestEnv, drawn = 'a>z1 a>z2 z1>b z2>b') {
 }
 
 describe('waking a run', () => {
-  it('ends every sleep now, and the run goes on to its end', async () => {
+  it('ends every sleep at once, and the run completes', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     const now = home.ports.clock.now();
@@ -30,7 +30,7 @@ describe('waking a run', () => {
     expect(home.attempts).toEqual(['a#1', 'b#1']);
   });
 
-  it('by name ends only those sleeps, and passes over what does not sleep', async () => {
+  it('by node id ends only those sleeps, and skips nodes that do not sleep', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     expect(await wakeRun(home.worker, run, [nodeId('z2'), nodeId('a'), nodeId('nowhere')])).toEqual({
@@ -41,7 +41,7 @@ describe('waking a run', () => {
     expect([...state.open.keys()]).toEqual(['z1']);
   });
 
-  it('twice by name is once, and with nobody asleep it changes nothing', async () => {
+  it('repeated by node id, or without a sleeping node, changes nothing', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     await wakeRun(home.worker, run, [nodeId('z2')]);
@@ -52,7 +52,7 @@ describe('waking a run', () => {
     expect(home.ports.jobs.delayed.length).toBe(before);
   });
 
-  it('leaves timers that change nothing when they come', async () => {
+  it('leaves timers that change nothing when they fire', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     await wakeRun(home.worker, run);
@@ -63,21 +63,21 @@ describe('waking a run', () => {
     expect(home.attempts).toEqual(['a#1', 'b#1']);
   });
 
-  it('of a run that has ended is refused, with what it ended as', async () => {
+  it('of an ended run is refused with its status', async () => {
     const home = createTestEnv();
     const run = await sleeping(home);
     await cancelRun(home.worker, run);
     expect(await wakeRun(home.worker, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
   });
 
-  it('of a run that is not there says so', async () => {
+  it('of a missing run is not found', async () => {
     const home = createTestEnv();
     expect(await wakeRun(home.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
       kind: 'not_found',
     });
   });
 
-  it('that loses its put to a cancel tells how the run ended', async () => {
+  it('that loses its put to a cancel returns the run’s status', async () => {
     let meanwhile: (() => Promise<unknown>) | undefined;
     const home = createTestEnv({
       wrap: (deps: Deps) => ({
@@ -98,7 +98,7 @@ describe('waking a run', () => {
   });
 });
 
-describe('a wake that dies after its commit', () => {
+describe('a wake that crashes after its commit', () => {
   const killed = async () => {
     let isKilled = false;
     const home = createTestEnv({
@@ -117,7 +117,7 @@ describe('a wake that dies after its commit', () => {
     return { home, run };
   };
 
-  it('is finished by the nudge it left first', async () => {
+  it('is completed by the recheck it sent first', async () => {
     const { home, run } = await killed();
     home.ports.clock.advance(seconds(150));
     const nudges = home.ports.jobs.takeDue().filter(({ kind }) => kind === 'recheck');
@@ -127,7 +127,7 @@ describe('a wake that dies after its commit', () => {
     expect((await home.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('is looked at by the sweep within minutes, however long the sleep would have been', async () => {
+  it('is checked by the sweep within minutes, for any length of the sleep', async () => {
     const { home, run } = await killed();
     const due = minuteOf(after(home.ports.clock.now(), minutes(2)));
     expect(await home.ports.index.dueIn(due)).toEqual([run]);
