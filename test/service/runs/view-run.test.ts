@@ -6,17 +6,17 @@ import { finished, createTestEnv, scope } from '../test-env.ts';
 import { definitionOf, largeText, startTestRun } from '../test-run-fixture.ts';
 
 const seen = async (config: Parameters<typeof viewRun>[2], isSettled = true) => {
-  const home = createTestEnv({ answer: (node) => finished(node === 'b' ? largeText : node) });
+  const env = createTestEnv({ answer: (node) => finished(node === 'b' ? largeText : node) });
   const policy = { outputVariable: 'made' };
   const run = await startTestRun(
-    home,
+    env,
     definitionOf('draft', 'a>b b>d', { a: { policy }, b: { policy: { outputVariable: 'large' } } }),
     {
       input: { name: 'Ada', tags: ['x', 'y'] },
     },
   );
-  if (isSettled) await home.settle();
-  return viewRun(home.deps, run, config);
+  if (isSettled) await env.settle();
+  return viewRun(env.deps, run, config);
 };
 
 it('returns the configuration with resolved templates, and keeps keys and types', async () => {
