@@ -9,7 +9,8 @@ import { isTestRun } from '../../engine/log/head.ts';
 import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
-import { type Resolved, createHead, isCreated } from './begin-run.ts';
+import { createRun, isCreated } from './create-run.ts';
+import type { Resolved } from './prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { hasVersion } from '../definitions/closed-reason.ts';
 import { loadPayload } from '../run-log/payloads.ts';
@@ -52,7 +53,7 @@ export async function startChildRun(
   const reservation = { runId: childRunId, owner: nonce(`call-${childRunId}`) };
   // The child of a test run is deleted with it. A run of deployed code is a normal run.
   const testFields = isTestRun(head) && 'version' in resolved ? { isTestChild: true as const } : {};
-  const created = await createHead(decider, terms, reservation, { ...resolved, system, ...testFields }, now);
+  const created = await createRun(decider, terms, reservation, { ...resolved, system, ...testFields }, now);
   if (isCreated(created) || created.kind === 'run_exists') return undefined;
   if (created.kind === 'run_deleted')
     return refused('error', created.kind, `the called run of ${wait.workflowName} was deleted with its workflow`);

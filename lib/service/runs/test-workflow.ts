@@ -10,7 +10,8 @@ import { hasErrors } from '../../engine/graph/findings.ts';
 import type { InspectNode } from '../../engine/graph/inspection.ts';
 import { type PinnedOutputs, checkPinnedOutputs } from '../../engine/graph/pinned-outputs.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { type BeginResult, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
+import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
+import type { Resolved } from './prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { checkDefinition, checkStoredSize } from '../definitions/check-definition.ts';
 
