@@ -1,7 +1,7 @@
 /** The backend on DynamoDB: the one file here that names its client. It is checked before it is used. */
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientRetryConfig } from '../../aws/client-retry-config.ts';
+import { clientRetryConfig } from '../../aws/client-config.ts';
 import { DynamoExternalRuns } from '../../aws/external-runs.ts';
 import { settingsErrorOf } from '../../aws/settings-error.ts';
 import { SystemClock } from '../../aws/system-clock.ts';

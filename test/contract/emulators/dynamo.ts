@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { Table } from '../../../lib/aws/table.ts';
-import { withoutLogging } from '../../../lib/aws/without-logging.ts';
+import { withoutLogging } from '../../../lib/aws/client-config.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
 import { startDynoxideServer } from './dynoxide-server.ts';
