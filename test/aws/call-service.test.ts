@@ -27,28 +27,28 @@ afterEach(async () => {
   await recorder.close();
 });
 
-const ask = (client: DynamoDBClient) =>
+const call = (client: DynamoDBClient) =>
   callService('the table', () => client.send(new GetItemCommand({ TableName: 't', Key: { pk: { S: 'a' } } })));
 /** A client with one attempt, because the SDK's waits between attempts are long. */
-const askOnce = (endpoint = recorder.endpoint) => ask(dynamoAt(endpoint, { maxAttempts: 1 }));
+const callOnce = (endpoint = recorder.endpoint) => call(dynamoAt(endpoint, { maxAttempts: 1 }));
 
 test.each([
   ['tables', dynamoClient],
   ['queues', queueClient],
-])('the client of %s copies nothing for a log that nobody reads', (_of, made) => {
+])('the client of %s has no log middleware', (_of, made) => {
   expect(made().middlewareStack.identify().join()).toMatch(/retryMiddleware/);
   expect(made().middlewareStack.identify().join()).not.toMatch(/logger/i);
 });
 
 test('one failed attempt is retried', async () => {
   answers = [exception(500, 'InternalServerError'), 'hang up', fine];
-  expect((await ask(dynamoClient())).Item).toEqual({ pk: { S: 'found' } });
+  expect((await call(dynamoClient())).Item).toEqual({ pk: { S: 'found' } });
   expect(recorder.requests).toHaveLength(3);
 });
 
 test('three failed attempts are Unavailable', async () => {
   answers = Array.from({ length: 10 }, () => exception(500, 'InternalServerError'));
-  await expect(ask(dynamoClient())).rejects.toThrow(Unavailable);
+  await expect(call(dynamoClient())).rejects.toThrow(Unavailable);
   expect(recorder.requests).toHaveLength(3);
 });
 
@@ -61,21 +61,21 @@ test.for<[string, Answer | 'hang up']>([
   ['broken connections', 'hang up'],
 ])('%s: Unavailable, with the cause', async ([, answer]) => {
   answers = [answer];
-  const error: unknown = await askOnce().catch((caught: unknown) => caught);
+  const error: unknown = await callOnce().catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(Unavailable);
   expect(error).toHaveProperty('message', 'the table is not available now');
   expect(error).toHaveProperty('cause', expect.any(Error));
 });
 
 test('a closed port is Unavailable', async () => {
-  await expect(askOnce('http://127.0.0.1:1')).rejects.toThrow(Unavailable);
+  await expect(callOnce('http://127.0.0.1:1')).rejects.toThrow(Unavailable);
 });
 
 test.for(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException'])(
   '%s is thrown as it is, at once',
   async (name) => {
     answers = [exception(400, name)];
-    const error: unknown = await ask(dynamoClient()).catch((caught: unknown) => caught);
+    const error: unknown = await call(dynamoClient()).catch((caught: unknown) => caught);
     expect(error).not.toBeInstanceOf(Unavailable);
     expect(error).toHaveProperty('name', name);
     expect(error instanceof ResourceNotFoundException).toBe(name === 'ResourceNotFoundException');

@@ -90,7 +90,7 @@ test('with a limit, a project has as many groups as it may have workers, and sha
     ...jobs.map((job, number) => nodeJobIdentity({ ...job, slowLane: number % shares.slow }, shares).group),
   ]);
   expect(groups.size).toBe(10);
-  const stranger = nodeJobIdentity({ ...nodeJob(), run: { ...run, projectId: freshScope().projectId } }, shares).group;
-  expect(groups).not.toContain(stranger);
+  const groupOfOther = nodeJobIdentity({ ...nodeJob(), run: { ...run, projectId: freshScope().projectId } }, shares).group;
+  expect(groups).not.toContain(groupOfOther);
   expect(new Set(jobs.map((job) => nodeJobIdentity(job, fairSharesOf(100, 100)).group)).size).toBe(500);
 });

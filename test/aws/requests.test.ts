@@ -85,15 +85,15 @@ beforeAll(async () => {
   await reservations.release(run, 'POST /v1/runs', 'key', 'me');
 
   const keys = new DynamoKeys(control);
-  await keys.key(keyId('somebody'));
-  await keys.putKey({ keyId: keyId('somebody'), ...run, scopes: ['admin'], secretHash: 'ab', createdAt: noon });
+  await keys.key(keyId('operator'));
+  await keys.putKey({ keyId: keyId('operator'), ...run, scopes: ['admin'], secretHash: 'ab', createdAt: noon });
   await keys.listKeys(run, { limit: 5 });
-  await keys.revokeKey(run, keyId('somebody'), noon);
-  await keys.replaceKey(run, keyId('somebody'), { replacedBy: keyId('successor'), expiresAt });
+  await keys.revokeKey(run, keyId('operator'), noon);
+  await keys.replaceKey(run, keyId('operator'), { replacedBy: keyId('successor'), expiresAt });
   const entry = { at: noon, keyId: null, scope: run, action: 'a', resource: 'r', result: 'success', metadata: {} } as const;
   await new DynamoAudit(control).record('one', entry, expiresAt);
   await new DynamoAudit(control).listEntries(run, { limit: 5, before: { at: noon, id: '' }, since: noon });
-  await new DynamoRateWindows(control).take(keyId('somebody'), noon, 1);
+  await new DynamoRateWindows(control).take(keyId('operator'), noon, 1);
 
   const deployments = new DynamoDeployments(control);
   const manifest = manifestOf('dep_1');
@@ -177,7 +177,7 @@ test('every write that could overwrite another writer’s has a condition', () =
   expect(sortKeys).toEqual([
     'heartbeat#fetch-1',
     expect.stringMatching(/^project_\d+#production$/),
-    '2026-05-01T12:00:00.123Z#somebody',
+    '2026-05-01T12:00:00.123Z#operator',
     '2026-05-01T12:00:00.123',
     'an addition',
     'at#2026-05-01T12:00:00.123Z#dep_1',

@@ -62,7 +62,7 @@ test.for([
   ['has no version', JSON.stringify({ job: jobs[0] })],
   ['is of an unknown kind', JSON.stringify({ v: 1, job: { ...jobs[0], kind: 'dance' } })],
   ['has a member too many', JSON.stringify({ v: 1, job: { ...jobs[0], extra: true } })],
-  ['names a run that cannot be', JSON.stringify({ v: 1, job: { kind: 'nudge', run: { ...freshRun(), runId: 'wrun_1' } } })],
+  ['names an invalid run', JSON.stringify({ v: 1, job: { kind: 'recheck', run: { ...freshRun(), runId: 'wrun_1' } } })],
 ])('a message that %s is refused', ([, body]) => {
   expect(() => parseJob(body ?? '')).toThrow(Unreadable);
 });

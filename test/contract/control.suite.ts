@@ -239,7 +239,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         const scope = freshScope();
         const mine = reservation('me');
         await control.reservations.reserve(scope, endpoint, 'key', mine, options);
-        await control.reservations.release(scope, endpoint, 'key', 'somebody');
+        await control.reservations.release(scope, endpoint, 'key', 'other');
         expect(await control.reservations.reserve(scope, endpoint, 'key', reservation('other'), options)).toEqual({
           kind: 'taken',
           by: mine,
@@ -272,7 +272,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
     describe('the audit trail', () => {
       const entry = (scope: Scope | null, at: Instant): AuditEntry => ({
         at,
-        keyId: scope === null ? null : keyId('somebody'),
+        keyId: scope === null ? null : keyId('operator'),
         scope,
         action: 'run.start',
         resource: 'runs/1',
@@ -291,7 +291,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
       });
 
       test('an entry without a scope is stored', async () => {
-        await control.audit.record('nobody', entry(null, noon), after(noon, days(90)));
+        await control.audit.record('no-scope', entry(null, noon), after(noon, days(90)));
         expect(await control.audited(null, noon)).toBe(1);
       });
 

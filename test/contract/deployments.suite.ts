@@ -26,7 +26,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
 
     test('a deployment is read as it was created, and only in its scope', async () => {
       const scope = freshScope();
-      const small = deployment('dep_1', { createdBy: keyId('somebody') });
+      const small = deployment('dep_1', { createdBy: keyId('operator') });
       const large = deployment('dep_2', { manifest: manifestOf('dep_2', 2_000), verifiedAt: noon });
       for (const one of [small, large]) {
         expect(await deployments.create(scope, one)).toBe('stored');
@@ -122,7 +122,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
         history: Array.from({ length: 50 }, (_, index) => ({
           deploymentId: deploymentId(`dep_${index}`),
           at: after(noon, days(index)),
-          by: index % 2 === 0 ? keyId('somebody') : null,
+          by: index % 2 === 0 ? keyId('operator') : null,
           ...(index % 3 === 0 ? { isRollback: true } : {}),
         })),
       };

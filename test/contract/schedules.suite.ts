@@ -80,7 +80,7 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
       expect(await schedules.replace(next)).toBe(true);
       expect(await schedules.replace(next)).toBe(false);
       expect(await schedules.schedule(made, made.scheduleId)).toEqual(next);
-      expect(await schedules.replace(scheduleOf(freshScope(), 'nobody', { revision: 2 }))).toBe(false);
+      expect(await schedules.replace(scheduleOf(freshScope(), 'missing', { revision: 2 }))).toBe(false);
     });
 
     test('only the given incarnation is removed', async () => {
