@@ -30,17 +30,17 @@ test('the whole session ends well, and says what the page says', async () => {
   // One shell, for a line uses what the lines before it have found out.
   const { stdout } = await promisify(execFile)('sh', ['-ec', blocks.join('\n')], { cwd: root, env });
   expect(stdout).toContain('Usage: stepwell runs start [options] <workflow>');
-  expect(stdout).toMatch(/^✓ ok {4}embedded cloud: it runs at http/m);
+  expect(stdout).toMatch(/^✓ ok {4}embedded cloud: running at http/m);
   expect(stdout).toContain('✓ examples/order-total/workflow.json is valid\norder-total@1\n');
   expect(stdout).toMatch(/^ +14 {2}\S+ {2}run\.completed\n✓ completed {2}wrun_\w+\n\{\n {2}"due": 135\n\}$/m);
   expect(stdout).toMatch(
-    /run\.completed\n✓ completed {2}(wrun_\w+)\n\{\n {2}"due": 7\n\}\nwrun_\w+ is deleted with every trace of it\.$/m,
+    /run\.completed\n✓ completed {2}(wrun_\w+)\n\{\n {2}"due": 7\n\}\nwrun_\w+ and all of its data are deleted\.$/m,
   );
   expect(stdout).toMatch(/^nightly +order-total +0 3 \? \* MON-FRI \* \(Europe\/Berlin\) +◷ paused$/m);
-  expect(stdout).toContain('nightly is deleted; runs that it started go on.\n');
+  expect(stdout).toContain('nightly is deleted; runs that it started continue.\n');
   expect(stdout).toMatch(/ info +node_completed +price /);
   expect(stdout).toContain('{\n  "title": "3 pieces"\n}\n');
-  expect(stdout).toMatch(/^sig_\w+ is (delivered|kept)[^]*"shipped": "order-17",\n {2}"approvedBy": "ann"/m);
+  expect(stdout).toMatch(/^sig_\w+ is (delivered|stored)[^]*"shipped": "order-17",\n {2}"approvedBy": "ann"/m);
   expect(stdout).toMatch(/^tone@1\ntone@2\ntone is archived since .*\nrecent-orders@1\n/m);
   expect(stdout).toMatch(/^recent-orders +postgres +1 /m);
   expect(stdout).toMatch(/^Node minute \(delay\) sleeps until /m);
@@ -64,5 +64,5 @@ test('nobody is asked where there is no terminal', () => {
   const args = ['bin/stepwell-cli.mjs', 'runs', 'rerun', '--workflow', 'order-total'];
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' });
   expect(status).toBe(3);
-  expect(stderr).toContain('There is nobody to ask: add --yes.');
+  expect(stderr).toContain('This terminal is not interactive: add --yes.');
 });
