@@ -14,7 +14,7 @@ const firstCells = (section: string) =>
     .flatMap(({ cells: [first = ''] }) => quotedIn(first));
 
 test('the checks are those that are made', () => {
-  const made = ['lib/ownership/check-ownership.ts', 'lib/cli/ownership/validate-ownership.ts'].flatMap((path) =>
+  const made = ['lib/ownership/check-ownership.ts', 'lib/cli/actions/ownership.ts'].flatMap((path) =>
     [...read(path).matchAll(/(?:const name = |createCheck\('(?:pass|warn|fail)', |createCheck\(status, )'([a-z_]+)'/g)].map(
       ([, name]) => name,
     ),

@@ -39,7 +39,7 @@ beforeAll(async () => {
   });
   for (const arn of [given, kept])
     cloud.cloud.secrets.write(arn ?? '', { text: `text of ${arn}`, version: 'v'.repeat(32), createdAt: Date.now() });
-  const roles = cloud.cloud.template.of('AWS::IAM::Role').filter(({ logicalId }) => logicalId.includes('Authors'));
+  const roles = cloud.cloud.template.of('AWS::IAM::Role').filter(({ logicalId }) => logicalId.includes('DeploymentCode'));
   role = roles[0]?.arn ?? '';
 });
 /** The denials that were printed at the terminal; there are two. */

@@ -36,7 +36,7 @@ describe('seats', () => {
 
   test('are never taken, never two for one, below what each may have, and nobody who fits is left out', () => {
     const taken = fc.uniqueArray(fc.nat(9)).map((places) => places.map((slot): TakenSlot => ({ slot, runId: run(99) })));
-    const waiting = fc.array(fc.record({ since: fc.nat(5).map(instant), places: fc.integer({ min: 1, max: 10 }) }), {
+    const waiting = fc.array(fc.record({ since: fc.nat(5).map(instant), slots: fc.integer({ min: 1, max: 10 }) }), {
       maxLength: 12,
     });
     fc.assert(
@@ -102,7 +102,7 @@ describe('the log of a run that waits', () => {
   test('a stored fold knows what was waited for, and since when', () => {
     const play = new GraphRunFixture(limited());
     play.start({}, after(dawn, hours(1)));
-    expect(play.state.admission).toEqual({ places: 2, since: after(dawn, hours(1)), notBefore: after(dawn, hours(1)) });
+    expect(play.state.admission).toEqual({ slots: 2, since: after(dawn, hours(1)), notBefore: after(dawn, hours(1)) });
     expect(plain(restoreFold(parseFold(foldBody(storeFold(play.state)))))).toEqual(plain(play.state));
   });
 });

@@ -18,10 +18,10 @@ describe('a project', () => {
   });
 
   test('with a bound has as many groups as its percentage of the workers, two at least', () => {
-    expect(fairSharesOf(100, 40)).toEqual({ slow: 20, first: 20 });
-    expect(fairSharesOf(100, 25)).toEqual({ slow: 12, first: 13 });
-    expect(fairSharesOf(100, 1)).toEqual({ slow: 1, first: 1 });
-    expect(fairSharesOf(4, 99)).toEqual({ slow: 1, first: 2 });
+    expect(fairSharesOf(100, 40)).toEqual({ slow: 20, regular: 20 });
+    expect(fairSharesOf(100, 25)).toEqual({ slow: 12, regular: 13 });
+    expect(fairSharesOf(100, 1)).toEqual({ slow: 1, regular: 1 });
+    expect(fairSharesOf(4, 99)).toEqual({ slow: 1, regular: 2 });
     fc.assert(
       fc.property(workers, percent, (count, most) => {
         const { slow, regular } = fairSharesOf(count, most);

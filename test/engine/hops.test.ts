@@ -8,7 +8,7 @@ const now = durationMs(0);
 const handled = (count: number, more: { hasCommitted?: boolean; took?: number } = {}) => ({
   hops: hops(count),
   hasCommitted: more.hasCommitted ?? false,
-  took: durationMs(more.took ?? 10),
+  duration: durationMs(more.took ?? 10),
 });
 
 /** The hops of a chain of which each handling sends the next message at once and does nothing else. */

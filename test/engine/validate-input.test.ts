@@ -22,20 +22,20 @@ test('defaults fill what was not given, and never what was', () => {
 test('each fault has its place, and all come at once', () => {
   expect(validateInput(declared, { copies: 'many', extra: [], 'a/b': 1 })).toMatchObject({
     kind: 'refused',
-    faults: [
-      { place: '/input/to', code: 'argument_missing' },
-      { place: '/input/copies', code: 'argument_type' },
-      { place: '/input/extra', code: 'argument_type' },
-      { place: '/input/a~1b', code: 'argument_unknown' },
+    errors: [
+      { pointer: '/input/to', code: 'argument_missing' },
+      { pointer: '/input/copies', code: 'argument_type' },
+      { pointer: '/input/extra', code: 'argument_type' },
+      { pointer: '/input/a~1b', code: 'argument_unknown' },
     ],
   });
 });
 
 test('an input that is no object cannot carry arguments', () => {
-  expect(validateInput(declared, 'text')).toMatchObject({ kind: 'refused', faults: [{ place: '/input', code: 'input_type' }] });
+  expect(validateInput(declared, 'text')).toMatchObject({ kind: 'refused', errors: [{ pointer: '/input', code: 'input_type' }] });
 });
 
 test('names every object has by itself are not arguments', () => {
   const named: readonly ArgumentDeclaration[] = [{ name: 'constructor', type: 'string', required: true }];
-  expect(validateInput(named, {})).toMatchObject({ faults: [{ code: 'argument_missing' }] });
+  expect(validateInput(named, {})).toMatchObject({ errors: [{ code: 'argument_missing' }] });
 });

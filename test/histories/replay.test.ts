@@ -30,7 +30,7 @@ describe.each(Array.from({ length: replayVersion }, (_, index) => index + 1))('v
   test.each(keptIn(version))('%s', async (_name, { program, run, input, drives }) => {
     for (const { history, first } of drives) {
       const { turn, end } = await replayOnly([programs[program]?.workflow], history, { run, input });
-      expect(end).toEqual({ kind: 'over' });
+      expect(end).toEqual({ kind: 'finished' });
       expect(firstOf(turn ?? { entries: [] })).toEqual(first);
     }
   });

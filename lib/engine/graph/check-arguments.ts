@@ -1,4 +1,4 @@
-/** Declared arguments: whether the declarations make sense. */
+/** Checks the declared arguments. */
 import { matchesArgumentType } from './validate-input.ts';
 import type { ArgumentDeclaration, Finding } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';

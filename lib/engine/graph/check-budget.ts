@@ -1,8 +1,8 @@
-/** The budget that a workflow declares: whether a run could ever keep it. */
+/** Checks the declared budget. */
 import type { Budget, Finding } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
 
-/** Far beyond what a run comes to before its deadline; a number that a sum of counts never leaves behind. */
+/** Far more than a run reaches before its deadline, and small enough that sums stay exact integers. */
 export const maxBudget = 1_000_000_000;
 
 export const checkBudget = (budget: Budget | undefined): readonly Finding[] =>
@@ -13,7 +13,7 @@ export const checkBudget = (budget: Budget | undefined): readonly Finding[] =>
           finding(
             'budget_invalid',
             jsonPointer('options', 'budget', name),
-            `${name} must be a whole number from 1 to ${maxBudget}, and is ${value}`,
+            `${name} must be a whole number from 1 to ${maxBudget}; it is ${value}`,
           ),
         ],
   );

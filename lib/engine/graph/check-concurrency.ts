@@ -1,4 +1,4 @@
-/** How many runs of a workflow may be at work at once: whether the number is one that can be kept. */
+/** Checks the declared limit of concurrent runs. */
 import type { Finding } from './definition.ts';
 import { maxSlots } from '../concurrency-slots.ts';
 import { finding, jsonPointer } from './findings.ts';
@@ -11,6 +11,6 @@ export const checkConcurrency = (maxConcurrentRuns: number | undefined): readonl
         finding(
           'concurrency_invalid',
           jsonPointer('options', 'maxConcurrentRuns'),
-          `maxConcurrentRuns must be a whole number from 1 to ${maxSlots}, and is ${maxConcurrentRuns}`,
+          `maxConcurrentRuns must be a whole number from 1 to ${maxSlots}; it is ${maxConcurrentRuns}`,
         ),
       ];

@@ -1,9 +1,9 @@
-/** How several values for one input become one. Sources come in the order of the definition's edges. */
+/** Merges several values for one input. They come in the order of the definition's edges. */
 import type { JsonValue } from '../json.ts';
 import type { MergeStrategy } from './definition.ts';
 
 export interface Contribution {
-  /** the source node's label, or its id where it has none or shares it */
+  /** the source node's label, or its id if it has none or shares it */
   readonly source: string;
   readonly value: JsonValue;
 }
@@ -13,7 +13,7 @@ export function merge(strategy: MergeStrategy, contributions: readonly Contribut
     case 'last_write_wins':
       return contributions.at(-1)?.value ?? null;
     case 'concat':
-      // A blank line between, as the lens document joins texts.
+      // The lens document joins texts with a blank line.
       return contributions.map(({ value }) => asText(value)).join('\n\n');
     case 'array':
       return contributions.map(({ value }) => value);

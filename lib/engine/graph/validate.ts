@@ -1,6 +1,6 @@
 /**
- * Judges a whole definition before anything is done with it, and reports everything that is wrong at once.
- * Pure: what a node type has to say about its own nodes is asked of `inspect`, which the service brings.
+ * Validates a whole definition before any side effect, and reports all findings at once.
+ * Pure: `inspect`, which the service supplies, evaluates the config of each node type.
  */
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { checkArguments } from './check-arguments.ts';
@@ -14,7 +14,7 @@ import { definitionLimits, finding, jsonPointer } from './findings.ts';
 import { type InspectNode, InspectionWork } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 
-/** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty where nothing is wrong. */
+/** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty if valid. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const tooLarge = checkSize(definition);
   if (tooLarge.length > 0) return tooLarge;
@@ -40,7 +40,7 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
   ];
 };
 
-/** Counted first and reported alone: the rest of the checks is only promised to be quick below the limits. */
+/** Checked first and reported alone: the other checks are fast only below these limits. */
 const checkSize = ({ nodes, edges }: WorkflowDefinition): readonly Finding[] => [
   ...exceeds('nodes', nodes.length, definitionLimits.nodes),
   ...exceeds('edges', edges.length, definitionLimits.edges),
@@ -62,7 +62,7 @@ const checkIds = ({ nodes }: WorkflowDefinition): readonly Finding[] => {
           finding(
             'duplicate_node_id',
             jsonPointer('nodes', index, 'id'),
-            `the id ${id} is that of ${jsonPointer('nodes', earlier)} already`,
+            `the id ${id} is already used by ${jsonPointer('nodes', earlier)}`,
           ),
         ];
   });

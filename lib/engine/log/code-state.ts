@@ -1,20 +1,20 @@
-/** What a run of code that is replayed has come to, beside its nodes. */
+/** The state of a code run, beside its nodes. */
 import type { Attempt, EventId, NodeId } from '../ids.ts';
 import type { RunOutcome } from './events.ts';
 
 export interface CodeState {
-  /** how many drives there were: the number of the last one */
+  /** workflow tasks so far; also the number of the last one */
   readonly workflowTasks: number;
-  /** of all steps, the further attempts too */
+  /** attempts of all steps, retries included */
   readonly stepAttempts: number;
   /** 1 for the first attempt of the workflow */
   readonly attempt: Attempt;
-  /** this attempt of the workflow asked for what was begun after this event; what was completed before it stands */
+  /** id of the event that began this attempt of the workflow: steps begun later belong to it, results of earlier steps stand */
   readonly attemptStartedAfter: EventId;
-  /** how many runs that a step called have failed in earlier attempts of the workflow: it calls another one then */
+  /** for each step that calls a workflow: its failed calls in earlier attempts of the workflow; a new attempt calls a new run */
   readonly failedCalls?: Readonly<Record<NodeId, number>>;
-  /** what was done is being undone, and then the run ends so */
+  /** set when the rollback begins: how the run ends after it */
   readonly runOutcome?: RunOutcome;
-  /** how many drives there had been when that began: one of them may be lost, and what was done is undone by another */
+  /** `workflowTasks` when the rollback began; a task that was lost before then leaves the rollback to another task */
   readonly workflowTasksAtRollback?: number;
 }

@@ -103,8 +103,8 @@ describe('what an answer means', () => {
     [200, {}, 'done'],
     [200, undefined, 'done'],
     [200, { ok: true }, 'done'],
-    [200, { timeoutSeconds: 0 }, 'again'],
-    [503, { timeoutSeconds: 5 }, 'again'],
+    [200, { timeoutSeconds: 0 }, 'redeliver'],
+    [503, { timeoutSeconds: 5 }, 'redeliver'],
     [503, {}, 'failed'],
     [500, { timeoutSeconds: 5 }, 'failed'],
     [200, { timeoutSeconds: -1 }, 'done'],
@@ -115,7 +115,7 @@ describe('what an answer means', () => {
     [200, { run: { status: 'running' } }, 'done'],
     [409, { run: { status: 'completed' } }, 'failed'],
   ] as const)('%s with %j: %s', (status, body, kind) => {
-    expect(messageResultOf({ kind: 'answered', status, body }).kind).toBe(kind);
+    expect(messageResultOf({ kind: 'responded', status, body }).kind).toBe(kind);
   });
 });
 

@@ -103,7 +103,7 @@ describe('a message that is given up', () => {
         error: {
           cause: 'lost',
           code: 'recovery_error',
-          message: `message ${first} was given up after 1 attempts: gone`,
+          message: `message ${first} failed after 1 attempts: gone`,
           details: { messageId: first },
         },
       },

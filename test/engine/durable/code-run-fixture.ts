@@ -76,7 +76,7 @@ export class CodeRunFixture {
     return { node: { nodeId, iteration }, attempt: number, startedAt: this.now, endedAt: this.now };
   }
 
-  turn(entries: readonly CommandBatchEntry[], next: CommandBatch['next'] = 'goes_on', wakeAt?: Instant): readonly RunEvent[] {
+  turn(entries: readonly CommandBatchEntry[], next: CommandBatch['next'] = 'running', wakeAt?: Instant): readonly RunEvent[] {
     const batch: CommandBatch = { entries, next, ...(wakeAt === undefined ? {} : { wakeAt }) };
     return this.decide({ kind: 'command-batch', ...this.currentWorkflowTask, batch });
   }

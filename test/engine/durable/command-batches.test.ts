@@ -55,7 +55,7 @@ describe('a step', () => {
   test('is asked for once', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
-    expect(() => run.turn([run.asks('work')])).toThrow('step "work" was asked for twice');
+    expect(() => run.turn([run.asks('work')])).toThrow('step "work" was scheduled twice');
   });
 });
 

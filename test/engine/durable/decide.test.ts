@@ -35,10 +35,10 @@ describe('a chain of steps', () => {
     run.turn([run.asks('a'), run.asks('b')]);
     run.turn([run.did('b', 2), run.asks('c'), run.failed('a')]);
     expect(run.history.entries.map((entry) => `${entry.kind} ${entry.key}`)).toEqual([
-      'asked a',
-      'asked b',
+      'scheduled a',
+      'scheduled b',
       'settled b',
-      'asked c',
+      'scheduled c',
       'settled a',
     ]);
     expect(run.history.open.map(({ key }) => key)).toEqual(['c']);
@@ -118,7 +118,7 @@ describe('rests and wakes', () => {
     const signal = { signalId: signalId('s1'), payload: 1, receivedAt: run.now };
     run.decide({ kind: 'signal-received', ...refOf('ok'), signal });
     expect(run.openWorkflowTasks.map((drive) => (drive.status === 'queued' ? drive.notBefore : 0))).toEqual([retryAt, undefined]);
-    expect(run.history.open).toMatchObject([{ key: 'work', attempt: 2, retryAt, lost: 0 }]);
+    expect(run.history.open).toMatchObject([{ key: 'work', attempt: 2, retryAt, lostAttempts: 0 }]);
   });
 
   test('code that awaits something that is no step is looked at five times, and then has failed', () => {
@@ -345,12 +345,12 @@ describe('undoing', () => {
         expect(run.state.progress.status).toBe('running');
       }
       diverge(run);
-      const message = 'its rollback was not run to its end: book is not a sleep';
+      const message = 'its rollback did not finish: book is not a sleep';
       expect(run.state.progress).toMatchObject({
         status: 'failed',
         error: {
           code: 'rollback_failed',
-          message: 'the run was cancelled, and 3 of its steps could not be undone',
+          message: 'the run was cancelled, and 3 of its steps could not be rolled back',
           details: { reason: 'enough', rollbackFailures: ['two', 'one', 'three'].map((step) => ({ step, message })) },
         },
       });
@@ -392,7 +392,12 @@ describe('a workflow that is run once more', () => {
     const nextAttempt = { delayMs: seconds(1), retryAt };
     run.turn([run.did('a', 'A'), run.failed('b'), { kind: 'threw', failure: { cause: 'error', message: 'b' }, nextAttempt }]);
     expect(run.openWorkflowTasks).toMatchObject([{ notBefore: retryAt }]);
-    expect(run.history).toMatchObject({ attempt: 2, entries: [], open: [], kept: [{ key: 'a', output: { value: 'A' } }] });
+    expect(run.history).toMatchObject({
+      attempt: 2,
+      entries: [],
+      open: [],
+      priorResults: [{ key: 'a', output: { value: 'A' } }],
+    });
     run.later(seconds(1));
     run.turn([run.asks('b')]);
     expect(run.history.entries).toEqual([{ kind: 'scheduled', key: 'b', step: 'function' }]);
@@ -446,7 +451,7 @@ describe('what others know of a code run', () => {
     const times = { startedAt, endedAt };
     run.turn([{ kind: 'retried', key: 'book', attempt: firstAttempt, failure, delayMs: seconds(0), retryAt: run.now, ...times }]);
     check();
-    expect(run.history.open).toMatchObject([{ key: 'book', attempt: 2, lost: 1 }]);
+    expect(run.history.open).toMatchObject([{ key: 'book', attempt: 2, lostAttempts: 1 }]);
     run.turn([run.did('book', 'B7', 2)]);
     run.decide({ kind: 'cancel-requested' });
     check();

@@ -32,7 +32,7 @@ test('a run of which nothing is known yet is open, and has asked for nothing', (
     run,
     input: null,
     attempt: 1,
-    kept: [],
+    priorResults: [],
     entries: [],
     end: { status: 'open' },
   });
@@ -163,6 +163,6 @@ describe('an event that nobody can have written stops whoever reads it', () => {
     ['a failure without a message', { type: 'run.failed', payload: { error: { cause: 'error' } } }],
     ['a failure without a cause', { type: 'run.failed', payload: { error: { message: 'no' } } }],
   ])('%s', (_what, event) => {
-    expect(() => of(event)).toThrow(/has no value|a failure has a cause/);
+    expect(() => of(event)).toThrow(/neither a value nor a reference|no cause or no message/);
   });
 });

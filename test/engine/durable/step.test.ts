@@ -57,13 +57,13 @@ test('waits are min(1 s × 2^(attempt − 1), 100 s) without jitter, and end aft
 
 test('0 attempts are no end of them, a workflow has one, and a final failure has no other', () => {
   const asked = { isFinal: false, now: dawn, deadlineAt: after(dawn, days(1)) };
-  expect(decideRetry({ ...stepRetryDefaults, maximumAttempts: 0 }, { ...asked, failedAttempt: 9_999 }).kind).toBe('again');
-  expect(decideRetry(workflowRetryDefaults, { ...asked, failedAttempt: 1 }).kind).toBe('over');
-  expect(decideRetry(stepRetryDefaults, { ...asked, failedAttempt: 1, isFinal: true }).kind).toBe('over');
+  expect(decideRetry({ ...stepRetryDefaults, maximumAttempts: 0 }, { ...asked, failedAttempt: 9_999 }).kind).toBe('retry');
+  expect(decideRetry(workflowRetryDefaults, { ...asked, failedAttempt: 1 }).kind).toBe('give_up');
+  expect(decideRetry(stepRetryDefaults, { ...asked, failedAttempt: 1, isFinal: true }).kind).toBe('give_up');
 });
 
 test('a try that would begin at the deadline or after it is none', () => {
-  const asked = { failed: 1, isFinal: false, now: dawn };
-  expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(1)) }).kind).toBe('over');
-  expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(2)) }).kind).toBe('again');
+  const asked = { failedAttempt: 1, isFinal: false, now: dawn };
+  expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(1)) }).kind).toBe('give_up');
+  expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(2)) }).kind).toBe('retry');
 });

@@ -297,7 +297,7 @@ describe('a signal', () => {
     if (go === undefined || stop === undefined || alsoGo === undefined) throw new Error('three steps were begun');
     return { run, go, stop, alsoGo };
   };
-  const sent = { signal: 'go', data: { at: 1 }, sending: 's-1' };
+  const sent = { signal: 'go', data: { at: 1 }, sendId: 's-1' };
   const reaches = (...waits: readonly (typeof stranger)[]) =>
     commits({ type: 'signal-delivered', waits, data: { at: 1 }, sendId: 's-1' });
 

@@ -33,7 +33,7 @@ describe('a run', () => {
       deliveries: new Map(),
       endedChildren: new Map(),
       last: 1,
-      look: { at: dawn, nonce: nonceOf(1), number: 1 },
+      nextCheck: { at: dawn, nonce: nonceOf(1), number: 1 },
     });
   });
 
@@ -168,7 +168,7 @@ describe('what a run waits for', () => {
     const { run, wait } = parked();
     const before = run.run;
     run.put({ type: 'signal-delivered', waits: [wait], data: 'yes', sendId: 's-1' });
-    expect([...run.state.deliveries]).toEqual([[wait, { data: 'yes', sending: 's-1' }]]);
+    expect([...run.state.deliveries]).toEqual([[wait, { data: 'yes', sendId: 's-1' }]]);
     expect(run.run).toEqual({ ...before, availableAt: run.now, updatedAt: run.now });
   });
 
@@ -256,7 +256,7 @@ describe('an entry of several facts', () => {
     const told = (number: number): ExternalFact => ({ type: 'child-ended', stepAttemptId: stepAttemptId(theRun, number), child });
     const entry = { number: 6, nonce: nonceOf(6), at: dawn, facts: [told(3), told(4)] };
     const state = foldExternal(theRun, run.state, [entry]);
-    expect(state).toMatchObject({ last: 7, look: { at: dawn, nonce: nonceOf(6), number: 6 } });
+    expect(state).toMatchObject({ last: 7, nextCheck: { at: dawn, nonce: nonceOf(6), number: 6 } });
     expect(state?.endedChildren.size).toBe(2);
   });
 

@@ -21,7 +21,7 @@ describe('the id of a run', () => {
   test.each(['', 'wrun_1', '0f8fad5bxd9cb-469f-a165-70867728950e', '0F8FAD5B-D9CB-469F-A165-70867728950E'])(
     'is not made of %j',
     (text) => {
-      expect(() => externalRunId(text)).toThrow(`no UUID: ${JSON.stringify(text)}`);
+      expect(() => externalRunId(text)).toThrow(`not a UUID: ${JSON.stringify(text)}`);
     },
   );
 
@@ -46,7 +46,7 @@ describe('the id of a step attempt', () => {
   });
 
   test.each([0, -1, 0x1_00_00_00])('has no fact %j', (fact) => {
-    expect(() => stepAttemptId(made(), fact)).toThrow(`no step begins with fact ${fact}`);
+    expect(() => stepAttemptId(made(), fact)).toThrow(`fact number ${fact}`);
   });
 
   test('names its run', () => {

@@ -41,7 +41,7 @@ describe('executions', () => {
     expect(play.error).toEqual({
       cause: 'budget',
       code: 'budget_exceeded',
-      message: 'the run may use 2 executions of nodes, and another one is needed',
+      message: 'the run exceeded its budget of 2 node executions: it needs another one',
       details: { budget: 'maxNodeExecutions', limit: 2, used: 2, nodeId: 'c' },
     });
   });

@@ -155,7 +155,7 @@ describe('what conditions look at', () => {
   const ids = Array.from({ length: 100 }, (_, at) => `p${at}`);
   const unmet = { condition: { type: 'equals' as const, value: 1 } };
   const judged = (joinMode: 'all' | 'any', isPure: boolean): number => {
-    const looking = vi.spyOn(DecisionWork.prototype, 'looking');
+    const looking = vi.spyOn(DecisionWork.prototype, 'addComparisons');
     const nodes = {
       start: completesAtOnce,
       ...(isPure ? Object.fromEntries(ids.map((id) => [id, { pure: finished(0) }])) : {}),

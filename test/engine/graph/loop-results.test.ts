@@ -83,16 +83,16 @@ describe('a page that nobody can have written', () => {
   const page = (value: JsonValue) => () => allResults(loopOf(1, [{ value }], []), nothing);
 
   test.each<[string, JsonValue, string]>([
-    ['is no array', { 0: 1 }, 'as what is no array'],
-    ['holds what is no object', [7], 'as what is no object'],
-    ['has a result without its index', [{ payload: { value: 1 } }], 'without its index'],
-    ['has a result without anything', [{ index: 0 }], 'without its index'],
-    ['has a result without its value', [{ index: 0, payload: {} }], 'without its value'],
-    ['names a value without its size', [{ index: 0, payload: { ref: 'item:out' } }], 'without its value'],
-    ['has a size and no name', [{ index: 0, payload: { bytes: 9 } }], 'without its value'],
-    ['names a value by no text', [{ index: 0, payload: { ref: 7, bytes: 9 } }], 'without its value'],
-    ['names a value in no store', [{ index: 0, payload: { ref: 'my item:out', bytes: 9 } }], 'without its value'],
-    ['names no value of its store', [{ index: 0, payload: { ref: 'blob:', bytes: 9 } }], 'without its value'],
+    ['is no array', { 0: 1 }, 'is not an array'],
+    ['holds what is no object', [7], 'is not an object'],
+    ['has a result without its index', [{ payload: { value: 1 } }], 'has no index or payload'],
+    ['has a result without anything', [{ index: 0 }], 'has no index or payload'],
+    ['has a result without its value', [{ index: 0, payload: {} }], 'has no value'],
+    ['names a value without its size', [{ index: 0, payload: { ref: 'item:out' } }], 'has no value'],
+    ['has a size and no name', [{ index: 0, payload: { bytes: 9 } }], 'has no value'],
+    ['names a value by no text', [{ index: 0, payload: { ref: 7, bytes: 9 } }], 'has no value'],
+    ['names a value in no store', [{ index: 0, payload: { ref: 'my item:out', bytes: 9 } }], 'has no value'],
+    ['names no value of its store', [{ index: 0, payload: { ref: 'blob:', bytes: 9 } }], 'has no value'],
   ])('%s', (_how, value, message) => {
     expect(page(value)).toThrow(message);
   });

@@ -176,7 +176,7 @@ describe('a pass that fails', () => {
     ]);
     expect(play.node('each')).toMatchObject({
       failure: { code: 'loop_item_failed', details: { index: 1, itemNodeId: 'work' } },
-      passes: { items: 3, started: 2, ended: 1, failed: 1 },
+      iterations: { items: 3, started: 2, ended: 1, failed: 1 },
     });
     expect(play.openIds()).toEqual(['rescue']);
     expect(play.state.iterations.size).toBe(0);
@@ -203,7 +203,7 @@ describe('a pass that fails', () => {
         'B',
       ],
     });
-    expect(play.node('each')).toMatchObject({ status: 'completed', passes: { failed: 1 } });
+    expect(play.node('each')).toMatchObject({ status: 'completed', iterations: { failed: 1 } });
   });
 
   test('whose failure an error edge takes has not failed', () => {
@@ -337,8 +337,8 @@ test('what is known of a loop does not grow with its items', () => {
     let largest = 0;
     for (let at = 0; at < items; at += 10) {
       play.decide(...Array.from({ length: 10 }, (_, next) => play.ended(`work@each[${at + next}]`, finished({ at: at + next }))));
-      const { pages: _pages, kept, ...rest } = JSON.parse(JSON.stringify(play.node('each'))).loop ?? { kept: [] };
-      largest = Math.max(largest, JSON.stringify(rest).length + kept.length * 100 + play.state.nodes.size * 100);
+      const { pages: _pages, stored, ...rest } = JSON.parse(JSON.stringify(play.node('each'))).loop ?? { stored: [] };
+      largest = Math.max(largest, JSON.stringify(rest).length + stored.length * 100 + play.state.nodes.size * 100);
     }
     expect(play.statusOf('each')).toBe('completed');
     expect(resultsOf(play)).toEqual({ value: over.map((at) => ({ at })) });

@@ -25,19 +25,19 @@ describe('a pin is refused', () => {
 
   test('to a way out that its node has not, and the ways that it has are named', () => {
     expect(found({ choose: { output: 1, handle: 'maybe' } })).toEqual([
-      ['unknown_handle', '/pinned/choose', 'choose has no way out named maybe: it has true, false'],
+      ['unknown_handle', '/pinned/choose', 'choose has no handle maybe: it has true, false'],
     ]);
   });
 
   test('to the main way out, unsaid, of a node that has others alone', () => {
     expect(found({ choose: { output: 1 } })).toEqual([
-      ['unknown_handle', '/pinned/choose', 'choose has no way out named output: it has true, false'],
+      ['unknown_handle', '/pinned/choose', 'choose has no handle output: it has true, false'],
     ]);
   });
 
   test('of a node that ends its branch', () => {
     expect(found({ stop: { output: 1 } })).toEqual([
-      ['unknown_handle', '/pinned/stop', 'stop has no way out named output: it has none'],
+      ['unknown_handle', '/pinned/stop', 'stop has no handle output: it has no handles'],
     ]);
   });
 

@@ -166,7 +166,7 @@ test('a stored fold remembers what is awaited, and by which signal a wait ended'
 test('nobody is called silent while it awaits a signal; once its wait is over, it is', () => {
   const forEver = waiting();
   expect(heartbeatStates(forEver.state, [], after(dawn, days(3)))).toEqual([
-    ['wait', { kind: 'awaiting', wait: forEver.node('wait'), isAskedAfter: false }],
+    ['wait', { kind: 'awaiting', wait: forEver.node('wait'), wasCheckedRecently: false }],
   ]);
   const play = waiting(inTwoHours);
   const kindAt = (at: typeof dawn) => heartbeatStates(play.state, [], at).map(([, { kind }]) => kind);

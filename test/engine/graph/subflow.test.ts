@@ -41,7 +41,7 @@ test('a call is made in the commit that makes the node ready, and the run it mak
   expect(play.node('call')).toMatchObject({ status: 'waiting', for: 'child', childRunId, workflowName: 'ship' });
 });
 
-test('the output of the run it called is the node’s, and the next is dispatched in the same commit', () => {
+test('the output of the called run is the node’s, and the next is dispatched in the same commit', () => {
   const play = calling();
   const { childRunId } = play.childEnded('call');
   const said = play.decide(play.childEnded('call', { status: 'completed', output: { parcel: 3 } }));
@@ -92,7 +92,7 @@ test('another attempt is another call, of another run', () => {
   expect(told(play.decide(second))).toContain('NODE_COMPLETED call');
 });
 
-test('the cancellation of the run it called cancels this one where that is wished', () => {
+test('the cancellation of the called run cancels this one where that is wished', () => {
   const play = calling({ onChildCancelled: 'cancel' });
   play.decide(play.childEnded('call', { status: 'cancelled' }));
   expect(play.status).toBe('cancelled');
@@ -114,7 +114,7 @@ test('an end of the wait that lies behind the deadline is none', () => {
 test('a wait is no silence: the sweep looks at it seldom, and finds what it called', () => {
   const play = calling();
   expect(heartbeatStates(play.state, [], after(dawn, days(3)))).toEqual([
-    ['call', { kind: 'awaiting', wait: play.node('call'), isAskedAfter: false }],
+    ['call', { kind: 'awaiting', wait: play.node('call'), wasCheckedRecently: false }],
   ]);
   expect(nextCheck(play.state, after(dawn, days(7)), dawn)).toBe(after(dawn, minutes(10)));
   expect(nextCheck(play.state, after(dawn, days(7)), after(dawn, days(3)))).toBe(after(after(dawn, days(3)), hours(6)));
@@ -147,15 +147,15 @@ test.each(failureCauses)(
     expect(failureOfChild({ status: 'failed', error: { cause, message: 'it broke' } }, child)).toEqual({
       cause: above[cause] ?? 'error',
       code: 'subflow_failed',
-      message: 'the run it called failed: it broke',
+      message: 'the called run failed: it broke',
       details: { childRunId: child, code: cause },
     });
   },
 );
 
 test.each([
-  [undefined, 'the run it called was cancelled'],
-  ['not needed', 'the run it called was cancelled: not needed'],
+  [undefined, 'the called run was cancelled'],
+  ['not needed', 'the called run was cancelled: not needed'],
 ])('a run that was cancelled (%s) is named by its caller’s failure', (reason, message) => {
   const end: ChildEnd = { status: 'cancelled', ...(reason === undefined ? {} : { reason }) };
   expect(failureOfChild(end, child)).toEqual({

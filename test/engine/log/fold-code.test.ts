@@ -47,8 +47,8 @@ describe('a workflow that is tried again', () => {
       '.workflow-task.2 queued',
     ]);
     expect([...run.state.open.keys()]).toEqual(['.workflow-task.2']);
-    expect(run.state.code).toMatchObject({ attempt: 2, drives: 2, stepAttempts: 4 });
-    expect(run.state.code).not.toHaveProperty('calls');
+    expect(run.state.code).toMatchObject({ attempt: 2, workflowTasks: 2, stepAttempts: 4 });
+    expect(run.state.code).not.toHaveProperty('failedCalls');
   });
 
   test('calls another run where the last one failed it, each time', () => {
@@ -71,7 +71,7 @@ describe('a workflow that is tried again', () => {
     run.turn([run.asks('work')]);
     run.turn([run.failed('work')]);
     again(run);
-    expect(run.state.code).not.toHaveProperty('calls');
+    expect(run.state.code).not.toHaveProperty('failedCalls');
   });
 });
 
@@ -94,6 +94,6 @@ describe('a log that nobody can have written stops whoever folds it', () => {
   });
 
   test('where it begins to undo what it did for the second time', () => {
-    expect(folded([rollback, rollback])).toThrow('a rollback began twice');
+    expect(folded([rollback, rollback])).toThrow('ROLLBACK_STARTED occurs twice');
   });
 });

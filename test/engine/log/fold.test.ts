@@ -103,40 +103,40 @@ test.each<[string, RunEvent]>([
   const state = foldOf([commit(1, 1, [started, ending])]);
   expect(state.progress.status).toBe(status);
   for (const event of [started, ending, dispatchedAs(a)]) {
-    expect(() => applyEvent(fork(state), event, { commit: commitNo(2), at })).toThrow(`after the run had ended as ${status}`);
+    expect(() => applyEvent(fork(state), event, { commit: commitNo(2), at })).toThrow(`after the run ended as ${status}`);
   }
-  expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run had ended');
+  expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run ended');
 });
 
 test.each<[string, readonly RunEvent[], string]>([
   ['a second dispatch', [dispatchedAs(a), dispatchedAs(a)], 'a was dispatched twice'],
-  ['a start before the dispatch', [startedAs(a)], 'a has not begun'],
-  ['a retry before the dispatch', [retriedAs(a)], 'a has not begun'],
+  ['a start before the dispatch', [startedAs(a)], 'a is not open'],
+  ['a retry before the dispatch', [retriedAs(a)], 'a is not open'],
   ['a start of another attempt', [dispatchedAs(a), startedAs(a, 2)], 'a is at attempt 1, not 2'],
   ['a retry of another attempt', [dispatchedAs(a), retriedAs(a, 2)], 'a is at attempt 1, not 2'],
   ['a retry of an attempt that was retried', [dispatchedAs(a), retriedAs(a), retriedAs(a)], 'a is at attempt 2, not 1'],
   ['a completion of another attempt', [dispatchedAs(a), completedAs(a, 2)], 'a is at attempt 1, not 2'],
   ['a failure of an attempt that was retried', [dispatchedAs(a), retriedAs(a), failedAs(a)], 'a is at attempt 2, not 1'],
-  ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)], 'NODE_COMPLETED of a, which had ended as completed'],
+  ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)], 'NODE_COMPLETED of a, which already ended as completed'],
   [
     'a failure after the completion',
     [dispatchedAs(a), completedAs(a), failedAs(a)],
-    'NODE_FAILED of a, which had ended as completed',
+    'NODE_FAILED of a, which already ended as completed',
   ],
   [
     'a dispatch after the completion',
     [dispatchedAs(a), completedAs(a), dispatchedAs(a)],
-    'NODE_DISPATCHED of a, which had ended as completed',
+    'NODE_DISPATCHED of a, which already ended as completed',
   ],
   [
     'a skip after the completion',
     [dispatchedAs(a), completedAs(a), { type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }],
-    'NODE_SKIPPED of a, which had ended as completed',
+    'NODE_SKIPPED of a, which already ended as completed',
   ],
   [
     'a completion after being skipped',
     [{ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }, completedAs(a)],
-    'NODE_COMPLETED of a, which had ended as skipped',
+    'NODE_COMPLETED of a, which already ended as skipped',
   ],
 ])('%s of a node is refused', (_what, events, why) => {
   expect(() => foldOf([commit(1, 1, events)])).toThrow(why);
@@ -197,10 +197,10 @@ const placeTaken: RunEvent = { type: 'SLOT_TAKEN', slot: 1 };
 
 test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
   const waiting = foldOf([commit(1, 1, [placeAwaited])]);
-  expect(waiting.admission).toStrictEqual({ places: 2, since: at });
+  expect(waiting.admission).toStrictEqual({ slots: 2, since: at });
   expect(isWaitingForSlot(waiting)).toBe(true);
   const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
-  expect(delayed.admission).toEqual({ places: 2, since: later, notBefore: later, place: 1 });
+  expect(delayed.admission).toEqual({ slots: 2, since: later, notBefore: later, slot: 1 });
   expect(isWaitingForSlot(delayed)).toBe(false);
   expect(isWaitingForSlot(foldOf([commit(1, 1, [placeAwaited, cancelled])]))).toBe(false);
   expect(isWaitingForSlot(foldOf([commit(1, 1, [started])]))).toBe(false);
@@ -210,7 +210,7 @@ test.each<[string, readonly RunEvent[]]>([
   ['that nobody waited for', [placeTaken]],
   ['twice', [placeAwaited, placeTaken, placeTaken]],
 ])('a place is not taken %s', (_how, events) => {
-  expect(() => foldOf([commit(1, 1, events)])).toThrow('a place was taken that nobody waited for');
+  expect(() => foldOf([commit(1, 1, events)])).toThrow('SLOT_TAKEN in a run that waits for no slot');
 });
 
 test('a run is a running one since the event that says so; that it is about to end says nothing yet', () => {
@@ -288,10 +288,10 @@ test('what a wait may have or lack is kept as the event has it', () => {
 });
 
 test('only a node that awaits a signal is given one, and only one that sleeps is woken', () => {
-  expect(() => nodesOf(slept, received)).toThrow('was given a signal and awaited none');
-  expect(() => nodesOf(dispatchedAs(a), received)).toThrow('was given a signal and awaited none');
-  expect(() => nodesOf(awaited, woken)).toThrow('was woken and did not sleep');
-  expect(() => nodesOf(dispatchedAs(a), woken)).toThrow('was woken and did not sleep');
+  expect(() => nodesOf(slept, received)).toThrow('received a signal and awaits none');
+  expect(() => nodesOf(dispatchedAs(a), received)).toThrow('received a signal and awaits none');
+  expect(() => nodesOf(awaited, woken)).toThrow('was woken and does not sleep');
+  expect(() => nodesOf(dispatchedAs(a), woken)).toThrow('was woken and does not sleep');
   expect(nodesOf(slept, woken)['a']).toMatchObject({ status: 'waiting', wakeAt: later });
 });
 
@@ -308,10 +308,10 @@ test('what ended a wait outlives it: the signal that came, the run that was call
 test('a step that was lost with its machine has its lost attempts counted, through its next start; another failure is none', () => {
   const lost: EventOf<'NODE_RETRIED'> = { ...retriedAs(a), failure: { cause: 'lost', message: 'gone' } };
   const step: RunEvent = { ...dispatchedAs(a), step: charge };
-  expect(nodesOf(step, lost)['a']).toMatchObject({ lost: 1 });
-  expect(nodesOf(step, lost, startedAs(a, 2), { ...lost, attempt: attempt(2) })['a']).toMatchObject({ lost: 2 });
-  expect(nodesOf(step, retriedAs(a))['a']).not.toHaveProperty('lost');
-  expect(nodesOf(dispatchedAs(a), lost)['a']).not.toHaveProperty('lost');
+  expect(nodesOf(step, lost)['a']).toMatchObject({ lostAttempts: 1 });
+  expect(nodesOf(step, lost, startedAs(a, 2), { ...lost, attempt: attempt(2) })['a']).toMatchObject({ lostAttempts: 2 });
+  expect(nodesOf(step, retriedAs(a))['a']).not.toHaveProperty('lostAttempts');
+  expect(nodesOf(dispatchedAs(a), lost)['a']).not.toHaveProperty('lostAttempts');
 });
 
 test('an output is written under its variable where it has one, and a failure under the same where an edge takes it', () => {

@@ -72,7 +72,7 @@ test('a test run is one that says so; it carries its graph only where nobody has
 test('a run is pinned to its published version, or to the graph that it carries itself; code is pinned to none', () => {
   expect(pinnedVersion(ofGraph(3))).toEqual({ name: 'order', version: 3 });
   expect(pinnedVersion(ofGraph(0, true))).toEqual({ name: 'order', version: 0, carriedBy: address });
-  expect(() => pinnedVersion(ofCode)).toThrow('is no run of a graph');
+  expect(() => pinnedVersion(ofCode)).toThrow('not a graph run');
 });
 
 test('a rerun says of which run, and from which node where it did not begin anew', () => {

@@ -198,15 +198,18 @@ test.each(waits)(
     const [wait] = play.open();
     if (wait === undefined) throw new Error('nothing is open');
     const isAskedAfter = (last: Heartbeat, at: DurationMs) => heartbeatStateOf(wait, last, later(at));
-    expect(isAskedAfter(sign('a', seconds(10)), durationMs(109_999))).toMatchObject({ kind: 'awaiting', isAskedAfter: true });
-    expect(isAskedAfter(sign('a', seconds(10)), seconds(110))).toMatchObject({ kind: 'awaiting', isAskedAfter: false });
-    expect(isAskedAfter(sign('a', seconds(200)), durationMs(399_999))).toMatchObject({ isAskedAfter: true });
-    expect(isAskedAfter(sign('a', seconds(200)), seconds(400))).toMatchObject({ isAskedAfter: false });
-    expect(isAskedAfter(sign('a', hours(9)), durationMs(15 * 3_600_000 - 1))).toMatchObject({ isAskedAfter: true });
-    expect(isAskedAfter(sign('a', hours(9)), hours(15))).toMatchObject({ isAskedAfter: false });
+    expect(isAskedAfter(sign('a', seconds(10)), durationMs(109_999))).toMatchObject({
+      kind: 'awaiting',
+      wasCheckedRecently: true,
+    });
+    expect(isAskedAfter(sign('a', seconds(10)), seconds(110))).toMatchObject({ kind: 'awaiting', wasCheckedRecently: false });
+    expect(isAskedAfter(sign('a', seconds(200)), durationMs(399_999))).toMatchObject({ wasCheckedRecently: true });
+    expect(isAskedAfter(sign('a', seconds(200)), seconds(400))).toMatchObject({ wasCheckedRecently: false });
+    expect(isAskedAfter(sign('a', hours(9)), durationMs(15 * 3_600_000 - 1))).toMatchObject({ wasCheckedRecently: true });
+    expect(isAskedAfter(sign('a', hours(9)), hours(15))).toMatchObject({ wasCheckedRecently: false });
     expect(isAskedAfter({ ...sign('a', seconds(0)), at: instant(dawn - 1) }, seconds(1))).toMatchObject({
       kind: 'awaiting',
-      isAskedAfter: false,
+      wasCheckedRecently: false,
     });
   },
 );

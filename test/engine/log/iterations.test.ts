@@ -80,7 +80,17 @@ const resultOf = (index: number, status: 'completed' | 'failed', result: JsonVal
 });
 
 test('a loop knows what is under way, what has failed, and its results with their size, in the order in which they came', () => {
-  const fresh = { next: 0, open: [], failed: 0, fresh: [], freshSize: 0, size: 0, kept: [], startedAt: at, items: 3 };
+  const fresh = {
+    next: 0,
+    open: [],
+    failed: 0,
+    pendingResults: [],
+    pendingSize: 0,
+    totalSize: 0,
+    stored: [],
+    startedAt: at,
+    items: 3,
+  };
   expect(loopOf(looping('each'))).toMatchObject(fresh);
   const begun = [looping('each'), passBegins('each', 0), passBegins('each', 1)];
   expect(loopOf(...begun)).toMatchObject({ ...fresh, next: 2, open: [0, 1] });
@@ -89,12 +99,12 @@ test('a loop knows what is under way, what has failed, and its results with thei
     ...fresh,
     next: 2,
     failed: 1,
-    fresh: [
+    pendingResults: [
       { index: 1, payload: inline('no') },
       { index: 0, payload: inline(12345) },
     ],
-    freshSize: 9,
-    size: 9,
+    pendingSize: 9,
+    totalSize: 9,
   });
 });
 
@@ -102,7 +112,7 @@ test('results that are put away are fresh no longer, and count for the whole sti
   const results = inline([{ index: 0, payload: { value: 12345 } }]);
   const kept: RunEvent = { type: 'LOOP_RESULTS_STORED', ...refOf('each'), attempt: first, results };
   const before = [looping('each'), passBegins('each', 0), resultOf(0, 'completed', 12345), kept];
-  expect(loopOf(...before)).toMatchObject({ next: 1, fresh: [], freshSize: 0, size: 5, kept: [results] });
+  expect(loopOf(...before)).toMatchObject({ next: 1, pendingResults: [], pendingSize: 0, totalSize: 5, stored: [results] });
   expect(loopOf(...before, kept)?.stored).toEqual([results, results]);
 });
 
@@ -114,7 +124,14 @@ test('a pause holds until a pass begins, and changes nothing else', () => {
 
 test('an item that travels with its pass is known to it, and another is not', () => {
   const state = logOf(looping('each'), { ...passBegins('each', 0), item: inline(7) }, passBegins('each', 1));
-  expect(pass(state, 'each[0]')).toMatchObject({ item: inline(7), index: 0, startedBy: 2, members: [], open: 0, written: {} });
+  expect(pass(state, 'each[0]')).toMatchObject({
+    item: inline(7),
+    index: 0,
+    startedBy: 2,
+    members: [],
+    open: 0,
+    contextWrites: {},
+  });
   expect(pass(state, 'each[1]')).not.toHaveProperty('item');
 });
 
@@ -139,10 +156,10 @@ test('what nodes write inside a pass is seen there, each writing behind the one 
   );
   expect(pass(state, 'each[0]')?.contextWrites).toEqual({
     sum: [
-      { by: 7, payload: inline('a@each[0]') },
-      { by: 8, payload: inline('b@each[0]') },
+      { writtenBy: 7, payload: inline('a@each[0]') },
+      { writtenBy: 8, payload: inline('b@each[0]') },
     ],
-    other: [{ by: 9, payload: inline('c@each[0]') }],
+    other: [{ writtenBy: 9, payload: inline('c@each[0]') }],
   });
   expect(pass(state, 'each[1]')?.contextWrites).toEqual({});
   expect(state.contextWrites.size).toBe(0);
@@ -150,7 +167,7 @@ test('what nodes write inside a pass is seen there, each writing behind the one 
 
 test('a name that every object has is written as any other', () => {
   const state = logOf(looping('each'), passBegins('each', 0), asked('a@each[0]'), done('a@each[0]', 'toString'));
-  expect(pass(state, 'each[0]')?.contextWrites['toString']).toEqual([{ by: 4, payload: inline('a@each[0]') }]);
+  expect(pass(state, 'each[0]')?.contextWrites['toString']).toEqual([{ writtenBy: 4, payload: inline('a@each[0]') }]);
 });
 
 test('a pass that has ended is forgotten with its nodes, and the other passes are not', () => {
@@ -199,6 +216,6 @@ test.each<[string, readonly RunEvent[]]>([
   ['a pass of what is no loop', [asked('each'), passBegins('each', 0)]],
 ])('%s is refused', (_what, events) => {
   expect(() => logOf(...events)).toThrow(
-    /is not under way|began its pass|which was not under way|has not completed|is no loop at work/,
+    /iteration each\[0\] is not open|but the next of its 3 is|ended iteration 0, which is not open|has not completed|is not an open loop/,
   );
 });

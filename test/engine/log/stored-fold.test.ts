@@ -44,7 +44,7 @@ test('places and what code has done are stored where the run has them, and nowhe
   const logOf = (...events: readonly RunEvent[]) =>
     foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at: dawn, by: 'test', nonce: nonce('n') }]);
   const full = logOf({ type: 'SLOT_AWAITED', slots: 2 }, { type: 'SLOT_TAKEN', slot: 1 }, step);
-  expect(again(storeFold(full))).toMatchObject({ admission: { places: 2, place: 1 }, code: { stepAttempts: 1 } });
+  expect(again(storeFold(full))).toMatchObject({ admission: { slots: 2, slot: 1 }, code: { stepAttempts: 1 } });
   const bare = again(storeFold(logOf({ type: 'INPUT_SET', input: inline(1) })));
   for (const fold of [bare, storeFold(bare)]) {
     expect(fold).not.toHaveProperty('admission');
@@ -53,7 +53,7 @@ test('places and what code has done are stored where the run has them, and nowhe
 });
 
 test('the fold of nothing is not stored', () => {
-  expect(() => storeFold(emptyState())).toThrow('not worth storing');
+  expect(() => storeFold(emptyState())).toThrow('an empty fold cannot be stored');
 });
 
 test('a log is worth a snapshot at 64 commits, and then each time it has grown by half', () => {

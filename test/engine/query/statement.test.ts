@@ -24,7 +24,7 @@ describe('a parameter', () => {
   test.each(["select 'x", 'select "x', '/* /* */', 'select $a$ x $b$', "select E'\\'", 'select $1', 'select :a + $2'])(
     'is not looked for in %s, which is no statement',
     (sql) => {
-      expect(parseStatement(sql)).toHaveProperty('fault');
+      expect(parseStatement(sql)).toHaveProperty('error');
     },
   );
 

@@ -49,8 +49,8 @@ describe('a query of a database is refused', () => {
   test.each(['postgres', 'aurora'] as const)('of %s: without a statement, and with a request', (kind) => {
     const { statement: _statement, ...without } = postgres;
     expect(found({ ...without, kind, request })).toEqual([
-      invalid('/request', `a query of the kind ${kind} has none`),
-      invalid('/statement', `a query of the kind ${kind} has one`),
+      invalid('/request', `a query of the kind ${kind} does not support this field`),
+      invalid('/statement', `a query of the kind ${kind} needs a statement`),
     ]);
     expect(validateQuery({ ...without, kind })).not.toHaveProperty('query');
   });
@@ -62,7 +62,7 @@ describe('a query of a database is refused', () => {
 
   test('whose statement does not end', () => {
     expect(found({ ...postgres, statement: "select 'x" })).toEqual([
-      ['statement_invalid', '/statement', 'what begins at character 8 does not end'],
+      ['statement_invalid', '/statement', 'the string or comment that begins at character 8 does not end'],
     ]);
     expect(validateQuery({ ...postgres, statement: "select 'x" })).not.toHaveProperty('query');
   });
@@ -72,7 +72,7 @@ describe('a query of a database is refused', () => {
     expect(found({ ...aurora, maxBytes: bytes, timeoutMs: durationMs(ms) })).toEqual([]);
     const more = { maxBytes: bytes + 1, timeoutMs: durationMs(ms + 1) };
     expect(found({ ...aurora, ...more })).toEqual([
-      invalid('/maxBytes', 'the Data API answers at most 1048576 bytes'),
+      invalid('/maxBytes', 'the Data API returns at most 1048576 bytes'),
       invalid('/timeoutMs', 'the Data API ends a statement after 45000 ms'),
     ]);
     expect(found({ ...postgres, ...more })).toEqual([]);
@@ -80,7 +80,7 @@ describe('a query of a database is refused', () => {
 
   test('of Aurora, with more than one statement', () => {
     const statement = 'select 1; select 2';
-    expect(found({ ...aurora, statement })).toEqual([['statement_invalid', '/statement', 'is more than one statement']]);
+    expect(found({ ...aurora, statement })).toEqual([['statement_invalid', '/statement', 'contains more than one statement']]);
     expect(found({ ...postgres, statement })).toEqual([]);
   });
 });
@@ -89,8 +89,8 @@ describe('a query of http is refused', () => {
   test('without a request, and with what databases have', () => {
     const { request: _request, ...without } = http;
     expect(found({ ...without, statement: 'select 1', readOnly: false, maxRows: 1 })).toEqual([
-      ...['statement', 'readOnly', 'maxRows'].map((key) => invalid(`/${key}`, 'a query of the kind http has none')),
-      invalid('/request', 'an http query has one'),
+      ...['statement', 'readOnly', 'maxRows'].map((key) => invalid(`/${key}`, 'a query of the kind http does not support this field')),
+      invalid('/request', 'an http query needs a request'),
     ]);
     expect(validateQuery(without)).not.toHaveProperty('query');
   });
@@ -108,13 +108,13 @@ describe('a query of http is refused', () => {
     ' https://api.example.com',
   ])('at %s', (connection) => {
     expect(found({ ...http, connection })).toEqual([
-      invalid('/connection', 'must be a whole http or https address, without user, query or fragment'),
+      invalid('/connection', 'must be an absolute http or https URL without user, query or fragment'),
     ]);
   });
 
   test.each(['orders', '/a?b', '/a#b', '/{{ctx.a}}', String.raw`/a\b`, 'x/a'])('with the path %s', (path) => {
     expect(found({ ...http, request: { ...request, path } })).toEqual([
-      invalid('/request/path', 'must be steps behind /, without query or templates'),
+      invalid('/request/path', 'must be path segments that begin with /, without query or templates'),
     ]);
   });
 
@@ -149,7 +149,7 @@ describe('parameters', () => {
   test('that nobody asks for are told, and no reason to refuse the query', () => {
     const verdict = validateQuery({ ...postgres, parameters: [id] });
     expect(verdict.findings).toMatchObject([
-      { severity: 'warning', code: 'parameter_unused', place: '/parameters/0/name', message: 'nothing asks for id' },
+      { severity: 'warning', code: 'parameter_unused', pointer: '/parameters/0/name', message: 'the query does not use id' },
     ]);
     expect(verdict.query).toMatchObject({ parameters: [id] });
   });
@@ -184,7 +184,7 @@ describe('arguments', () => {
   test('are refused all at once: unknown ones, such that are required, and such of another type', () => {
     expect(validateArguments(parameters, { count: 'many', after: 7, other: 1, id: null })).toEqual({
       kind: 'refused',
-      faults: [
+      errors: [
         'the query has no parameter other',
         'id is required',
         'count must be of the type number',
@@ -196,7 +196,7 @@ describe('arguments', () => {
   test('are their own: what every object has is none', () => {
     expect(validateArguments([{ ...id, name: 'constructor' }], {})).toEqual({
       kind: 'refused',
-      faults: ['constructor is required'],
+      errors: ['constructor is required'],
     });
   });
 });

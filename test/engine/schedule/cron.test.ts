@@ -82,7 +82,7 @@ test.each([
   ['* * ? * MON#2-3 *', '# and 1 to 5'],
   ['* * L-3 * ? *', 'the field day of month'],
   ['* * * * ? 1969', 'the field year takes 1970 to 2199'],
-  ['1/0 * * * ? *', 'no whole number from 1 up'],
+  ['1/0 * * * ? *', 'not a whole number from 1'],
   ['1/2/3 * * * ? *', 'two steps'],
   ['5-1 * * * ? *', 'ends before it begins'],
   ['1-2-3 * * * ? *', 'more than two ends'],
@@ -102,9 +102,9 @@ test('room between the fields and around them means nothing', () => {
 test('all that is wrong is said at once', () => {
   expect(readCron('60 24 1 * MON *')).toEqual({
     kind: 'refused',
-    faults: [
-      'the field minutes takes 0 to 59, and not "60"',
-      'the field hours takes 0 to 23, and not "24"',
+    errors: [
+      'the field minutes takes 0 to 59, not "60"',
+      'the field hours takes 0 to 23, not "24"',
       'exactly one of the fields day of month and day of week must be ?',
     ],
   });

@@ -72,9 +72,9 @@ test('a rate that has not begun begins at its anchor', () => {
 
 test('a stored timing that is none stops whoever asks it', () => {
   const cron = { kind: 'cron', cron: '99 * * * ? *', timeZone: 'UTC' } as const;
-  expect(() => nextFire({ recurrence: cron }, now)).toThrow('a schedule has a cron expression that is none: 99 * * * ? *');
+  expect(() => nextFire({ recurrence: cron }, now)).toThrow('the cron expression of a stored schedule is invalid: 99 * * * ? *');
   const rate = { kind: 'rate', rate: '5 parsecs', anchor: now } as const;
-  expect(() => nextFire({ recurrence: rate }, now)).toThrow('a schedule has a rate that is none: 5 parsecs');
+  expect(() => nextFire({ recurrence: rate }, now)).toThrow('the rate of a stored schedule is invalid: 5 parsecs');
 });
 
 describe('a timing that is none', () => {

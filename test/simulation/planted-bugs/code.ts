@@ -21,7 +21,7 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a turn counts though it was made before the news that were told',
     file: driveLog,
-    find: 'if (turn.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)\n      this.#seenByCode = this.#notifiedUpTo;',
+    find: 'if (batch.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)\n      this.#seenByCode = this.#notifiedUpTo;',
     replace: 'if (this.#hinted > this.#told) this.#told = this.#hinted;',
     within: 40,
     options: busy,
