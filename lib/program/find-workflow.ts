@@ -55,8 +55,7 @@ const defaultStepAttempts = 1_000;
 export function findWorkflow(workflows: unknown, { workflowName, version }: RunFacts): WorkflowLookup {
   if (!Array.isArray(workflows)) return { kind: 'unloadable', message: 'the module exports no array `workflows`' };
   const invalidIndex = workflows.findIndex((each) => !isWorkflow(each));
-  if (invalidIndex !== -1)
-    return { kind: 'unloadable', message: `workflows[${invalidIndex}] was not made by defineWorkflow` };
+  if (invalidIndex !== -1) return { kind: 'unloadable', message: `workflows[${invalidIndex}] was not made by defineWorkflow` };
   const match = workflows
     .filter(isWorkflow)
     .findLast(({ spec }) => spec.name === workflowName && (spec.version ?? null) === version);

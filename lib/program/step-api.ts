@@ -149,7 +149,8 @@ function functionStepIn({ retryPolicy, rollback, idempotent }: Given, stepFuncti
 
 function workflowIn(workflow: unknown): string {
   const given = objectIn(workflow, 'step.runWorkflow takes a workflow, or its spec');
-  const name = given['spec'] === undefined ? given['name'] : objectIn(given['spec'], 'the spec of a workflow must be an object')['name'];
+  const name =
+    given['spec'] === undefined ? given['name'] : objectIn(given['spec'], 'the spec of a workflow must be an object')['name'];
   if (typeof name !== 'string') throw new TypeError('step.runWorkflow takes a workflow or its spec, with a name');
   return name;
 }

@@ -102,7 +102,8 @@ export class StepFunctions {
     const wanted = new Map(open.map(({ key, attempt }) => [key, attempt]));
     this.#ended = this.#ended.filter(({ key, attempt }) => wanted.get(key) === attempt);
     for (const stepFunction of this.#running.values())
-      if (wanted.get(stepFunction.key) !== stepFunction.attempt) this.#abort(stepFunction, 'the run no longer needs this attempt');
+      if (wanted.get(stepFunction.key) !== stepFunction.attempt)
+        this.#abort(stepFunction, 'the run no longer needs this attempt');
   }
 
   abortAll(reason: string): void {

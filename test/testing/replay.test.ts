@@ -54,7 +54,7 @@ test('a renamed, a removed and an added step are divergences, and are named', as
   });
   await expect(replay(added, history)).rejects.toThrow('this run has completed here, and the code now asks for "tell"');
   const ends = as(async () => 1);
-  await expect(replay(ends, history)).rejects.toThrow('returns before it asks for it');
+  await expect(replay(ends, history)).rejects.toThrow('returns before it requests this step');
 });
 
 test('a failed run fails again, and what undid it is not a part of its history', async () => {
