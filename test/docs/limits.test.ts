@@ -181,7 +181,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
     providers,
   ],
-  'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheMs = minutes(')} min`, keptSecrets],
+  'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheTtlMs = minutes(')} min`, keptSecrets],
   'Body that publishes a query': [
     bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
     'lib/api/query-routes.ts',

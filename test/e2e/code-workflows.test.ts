@@ -255,7 +255,7 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     );
     expect(run.status).toBe('running');
     const said = await cli(cloud, folder, 'explain', id);
-    expect(said).toMatch(/step 1 of this run is function "at \d+", and the code of deployment \w+ asks for function "at \d+"/);
+    expect(said).toMatch(/step 1 of this run is function "at \d+", but the code of deployment \w+ requests function "at \d+"/);
     rewrite(folder, trouble('three'));
     await deploy(cloud, folder, '--deployment-id', 'three');
     const other = (await cli(cloud, folder, 'runs', 'rerun', id, '--deployment', 'three')).trim().split(/\s/)[0] ?? '';

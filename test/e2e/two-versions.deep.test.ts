@@ -129,7 +129,7 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
     const put = await when(id, ({ nodes }) => nodes.some(isPutOff));
     expect(put.status).toBe('running');
     const { body } = await cloud.call('GET', `/v1/runs/${id}/events?limit=1000`);
-    expect(JSON.stringify(body)).toContain('this run is replayed as of version 2, and here 1 is the last');
+    expect(JSON.stringify(body)).toContain('this run needs replay version 2; this worker supports up to 1');
     versions.serve('newer');
     await when(id, waits);
     expect(await goOn(id)).toBe(202);

@@ -39,17 +39,17 @@ const changes: readonly Change[] = [
     is: 'this.#settings = settings; this.#keys = new StepKeys(settings.run.sign);',
   },
   {
-    file: 'lib/program/step-keys.ts',
+    file: 'lib/program/workflow-invocation.ts',
     was: 'readonly #used = new Set<string>();',
     is: 'readonly #used = new Set<string>(); constructor(sign) { this.sign = sign; }',
   },
   {
-    file: 'lib/program/step-keys.ts',
+    file: 'lib/program/workflow-invocation.ts',
     was: 'this.#used.has(`${name}:${number}`)',
     is: 'this.#used.has(name + this.sign + number)',
   },
-  { file: 'lib/program/step-keys.ts', was: 'return `${name}:${number}`;', is: 'return name + this.sign + number;' },
-  // The stored fold: another schema, so neither version reads the other's folds.
+  { file: 'lib/program/workflow-invocation.ts', was: 'return `${name}:${number}`;', is: 'return name + this.sign + number;' },
+  // The stored fold: another schema, which neither version can read of the other.
   { file: 'lib/engine/log/fold.ts', was: `foldSchema = ${foldSchema};`, is: `foldSchema = ${foldSchema + 1};` },
   {
     file: 'lib/codec/fold.ts',

@@ -90,7 +90,7 @@ describe('children', () => {
 
   test.each([
     ['a negative number', -1],
-    ['no length of time', 'soon'],
+    ['not a valid duration', 'soon'],
     ['no date', new Date(Number.NaN)],
   ])('a timeout that is %s fails the run', async (_what, timeout) => {
     const parent = defineWorkflow({ name: 'parent' }, async ({ step }: Given) => {
@@ -98,7 +98,7 @@ describe('children', () => {
       await step.runWorkflow(square.spec, { n: 1 }, options);
     });
     const run = await new WorkflowTest({ workflows: [parent, square] }).start(parent);
-    await expect(run.result()).rejects.toThrow(/no length of time|no moment/);
+    await expect(run.result()).rejects.toThrow(/not a valid duration|not a valid time/);
   });
 });
 

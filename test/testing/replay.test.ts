@@ -54,7 +54,7 @@ test('renamed, removed and added steps are nondeterminism errors that name the s
   });
   await expect(replay(added, history)).rejects.toThrow('this run completed, and the code now requests "tell"');
   const ends = as(async () => 1);
-  await expect(replay(ends, history)).rejects.toThrow('returns before it asks for it');
+  await expect(replay(ends, history)).rejects.toThrow('returns before it requests this step');
 });
 
 test('a failed run fails again, and its history contains no rollbacks', async () => {
