@@ -46,7 +46,7 @@ import {
 } from '../../lib/service/run-log/payloads.ts';
 import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
 import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
-import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/begin-run.ts';
+import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
 import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
 import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
 import { maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
@@ -181,7 +181,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
     providers,
   ],
-  'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheMs = minutes(')} min`, keptSecrets],
+  'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheTtlMs = minutes(')} min`, keptSecrets],
   'Body that publishes a query': [
     bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
     'lib/api/query-routes.ts',
@@ -289,7 +289,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/access/authenticator.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
-  'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/begin-run.ts'],
+  'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/create-run.ts'],
   'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
   'Runs read for a page of a list': [count(maxRowsRead), 'lib/service/runs/list-runs.ts'],
   'Commits of open runs read together': [
@@ -305,14 +305,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/contract/payload-lifetimes.ts',
   ],
   'Rules of the bucket': [count(payloadLifetimes.length + 2), 'lib/constructs/storage.ts'],
-  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/begin-run.ts'],
+  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/create-run.ts'],
   "Body of a widget's configuration": [
     bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),
     'lib/api/test-run-routes.ts',
   ],
   'Look-ups of a view': [count(maxTemplates), 'lib/service/runs/view-run.ts'],
   'A view, resolved': [bytes(maxViewBytes), 'lib/service/runs/view-run.ts'],
-  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/runs/begin-run.ts'],
+  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/runs/create-run.ts'],
   'Longest deadline': [
     days(numberIn('functions/api/operations/runs.ts', 'const maxWait = ')),
     'functions/api/operations/runs.ts',

@@ -24,19 +24,18 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 
 /** A test environment with the uploaded deployments `dep_1`, `dep_2` … */
 const createWithDeployments = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
-  const home = createTestEnv(wrap);
+  const env = createTestEnv(wrap);
   for (let number = 1; number <= count; number += 1) {
     const { manifest, archive } = await packedDeployment(`dep_${number}`);
-    await createDeployment(home.ports, scope, manifest, { by: creator, archive });
-    home.ports.clock.advance(minutes(1));
+    await createDeployment(env.ports, scope, manifest, { by: creator, archive });
+    env.ports.clock.advance(minutes(1));
   }
-  const activate = (id: string) => activateDeployment(home.deps, scope, deploymentId(id), creator);
-  const rollback = (id?: string) =>
-    rollbackDeployment(home.deps, scope, id === undefined ? undefined : deploymentId(id), creator);
-  const remove = (id: string) => removeDeployment(home.deps, scope, deploymentId(id));
-  const active = async () => (await activeDeployment(home.ports, scope))?.deploymentId;
-  const status = async (id: string) => (await getDeployment(home.ports, scope, deploymentId(id)))?.status;
-  return { home, activate, rollback, remove, active, status };
+  const activate = (id: string) => activateDeployment(env.deps, scope, deploymentId(id), creator);
+  const rollback = (id?: string) => rollbackDeployment(env.deps, scope, id === undefined ? undefined : deploymentId(id), creator);
+  const remove = (id: string) => removeDeployment(env.deps, scope, deploymentId(id));
+  const active = async () => (await activeDeployment(env.ports, scope))?.deploymentId;
+  const status = async (id: string) => (await getDeployment(env.ports, scope, deploymentId(id)))?.status;
+  return { env, activate, rollback, remove, active, status };
 };
 
 describe('creating a deployment', () => {
@@ -97,8 +96,8 @@ describe('creating a deployment', () => {
 });
 
 describe('the event bus', () => {
-  const noticesOf = (home: Awaited<ReturnType<typeof createWithDeployments>>['home']) =>
-    home.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
+  const noticesOf = (env: Awaited<ReturnType<typeof createWithDeployments>>['env']) =>
+    env.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
 
   it('receives the creation, verification and removal of a deployment', async () => {
     const { ports } = createTestEnv();
@@ -120,20 +119,20 @@ describe('the event bus', () => {
   });
 
   it('receives nothing for refused requests', async () => {
-    const { home, activate, remove } = await createWithDeployments(1);
+    const { env, activate, remove } = await createWithDeployments(1);
     await activate('dep_1');
-    const before = noticesOf(home);
+    const before = noticesOf(env);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     const { manifest } = await packedDeployment('dep_1', { change: { workflows: [{ name: 'other' }] } });
-    expect(await createDeployment(home.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
-    expect(noticesOf(home)).toEqual(before);
+    expect(await createDeployment(env.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
+    expect(noticesOf(env)).toEqual(before);
   });
 
   it.each(['created', 'verified', 'removed'] as const)(
     'receives the notice from the repeated request if it was unavailable: %s',
     async (lost) => {
       let isDown = true;
-      const home = createTestEnv({
+      const env = createTestEnv({
         wrap: (deps) => ({
           ...deps,
           notices: overrideMethods(deps.notices, {
@@ -145,22 +144,22 @@ describe('the event bus', () => {
         }),
       });
       const { manifest, archive } = await packedDeployment('dep_1');
-      const create = () => createDeployment(home.deps, scope, manifest, { by: null, archive });
-      const remove = () => removeDeployment(home.deps, scope, manifest.deploymentId);
+      const create = () => createDeployment(env.deps, scope, manifest, { by: null, archive });
+      const remove = () => removeDeployment(env.deps, scope, manifest.deploymentId);
       if (lost === 'removed') await create();
       const act = lost === 'removed' ? remove : create;
       await expect(act()).rejects.toThrow(Unavailable);
       isDown = false;
       await act();
-      expect(noticesOf(home)).toContain(`dep_1 ${lost}`);
+      expect(noticesOf(env)).toContain(`dep_1 ${lost}`);
     },
   );
 });
 
 describe('activating a deployment', () => {
   it('activates it once for new runs, and notifies the event bus', async () => {
-    const { home, activate, active, status } = await createWithDeployments(2);
-    const at = home.ports.clock.now();
+    const { env, activate, active, status } = await createWithDeployments(2);
+    const at = env.ports.clock.now();
     expect(await activate('dep_1')).toEqual({
       kind: 'activated',
       deploymentId: 'dep_1',
@@ -168,13 +167,13 @@ describe('activating a deployment', () => {
       previousDeploymentId: null,
       revision: 1,
     });
-    home.ports.clock.advance(minutes(1));
+    env.ports.clock.advance(minutes(1));
     expect(await activate('dep_1')).toMatchObject({ activatedAt: at, revision: 1 });
-    expect(home.ports.notices.activations).toHaveLength(1);
+    expect(env.ports.notices.activations).toHaveLength(1);
     expect(await activate('dep_2')).toMatchObject({ previousDeploymentId: 'dep_1', revision: 2 });
     expect(await active()).toBe('dep_2');
     expect([await status('dep_1'), await status('dep_2')]).toEqual(['inactive', 'active']);
-    expect(home.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
+    expect(env.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
   });
 
   it('verifies the upload, and refuses a missing or wrong archive', async () => {
@@ -283,7 +282,7 @@ describe('activating a deployment', () => {
 
   it('a repeated request completes an activation that crashed before its notice', async () => {
     let isBroken = true;
-    const { home, activate, active } = await createWithDeployments(1, {
+    const { env, activate, active } = await createWithDeployments(1, {
       wrap: (deps) => ({
         ...deps,
         notices: {
@@ -299,7 +298,7 @@ describe('activating a deployment', () => {
     expect(await active()).toBe('dep_1');
     isBroken = false;
     for (let count = 0; count < 2; count += 1) expect(await activate('dep_1')).toMatchObject({ revision: 1 });
-    expect(home.ports.notices.activations).toHaveLength(1);
+    expect(env.ports.notices.activations).toHaveLength(1);
   });
 
   it('of a missing deployment is not found', async () => {
@@ -310,21 +309,21 @@ describe('activating a deployment', () => {
 
 describe('a rollback', () => {
   it('activates the previous deployment, or the named one', async () => {
-    const { home, activate, rollback, active } = await createWithDeployments(3);
+    const { env, activate, rollback, active } = await createWithDeployments(3);
     expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     for (const id of ['dep_1', 'dep_2', 'dep_3']) {
-      home.ports.clock.advance(minutes(1));
+      env.ports.clock.advance(minutes(1));
       await activate(id);
       if (id === 'dep_1') expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     }
-    home.ports.clock.advance(minutes(1));
+    env.ports.clock.advance(minutes(1));
     expect(await rollback()).toMatchObject({ deploymentId: 'dep_2', previousDeploymentId: 'dep_3', revision: 4 });
-    home.ports.clock.advance(minutes(1));
+    env.ports.clock.advance(minutes(1));
     expect(await rollback('dep_1')).toMatchObject({ deploymentId: 'dep_1', revision: 5 });
     expect(await active()).toBe('dep_1');
-    const notified = home.ports.notices.activations.map(({ deploymentId: id }) => id);
+    const notified = env.ports.notices.activations.map(({ deploymentId: id }) => id);
     expect(notified).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
-    const rollbacks = home.ports.notices.activations.map(({ isRollback = false }) => isRollback);
+    const rollbacks = env.ports.notices.activations.map(({ isRollback = false }) => isRollback);
     expect(rollbacks).toEqual([false, false, false, true, true]);
     expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
   });
@@ -341,72 +340,72 @@ describe('a rollback', () => {
 
 describe('a name refers to one workflow:', () => {
   it('a deployment with the name of a published graph is not activated, until the graph is archived', async () => {
-    const { home, activate } = await createWithDeployments(1);
-    await home.publish(workflow('hello', 'a>b'));
+    const { env, activate } = await createWithDeployments(1);
+    await env.publish(workflow('hello', 'a>b'));
     expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
-    await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
+    await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
   });
 
   it('no graph is published under a name that the active deployment has', async () => {
-    const { home, activate } = await createWithDeployments(1);
+    const { env, activate } = await createWithDeployments(1);
     const { version: _version, ...definition } = workflow('hello', 'a>b');
     const graph = { ...definition, nodes: [{ id: nodeId('a'), type: 'start', config: {} }], edges: [] };
-    expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
-    await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
+    expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
+    await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
     await activate('dep_1');
     const other = { ...graph, name: workflowName('other') };
-    expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
-    expect(await createWorkflow(home.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
-    expect(await publishVersion(home.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
+    expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
+    expect(await createWorkflow(env.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
+    expect(await publishVersion(env.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
   });
 });
 
 describe('removing a deployment', () => {
   it('removes the artifact, and its id stays reserved', async () => {
-    const { home, remove, status } = await createWithDeployments(1);
+    const { env, remove, status } = await createWithDeployments(1);
     const { manifest, archive } = await packedDeployment('dep_1');
     const name = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
-    expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
-    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: home.ports.clock.now() });
-    expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeUndefined();
+    expect(await env.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
+    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: env.ports.clock.now() });
+    expect(await env.ports.artifacts.read(name, archive.byteLength)).toBeUndefined();
     expect(await status('dep_1')).toBeUndefined();
     expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
-    expect(await createDeployment(home.ports, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
+    expect(await createDeployment(env.ports, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
   });
 
   it('is refused while it is active, and changes nothing', async () => {
-    const { home, activate, remove } = await createWithDeployments(1);
+    const { env, activate, remove } = await createWithDeployments(1);
     await activate('dep_1');
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
-    expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    expect(await getDeployment(env.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
   });
 
   it('is refused while an open run pins it', async () => {
-    const { home, remove } = await createWithDeployments(1);
-    await home.publish(workflow('flow', 'a>b'));
-    const { runId } = await home.begin('flow');
-    const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
-    await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
+    const { env, remove } = await createWithDeployments(1);
+    await env.publish(workflow('flow', 'a>b'));
+    const { runId } = await env.begin('flow');
+    const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
+    await env.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
-    expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
-    await home.settle();
+    expect(await getDeployment(env.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    await env.settle();
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
   it('is refused for an hour while a pin has no run yet', async () => {
-    const { home, remove } = await createWithDeployments(1);
-    const runId = home.ports.ids.runId(home.ports.clock.now());
-    const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
-    await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
+    const { env, remove } = await createWithDeployments(1);
+    const runId = env.ports.ids.runId(env.ports.clock.now());
+    const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
+    await env.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
-    home.ports.clock.advance(hours(1));
+    env.ports.clock.advance(hours(1));
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
   it('that has begun makes a concurrent activation fail', async () => {
     let removing: Promise<unknown> | undefined;
-    const { home, activate, active, remove } = await createWithDeployments(1, {
+    const { env, activate, active, remove } = await createWithDeployments(1, {
       wrap: (deps) => ({
         ...deps,
         workflows: Object.assign(Object.create(deps.workflows), {
@@ -422,12 +421,12 @@ describe('removing a deployment', () => {
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await active()).toBeUndefined();
     expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
-    expect(home.ports.notices.activations).toEqual([]);
+    expect(env.ports.notices.activations).toEqual([]);
   });
 
   it('that crashed is continued by a repeated request; meanwhile it cannot be activated', async () => {
-    const { home, activate, remove } = await createWithDeployments(1);
-    await home.ports.deployments.setRemoving(scope, deploymentId('dep_1'), home.ports.clock.now());
+    const { env, activate, remove } = await createWithDeployments(1);
+    await env.ports.deployments.setRemoving(scope, deploymentId('dep_1'), env.ports.clock.now());
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });

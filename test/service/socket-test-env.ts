@@ -41,9 +41,9 @@ interface BroadcastOptions {
 
 export const connectionIdOf = (name: string): ConnectionId => connectionId(name);
 
-export const createSocketTestEnv = (home: TestEnv): SocketTestEnv => {
+export const createSocketTestEnv = (env: TestEnv): SocketTestEnv => {
   const [sockets, posts, watches] = [new MemorySockets(), new MemoryPosts(), new MemoryWatches()];
-  const { clock, log, streams, blobs, ids } = home.deps;
+  const { clock, log, streams, blobs, ids } = env.deps;
   const deps: BroadcasterDeps = { clock, log, streams, blobs, ids, sockets, posts, watches };
   const waiting: Watch[] = [];
 
@@ -77,8 +77,8 @@ export const createSocketTestEnv = (home: TestEnv): SocketTestEnv => {
         for (let turn = 0; turn < 20 && outcome === undefined; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         if (outcome !== undefined) break;
         await onPause?.();
-        const wakeAt = home.ports.clock.nextWakeAt();
-        if (wakeAt !== undefined) home.ports.clock.set(wakeAt);
+        const wakeAt = env.ports.clock.nextWakeAt();
+        if (wakeAt !== undefined) env.ports.clock.set(wakeAt);
       }
       if ('error' in outcome) throw outcome.error;
       waiting.shift();
@@ -91,7 +91,7 @@ export const createSocketTestEnv = (home: TestEnv): SocketTestEnv => {
     },
     framesOf: (name) => posts.posted.filter(({ to }) => to === name).map(({ text }): ReceivedFrame => JSON.parse(text)),
     appendDelta: (run, index) =>
-      home.ports.streams.put(
+      env.ports.streams.put(
         run,
         nodeKey({ nodeId: nodeId('talk'), iteration: topLevel }),
         { index, attempt: attempt(1), owner: nonce('a'), text: `part ${index}`, at: clock.now() },

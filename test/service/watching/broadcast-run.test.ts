@@ -30,25 +30,25 @@ const deltas = (seen: readonly ReceivedFrame[]) =>
 const types = (seen: readonly ReceivedFrame[]) => seen.map(({ type }) => type);
 
 /** An ended run of two nodes. */
-const ended = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'one>two'));
-  const run = await home.begin('flow');
-  await home.settle();
-  return { home, stage: createSocketTestEnv(home), run };
+const ended = async (): Promise<{ env: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'one>two'));
+  const run = await env.begin('flow');
+  await env.settle();
+  return { env, stage: createSocketTestEnv(env), run };
 };
 /** A run whose node no worker executes. */
-const open = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'talk>two'));
-  return { home, stage: createSocketTestEnv(home), run: await home.begin('flow') };
+const open = async (): Promise<{ env: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'talk>two'));
+  return { env, stage: createSocketTestEnv(env), run: await env.begin('flow') };
 };
-const begunWith = async (home: TestEnv, input: JsonObject): Promise<RunAddress> => {
-  const answer = await home.start({ input });
+const begunWith = async (env: TestEnv, input: JsonObject): Promise<RunAddress> => {
+  const answer = await env.start({ input });
   if (answer.kind !== 'started') throw new Error(answer.kind);
   return { ...scope, runId: answer.runId };
 };
-const cancel = ({ home, run }: { home: TestEnv; run: RunAddress }) => cancelRun(home.worker, run);
+const cancel = ({ env, run }: { env: TestEnv; run: RunAddress }) => cancelRun(env.worker, run);
 
 describe('frames', () => {
   test('an ended run is sent completely, once, and then the subscription ends', async () => {
@@ -116,16 +116,16 @@ describe('frames', () => {
 
   test('omit values that are too large and give their size; no frame exceeds the gateway limit', async () => {
     const big = 'x'.repeat(maxFrameValueBytes);
-    const home = createTestEnv({
+    const env = createTestEnv({
       answer: (node) =>
         node === 'one'
           ? { kind: 'finished', output: { value: big }, handle: 'output' }
           : { kind: 'failed', failure: { cause: 'error', message: big, details: { big } } },
     });
-    await home.publish(workflow('flow', 'one>two'));
-    const run = await begunWith(home, { big });
-    await home.settle();
-    const stage = createSocketTestEnv(home);
+    await env.publish(workflow('flow', 'one>two'));
+    const run = await begunWith(env, { big });
+    await env.settle();
+    const stage = createSocketTestEnv(env);
     await stage.join('a', run);
     await stage.settle();
     const one = stage.framesOf('a').find(({ payload }) => payload?.['nodeID'] === 'one' && payload['status'] === 'completed');
@@ -165,10 +165,10 @@ describe('members', () => {
   });
 
   test('a member that leaves receives nothing more, and the broadcast ends with the last member', async () => {
-    const { home, stage, run } = await open();
+    const { env, stage, run } = await open();
     await stage.join('a', run);
     let pauses = 0;
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     const outcomes = await stage.settle({
       onPause: async () => {
         pauses += 1;
@@ -178,7 +178,7 @@ describe('members', () => {
     });
     expect(outcomes).toEqual(['ended']);
     expect(deltas(stage.framesOf('a'))).toEqual([]);
-    expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
+    expect(between(since, env.ports.clock.now())).toBeLessThan(seconds(10));
   });
 
   test('a member that joins again receives everything after its new cursor', async () => {
@@ -200,17 +200,17 @@ describe('members', () => {
 
   test('the next heartbeat removes a socket that is gone, and other members notice nothing', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('gone', run);
     await stage.join('here', run);
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let found: number | undefined;
     await stage.settle({
       onPause: async () => {
         if (stage.framesOf('gone').length > 1) stage.posts.disconnect(connectionIdOf('gone'));
         const { members } = await stage.sockets.watchersOf(run);
         if (found === undefined && members.length === 1) {
-          found = between(since, home.ports.clock.now());
+          found = between(since, env.ports.clock.now());
           await cancel(given);
         }
       },
@@ -222,11 +222,11 @@ describe('members', () => {
   });
 
   test('a stuck socket is closed after a few posts, and delays no other', async () => {
-    const { home, stage, run } = await ended();
+    const { env, stage, run } = await ended();
     await stage.join('stuck', run);
     await stage.join('quick', run);
     stage.posts.block(connectionIdOf('stuck'));
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let tries = 0;
     const real = stage.posts.post.bind(stage.posts);
     const posts = Object.assign(stage.posts, {
@@ -234,7 +234,7 @@ describe('members', () => {
         if (id === 'stuck') {
           tries += 1;
           // The adapter's timeout for a post.
-          await home.ports.clock.sleep(seconds(2));
+          await env.ports.clock.sleep(seconds(2));
         }
         return real(id, text);
       },
@@ -244,21 +244,21 @@ describe('members', () => {
     expect(stage.posts.closed).toEqual(['stuck']);
     expect(await stage.sockets.connection(connectionIdOf('stuck'))).toBeUndefined();
     expect(statuses(stage.framesOf('quick')).at(-1)).toBe('run completed');
-    expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
+    expect(between(since, env.ports.clock.now())).toBeLessThan(seconds(10));
   });
 
   test('the sockets of a revoked key are closed within 30 seconds, and others stay', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('bad', run, { key: 'badkey00' });
     await stage.join('good', run, { key: 'goodkey0' });
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let closedAfter: number | undefined;
     await stage.settle({
       isAllowed: async (key) => key !== keyId('badkey00'),
       onPause: async () => {
         if (closedAfter !== undefined || stage.posts.closed.length === 0) return;
-        closedAfter = between(since, home.ports.clock.now());
+        closedAfter = between(since, env.ports.clock.now());
         await cancel(given);
       },
     });
@@ -269,18 +269,18 @@ describe('members', () => {
   });
 
   test('an expired membership is ignored', async () => {
-    const { home, stage, run } = await open();
+    const { env, stage, run } = await open();
     await stage.join('old', run);
-    home.ports.clock.advance(hours(2));
+    env.ports.clock.advance(hours(2));
     expect(await stage.settle()).toEqual(['ended']);
     expect(stage.framesOf('old')).toEqual([]);
   });
 
   test('all members of a deleted run are removed', async () => {
-    const { home, stage, run } = await open();
+    const { env, stage, run } = await open();
     await stage.join('a', run);
-    const log = { ...home.deps.log, head: async () => undefined };
-    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['ended']);
+    const log = { ...env.deps.log, head: async () => undefined };
+    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, env.deps.log) } })).toEqual(['ended']);
     expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
   });
 });
@@ -288,13 +288,13 @@ describe('members', () => {
 describe('consecutive broadcasters', () => {
   test('each continues where the last one stopped, and nothing is sent twice', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('a', run);
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let said = 0;
     const outcomes = await stage.settle({
       onPause: async () => {
-        const passed = between(since, home.ports.clock.now());
+        const passed = between(since, env.ports.clock.now());
         if (said < 6 && passed > (said * maxBroadcastDuration) / 2) await stage.appendDelta(run, said++);
         if (passed > maxBroadcastDuration * 3.5) await cancel(given);
       },
@@ -306,11 +306,11 @@ describe('consecutive broadcasters', () => {
   });
 
   test('an invocation ends before its function times out', async () => {
-    const { home, stage, run } = await open();
+    const { env, stage, run } = await open();
     await stage.join('a', run);
-    const mustEndAt = after(home.ports.clock.now(), seconds(45));
+    const mustEndAt = after(env.ports.clock.now(), seconds(45));
     expect(await stage.broadcast({ mustEndAt })).toBe('continued');
-    expect(home.ports.clock.now()).toBeLessThan(mustEndAt);
+    expect(env.ports.clock.now()).toBeLessThan(mustEndAt);
   });
 
   test('every join sends a message, and only one broadcaster runs', async () => {
@@ -361,13 +361,13 @@ describe('consecutive broadcasters', () => {
 
   test('an announced message that is lost does not block later broadcasters', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('a', run);
     expect(await stage.broadcast()).toBe('continued');
     stage.watches.sent.splice(0);
     await stage.join('b', run);
     expect(await stage.broadcast()).toBe('deferred_to_another');
-    home.ports.clock.advance(minutes(16));
+    env.ports.clock.advance(minutes(16));
     await stage.join('c', run);
     await cancel(given);
     expect(await stage.settle()).toEqual(['ended']);
@@ -375,9 +375,9 @@ describe('consecutive broadcasters', () => {
   });
 
   test('a dead letter removes its announcement, and starts a new broadcaster while members are left', async () => {
-    const { home, stage, run } = await open();
+    const { env, stage, run } = await open();
     const { sockets, watches } = stage;
-    const replacing = { clock: home.ports.clock, ids: home.ports.ids, sockets, watches };
+    const replacing = { clock: env.ports.clock, ids: env.ports.ids, sockets, watches };
     await stage.join('a', run);
     await stage.broadcast();
     const [dead] = stage.watches.sent.splice(0);
@@ -385,7 +385,7 @@ describe('consecutive broadcasters', () => {
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect((await sockets.watchersOf(run)).next).toBeUndefined();
     expect(await stage.broadcast()).toBe('continued');
-    home.ports.clock.advance(hours(3));
+    env.ports.clock.advance(hours(3));
     watches.sent.splice(0);
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect(watches.sent).toEqual([]);
@@ -428,12 +428,12 @@ describe('joining', () => {
   });
 
   test('a connection watches a limited number of runs; joining a watched run again does not count', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'talk>two'));
-    const stage = createSocketTestEnv(home);
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'talk>two'));
+    const stage = createSocketTestEnv(env);
     const runs: RunAddress[] = [];
     for (let count = 0; count <= maxJoinedRuns; count += 1) {
-      const answer = await home.start({ idempotencyKey: `k${count}` });
+      const answer = await env.start({ idempotencyKey: `k${count}` });
       if (answer.kind !== 'started') throw new Error(answer.kind);
       runs.push({ ...scope, runId: answer.runId });
     }
