@@ -15,9 +15,9 @@ const firstCells = (section: string) =>
     .map(({ cells: [first = ''] }) => first);
 
 test('every action and every type of frame, and no others', () => {
-  const actions = firstCells('What a client says').map((cell) => /"action": "([a-z]+)"/.exec(cell)?.[1]);
+  const actions = firstCells('Client messages').map((cell) => /"action": "([a-z]+)"/.exec(cell)?.[1]);
   expect(actions).toEqual([...socketActions]);
-  const types = firstCells('What is sent').flatMap(quotedIn);
+  const types = firstCells('Server messages').flatMap(quotedIn);
   const posted = ['joined', nodeUpdateName, statusUpdateName, deltaEventName, heartbeatEventName, 'left', 'pong', 'error'];
   expect(types.toSorted()).toEqual(posted.toSorted());
 });
