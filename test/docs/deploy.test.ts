@@ -7,7 +7,7 @@ import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/DEPLOY.md');
 const rows = rowsIn(text);
-const costs = rows.filter(({ section }) => section === 'What it costs at rest').map(({ cells }) => cells);
+const costs = rows.filter(({ section }) => section === 'What an idle installation costs').map(({ cells }) => cells);
 const cost = (item: string): readonly string[] => costs.find(([name]) => name === item) ?? [];
 
 let runtime: readonly Resource[];
