@@ -2,8 +2,7 @@
 import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { CodeState } from '../engine/log/code-state.ts';
-import type { Admission, RunProgress, BudgetUsage, ContextWrite } from '../engine/log/fold.ts';
+import type { Admission, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';
 import type { LoopState, IterationCounts, IterationResult } from '../engine/log/loop-state.ts';
 import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';

@@ -15,7 +15,7 @@ import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
 import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
-import { maxBudget } from '../../lib/engine/graph/check-budget.ts';
+import { maxBudget } from '../../lib/engine/graph/validate.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
@@ -343,7 +343,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     settings,
   ],
   'Runs of a workflow at work at once': [count(maxSlots), 'lib/engine/concurrency-slots.ts'],
-  'Number in a budget': [count(maxBudget), 'lib/engine/graph/check-budget.ts'],
+  'Number in a budget': [count(maxBudget), 'lib/engine/graph/validate.ts'],
   'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/advance.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,

@@ -65,7 +65,7 @@ function finishBatch(draft: Draft, fact: CommandBatchFact): void {
   if (wakeAt !== undefined) requestWorkflowTask(draft, wakeAt);
 }
 
-/** An open step needs a workflow task that executes it, whatever `wakeAt` the batch gives. */
+/** An open step needs a workflow task that executes it, with or without a `wakeAt` in the batch. */
 function nextAttemptAt(draft: Draft): Instant | undefined {
   const { now } = draft.tools;
   const openSteps = openNodes(draft.state).filter(({ status, step }) => status !== 'waiting' && step?.kind !== 'workflow_task');

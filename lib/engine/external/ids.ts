@@ -16,7 +16,7 @@ const maxFacts = 0xff_ff_ff;
 
 const idPrefix = (id: string): string => id.slice(0, -numberDigits);
 
-/** @param uuid a random UUID, of which 98 bits are kept */
+/** @param uuid a random UUID; the id keeps 98 bits of it */
 export const externalRunId = (uuid: string): ExternalRunId => {
   const id = `${uuid.slice(0, 14)}8${uuid.slice(15, -numberDigits)}${runSuffix}`;
   invariant(shape.test(id), `not a UUID: ${JSON.stringify(uuid)}`);
