@@ -1,4 +1,4 @@
-/** Places of workflows in the control table: one partition for each workflow, with an item for each place taken and each run that waits. */
+/** Concurrency slots in the control table: one partition for each workflow, one item for each taken slot and each waiting run. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
@@ -16,7 +16,7 @@ import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifE
 
 const partition = (pool: SlotPoolKey): string => partitionOf('slots', scopeKey(pool), pool.workflowName);
 
-/** Four digits: there are at most a thousand places. */
+/** Four digits: a workflow has at most 1,000 slots. */
 const digits = 4;
 const takenPrefix = 'taken#';
 const slotKey = (pool: SlotPoolKey, slot: number): Key => ({
@@ -24,7 +24,7 @@ const slotKey = (pool: SlotPoolKey, slot: number): Key => ({
   sk: `${takenPrefix}${String(slot).padStart(digits, '0')}`,
 });
 const waitingPrefix = 'waits#';
-/** The sort keys are in the order in which runs are let in. */
+/** The sort keys have the order of admission. */
 const waitingKey = (pool: SlotPoolKey, { runId, since }: Pick<WaitingRun, 'runId' | 'since'>): Key => ({
   pk: partition(pool),
   sk: `${waitingPrefix}${creationSort(since, runId)}`,
@@ -86,12 +86,12 @@ export class DynamoConcurrencySlots implements ConcurrencySlots {
 const runId = textAttribute.pipe(storedRunId);
 const takenItem = z.object({ v: itemVersionAttribute, runId, slot: numberAttribute });
 const takenIn = (item: Item): TakenSlot => {
-  const { v: _v, ...taken } = read('a place of a workflow', takenItem, item);
+  const { v: _v, ...taken } = read('a concurrency slot', takenItem, item);
   return taken;
 };
 
 const waitingItem = z.object({ v: itemVersionAttribute, runId, since: instantAttribute, slots: numberAttribute });
 const waitingIn = (item: Item): WaitingRun => {
-  const { v: _v, ...run } = read('a run that waits for a place', waitingItem, item);
+  const { v: _v, ...run } = read('a run that waits for a slot', waitingItem, item);
   return run;
 };

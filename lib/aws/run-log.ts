@@ -40,7 +40,7 @@ export class DynamoRunLog implements RunLog {
   readonly #table: Table;
   readonly #heads: RunHeads;
 
-  /** @param heads by default those of the table */
+  /** @param heads default: the heads of the table */
   constructor(table: Table, heads: RunHeads = new StoredHeads(table)) {
     this.#table = table;
     this.#heads = heads;
@@ -161,7 +161,7 @@ export class DynamoRunLog implements RunLog {
     return (await this.#heads.load(run))?.side ?? 'platform';
   }
 
-  /** Most runs are graphs: of a run that is not known its head is asked for beside the first reading, and not before it. */
+  /** Most runs are graph runs, so an unknown head is read in parallel with the platform side, not before it. */
   async #readFromSide<Result>(run: RunAddress, read: (side: Side) => Promise<Result>): Promise<Result> {
     const known = this.#heads.known(run);
     if (known !== undefined) return read(known.side);

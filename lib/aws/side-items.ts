@@ -1,4 +1,4 @@
-/** What lies beside a run's log: attachments, beats, the snapshot. */
+/** Items beside a run's log: attachments, heartbeats, the snapshot. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
@@ -72,8 +72,8 @@ export const heartbeatAttributes = (heartbeat: Heartbeat, expiresAt: Instant): I
     [runsTableKeys.expiry]: expiry(expiresAt),
   });
 export const heartbeatIn = (item: Item): Heartbeat => {
-  const { sk, a, r, d, t } = read('a beat', heartbeatItem, item);
-  const known = d === undefined ? {} : { deliveries: readJson('a beat', deliveries, unpack('a beat', d)) };
+  const { sk, a, r, d, t } = read('a heartbeat', heartbeatItem, item);
+  const known = d === undefined ? {} : { deliveries: readJson('a heartbeat', deliveries, unpack('a heartbeat', d)) };
   return defined({ node: sk, at: a, resends: r, ...known, attempt: t });
 };
 

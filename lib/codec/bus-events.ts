@@ -1,4 +1,4 @@
-/** Events on the event bus: sources, types and details. docs/EVENTS.md shows these schemas. Members are only added, never removed. */
+/** Events on the event bus, with the schemas of docs/EVENTS.md. Members are only added, never removed. */
 import * as z from 'zod';
 import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
 import { runStatuses } from '../engine/log/head.ts';

@@ -1,4 +1,4 @@
-/** Lifetimes of large values in the bucket. The writer tags an object with its lifetime; the template has a lifecycle rule for each lifetime. */
+/** Lifetimes of large values in the bucket. The writer tags each object with a lifetime that has a lifecycle rule. */
 
 /** The tag of an object. Its value is the lifetime in days. */
 export const payloadLifetimeTag = 'stepwell-days';

@@ -61,7 +61,7 @@ export class MemoryJobs implements Jobs {
   }
 
   async sendDelayed(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
-    invariant(delay <= maxQueueDelayMs, `a queue delays ${maxQueueDelayMs} ms at most, and was asked for ${delay}`);
+    invariant(delay <= maxQueueDelayMs, `the delay of a message is at most ${maxQueueDelayMs} ms, not ${delay}`);
     this.delayed.push(
       frozenCopy({ job: this.#copyWithHops(job, hops), dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }),
     );

@@ -152,7 +152,7 @@ describe('a response', () => {
   ])('must be a Response: %s is none', async (_what, value) => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => (${value});`);
-    expect(await host.ask(manifest)).toEqual({ kind: 'crashed', message: 'TypeError: POST must answer with a Response' });
+    expect(await host.ask(manifest)).toEqual({ kind: 'crashed', message: 'TypeError: POST must return a Response' });
   });
 });
 
@@ -272,7 +272,7 @@ describe('an artifact that cannot be loaded', () => {
     await host.artifacts.put(named, Buffer.from('something else'));
     expect(await host.ask(manifest)).toMatchObject({ kind: 'unloadable', message: expect.stringContaining('digest') });
     await host.artifacts.remove(named);
-    expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message: 'the artifact is gone' });
+    expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message: 'the artifact is deleted' });
     expect(await host.ask(manifest, { queueName: '__wkf_step_x' })).toMatchObject({
       message: `the artifact has no ${bundlePaths.step}`,
     });
@@ -399,9 +399,9 @@ describe('what code prints', () => {
     await host.ask(manifest);
     expect(Math.max(...host.printed.map(({ text }) => text.length))).toBeLessThanOrEqual(8_192);
     expect(host.printed.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(300_000);
-    expect(host.printed.at(-1)?.text).toMatch(/more was printed/);
+    expect(host.printed.at(-1)?.text).toMatch(/output truncated/);
     await host.ask(manifest);
-    expect(host.printed.filter(({ text }) => /more was printed/.test(text))).toHaveLength(2);
+    expect(host.printed.filter(({ text }) => /output truncated/.test(text))).toHaveLength(2);
   });
 });
 

@@ -142,7 +142,7 @@ describe('trouble', () => {
       kind: 'failed',
       cause: 'rate_limit',
       code: 'provider_rate_limit',
-      message: `the provider answered with status 429: slow down, ${apiKey}`,
+      message: `the provider returned status 429: slow down, ${apiKey}`,
       retryAfterMs: 7_000,
     });
     const dated = await ask((_request, response) => {
@@ -265,7 +265,7 @@ describe('trouble', () => {
   test('pictures alone are handed on by their address', () => {
     const { model } = given();
     expect(model.attachmentError('image')).toBeUndefined();
-    expect(model.attachmentError('audio')).toMatch(/audio cannot be handed to small-1/);
+    expect(model.attachmentError('audio')).toMatch(/small-1 accepts no attachment of kind audio/);
     expect(model.attachmentError('document')).toMatch(/document/);
   });
 });

@@ -535,7 +535,7 @@ describe('code that is not what it was', () => {
       });
       expect(end).toMatchObject({
         message: expect.stringMatching(
-          new RegExp(`^step ${position} of this run is .*, and the code of deployment dep-2 `),
+          new RegExp(`^step ${position} of this run is .*, but the code of deployment dep-2 `),
         ) as string,
       });
       expect(turn).toBeUndefined();
@@ -592,7 +592,7 @@ describe('what cannot be driven', () => {
   const some = defineWorkflow({ name: 'test', version: '1' }, () => 1);
   const empty = { entries: [], priorResults: [], open: [], attempt: 1, stepAttempts: 0 } as never;
   test.each([
-    ['no list', { test: some }, 'unloadable', 'exports no list'],
+    ['no list', { test: some }, 'unloadable', 'exports no array'],
     ['something else in it', [some, {}], 'unloadable', 'workflows[1]'],
     ['no such workflow', [], 'unknown_workflow', 'no workflow test'],
     ['no such version', [some], 'unknown_workflow', 'no workflow test'],

@@ -1,7 +1,7 @@
 /** Creates the backend on DynamoDB and checks its settings first. Only this file imports the DynamoDB client. */
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientRetryConfig } from '../../aws/client-retry-config.ts';
+import { clientRetryConfig } from '../../aws/client-config.ts';
 import { DynamoExternalRuns } from '../../aws/external-runs.ts';
 import { settingsErrorOf } from '../../aws/settings-error.ts';
 import { SystemClock } from '../../aws/system-clock.ts';

@@ -219,7 +219,7 @@ describe('an answer that is too large is refused', () => {
 
   test('by the service', async () => {
     const statement = "select repeat('x', 1000) from generate_series(1, 2000)";
-    const message = expect.stringContaining('more than the Data API answers');
+    const message = expect.stringContaining('more than the limit of the Data API');
     expect(await failure({ statement, maxRows: 10_000 })).toMatchObject({ ...tooLarge, message });
   });
 
