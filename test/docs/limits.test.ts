@@ -167,7 +167,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const mostBytes = ')), firstKeyResource],
   'Environment variables of a function': [bytes(numberIn(environmentSize, 'const mostBytes = ')), environmentSize],
   'A token in environment variables': [bytes(numberIn(environmentSize, 'const tokenBytes = ')), environmentSize],
-  'An older version of a large setting': [`${numberIn(storedSettings, 'const grace = days(')} days`, storedSettings],
+  'An older version of a large setting': [`${numberIn(storedSettings, 'const expiryGrace = days(')} days`, storedSettings],
   'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
@@ -251,7 +251,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     audit,
   ],
   'Entries searched for one page': [
-    count(numberIn(listAudit, 'const mostPages = ') * numberIn(listAudit, 'const entriesPerPage = ')),
+    count(numberIn(listAudit, 'const maxPages = ') * numberIn(listAudit, 'const entriesPerPage = ')),
     listAudit,
   ],
   'Page of events': [
@@ -285,7 +285,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Said and not written yet': [characters(numberIn(voice, 'const maxPendingLength = ')), voice],
   'A ticket to watch a run': [`${seconds(ticketLifetime)}, once`, 'lib/service/watching/open-with-ticket.ts'],
   'A key in a warm function': [
-    seconds(numberIn('lib/service/access/authenticator.ts', 'const keptForMs = ')),
+    seconds(numberIn('lib/service/access/authenticator.ts', 'const cacheTtlMs = ')),
     'lib/service/access/authenticator.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
@@ -322,7 +322,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/constructs/storage.ts',
   ],
   'Audit entries': [
-    days(numberIn('lib/service/access/record-audit.ts', 'const keptFor = ')),
+    days(numberIn('lib/service/access/record-audit.ts', 'const auditRetention = ')),
     'lib/service/access/record-audit.ts',
   ],
   'Attempts of a node': [
@@ -529,7 +529,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Commit, compressed': [bytes(maxCommitBytes), payloads],
   'Words of one turn of code in a commit': [bytes(maxPartBytes), 'lib/engine/durable/split-command-batch.ts'],
   'Sleeps woken by one commit': [
-    count(numberIn('lib/service/runs/wake-run.ts', 'const mostTogether = ')),
+    count(numberIn('lib/service/runs/wake-run.ts', 'const maxWakesPerCommit = ')),
     'lib/service/runs/wake-run.ts',
   ],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
