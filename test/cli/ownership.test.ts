@@ -58,11 +58,11 @@ describe('validate-ownership', () => {
   test('all checks pass: one line for each, and exit code 0', async () => {
     const { exitCode, out } = await createOwnershipCli().type(...strictArgs);
     expect(out.trim().split('\n')).toEqual([
-      '[PASS] worker_health: the service says that it is well',
+      '[PASS] worker_health: the service is healthy',
       '[PASS] active_deployment: one is active',
-      '[PASS] diagnostics: the application answers',
-      '[PASS] remote_mode: runs are carried out by the service',
-      '[PASS] strict_mode: the guard stops a wrong start',
+      '[PASS] diagnostics: the application responds',
+      '[PASS] remote_mode: runs execute in the service',
+      '[PASS] strict_mode: the guard prevents a wrong start',
       '[PASS] target_world: workflow-studio/world-remote',
       '[PASS] ownership_status: no callback has reached the application',
     ]);
@@ -91,11 +91,11 @@ describe('validate-ownership', () => {
         Response.error(),
     });
     const failed = await type(...strictArgs);
-    expect(failed.out).toContain('[FAIL] ownership_status: unexpected hits: 1 in 15 minutes, 1 ever, the last at 1970-01-01');
+    expect(failed.out).toContain('[FAIL] ownership_status: unexpected hits: 1 in 15 minutes, 1 in total, the last at 1970-01-01');
     expect(failed.exitCode).toBe(1);
     time.now = 16 * 60_000;
     const warned = await type(...strictArgs);
-    expect(warned.out).toContain('[WARN] ownership_status: unexpected hits: 0 in 15 minutes, 1 ever');
+    expect(warned.out).toContain('[WARN] ownership_status: unexpected hits: 0 in 15 minutes, 1 in total');
     expect(warned.exitCode).toBe(2);
   });
 
@@ -126,7 +126,7 @@ describe('validate-ownership', () => {
   test('a service that does not respond is retried, fails, and never receives the key', async () => {
     const { type, sent } = createOwnershipCli({ service: () => undefined });
     const { exitCode, out } = await type('validate-ownership');
-    expect(out).toBe('[FAIL] worker_health: no answer: connect ECONNREFUSED\n');
+    expect(out).toBe('[FAIL] worker_health: no response: connect ECONNREFUSED\n');
     expect(exitCode).toBe(1);
     expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false, false, false]);
   });
@@ -165,11 +165,11 @@ describe('validate-ownership', () => {
     expect((await type(...strictArgs, '--config', 'stepwell.config.json')).exitCode).toBe(0);
     expect(sent.map(({ path }) => path)).toContain('/prod/v1/deployments/active');
     expect(sent[1]?.headers.get('authorization')).toBe('Bearer sw_its_key');
-    // Without the file the default world is expected.
-    expect((await createOwnershipCli(given).type(...strictArgs)).out).toContain(
-      "[FAIL] target_world: the application's is acme/world",
+    // Without the file the usual world is expected.
+    expect((await inWorld(given).type(...strictArgs)).out).toContain(
+      "[FAIL] target_world: the application's target world is acme/world",
     );
-    const direct = createOwnershipCli(given);
+    const direct = inWorld(given);
     await direct.type(...strictArgs, '--config', 'stepwell.config.json', '--url', url);
     expect(direct.sent[1]).toMatchObject({ path: '/v1/deployments/active' });
     expect(direct.sent[1]?.headers.get('authorization')).toBe('Bearer sw_test_key');
@@ -234,8 +234,8 @@ describe('check-config', () => {
     const { exitCode, out } = await checkConfigIn({ 'stepwell.config.json': JSON.stringify(here) }, key);
     expect(out.trim().split('\n')).toEqual([
       '[PASS] schema: stepwell.config.json is valid',
-      '[PASS] mode: runs are carried out by the service',
-      '[PASS] https: nobody reads what is sent to 127.0.0.1:4700',
+      '[PASS] mode: runs execute in the service',
+      '[PASS] https: the connection to 127.0.0.1:4700 is encrypted or stays on this machine',
       '[PASS] key: WORKFLOW_COMPUTE_API_KEY is set',
     ]);
     expect(exitCode).toBe(0);
@@ -254,8 +254,8 @@ describe('check-config', () => {
 
   test('a host that does not resolve in time is a warning', async () => {
     const config = { execution: { mode: 'remote', remoteWorkerUrl: 'https://stepwell.invalid/prod' } };
-    const { exitCode, out } = await checkConfigIn({ 'stepwell.config.json': JSON.stringify(config) }, key);
-    expect(out).toContain('[WARN] host: stepwell.invalid is not known here');
+    const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(config) }, key);
+    expect(out).toContain('[WARN] host: stepwell.invalid has no address here');
     expect(exitCode).toBe(2);
   });
 

@@ -38,7 +38,7 @@ test('publish prints each finding with its pointer and exits with 1', async () =
   const file = write('bad.json', { name: 'bad', nodes: [{ id: 'a', type: 'unbuilt' }] });
   const { exitCode, err } = await admin.type('workflows', 'publish', file);
   expect(exitCode).toBe(1);
-  expect(err).toContain('/nodes/0/type: there is no node type unbuilt');
+  expect(err).toContain('/nodes/0/type: unknown node type unbuilt');
   expect(errorIn(await admin.type('--json', 'workflows', 'publish', file))).toMatchObject({
     code: 'definition_invalid',
     errors: [{ pointer: '/nodes/0/type', code: 'node_type_unknown' }],

@@ -1,4 +1,4 @@
-/** Any event of any type, with any content that an event may have. */
+/** Generates events of every type with any valid content. */
 import fc from 'fast-check';
 import { stepKinds } from '../../lib/engine/durable/step.ts';
 import { attempt, iterationKey, nodeId, runId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
@@ -8,7 +8,7 @@ import { failureCauses } from '../../lib/engine/retry/causes.ts';
 import { durationMs, instant } from '../../lib/engine/time.ts';
 
 const text = fc.string({ unit: 'binary' });
-/** What can be read back from JSON text: not, for one, a negative zero. */
+/** JSON values that survive a round trip; a negative zero, for example, does not. */
 const json: fc.Arbitrary<JsonValue> = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)));
 const jsonObject = fc.dictionary(text, json);
 const moment = fc.integer({ min: 0, max: 4_000_000_000_000 }).map(instant);
@@ -25,7 +25,7 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
   }),
 );
 
-/** An optional member is there or absent, never undefined. */
+/** An optional member is present or absent, never undefined. */
 const maybe = <Name extends string, Value>(name: Name, value: fc.Arbitrary<Value>): fc.Arbitrary<{ [Key in Name]?: Value }> =>
   fc.oneof(
     fc.constant<{ [Key in Name]?: Value }>({}),
@@ -70,8 +70,8 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   INPUT_SET: all(is('INPUT_SET'), fc.record({ input: payload })),
   SYSTEM_SET: all(is('SYSTEM_SET'), fc.record({ key: text, value: payload })),
   RUN_STARTED: is('RUN_STARTED'),
-  SLOT_AWAITED: all(is('SLOT_AWAITED'), fc.record({ places: fc.nat() }), maybe('notBefore', moment)),
-  SLOT_TAKEN: all(is('SLOT_TAKEN'), fc.record({ place: fc.nat() })),
+  SLOT_AWAITED: all(is('SLOT_AWAITED'), fc.record({ slots: fc.nat() }), maybe('notBefore', moment)),
+  SLOT_TAKEN: all(is('SLOT_TAKEN'), fc.record({ slot: fc.nat() })),
   RUN_STATUS_CHANGED: all(
     is('RUN_STATUS_CHANGED'),
     fc.record({ status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const, 'cancelled' as const) }),
@@ -89,7 +89,7 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   ROLLBACK_STARTED: all(
     is('ROLLBACK_STARTED'),
     fc.record({
-      ending: fc.oneof(
+      runOutcome: fc.oneof(
         fc.record({ status: fc.constantFrom('failed' as const, 'timed_out' as const), error: failure }),
         all(fc.record({ status: fc.constant('cancelled' as const) }), maybe('reason', text)),
       ),

@@ -1,4 +1,4 @@
-/** The world in memory, held to the contract of every port. */
+/** The ports in memory fulfil the contracts of all ports. */
 import { between, iso } from '../../lib/engine/time.ts';
 import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
@@ -38,20 +38,20 @@ import { workQueueSuite } from './work-queue.suite.ts';
 
 const name = 'memory';
 const open =
-  <Port>(port: (world: ReturnType<typeof memoryPorts>) => Port) =>
+  <Port>(port: (ports: ReturnType<typeof memoryPorts>) => Port) =>
   async () => ({ port: port(memoryPorts({ startAt: noon })), close: async () => {} });
 
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
-versionsSuite(workflows, { name, open: open((world) => world.workflows) });
-deletableNamesSuite({ name, open: open((world) => world.workflows) });
+versionsSuite(workflows, { name, open: open((ports) => ports.workflows) });
+deletableNamesSuite({ name, open: open((ports) => ports.workflows) });
 deletionsSuite({ name, open: open(({ deletions }) => deletions) });
-versionsSuite(lenses, { name, open: open((world) => world.lenses) });
-versionsSuite(queries, { name, open: open((world) => world.queries) });
+versionsSuite(lenses, { name, open: open((ports) => ports.lenses) });
+versionsSuite(queries, { name, open: open((ports) => ports.queries) });
 controlSuite({
   name,
-  open: open(({ audit, ...world }) => ({
-    ...world,
+  open: open(({ audit, ...ports }) => ({
+    ...ports,
     audit,
     audited: async (scope) =>
       [...audit.entries.values()].filter((entry) => JSON.stringify(entry.scope) === JSON.stringify(scope)).length,
@@ -59,7 +59,7 @@ controlSuite({
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 schedulesSuite({ name, open: open(({ schedules }) => schedules) });
-recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.registrations() })) });
+recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, pending: async () => recurrences.registrations() })) });
 concurrencySlotsSuite({ name, open: open(({ concurrencySlots }) => concurrencySlots) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
@@ -115,7 +115,7 @@ noticesSuite({
   name,
   open: open(({ notices }) => ({
     notices,
-    told: async () => [
+    received: async () => [
       ...notices.statusNotices.map(({ run, startedAt, endedAt, ...notice }) => ({
         ...run,
         ...notice,
@@ -133,7 +133,7 @@ noticesSuite({
     ],
   })),
 });
-clockSuite({ name, open: open(({ clock }) => ({ clock, pass: async (time) => clock.advance(time) })) });
+clockSuite({ name, open: open(({ clock }) => ({ clock, advance: async (time) => clock.advance(time) })) });
 workQueueSuite({
   name,
   open: async () => {
