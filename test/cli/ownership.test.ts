@@ -166,10 +166,10 @@ describe('validate-ownership', () => {
     expect(sent.map(({ path }) => path)).toContain('/prod/v1/deployments/active');
     expect(sent[1]?.headers.get('authorization')).toBe('Bearer sw_its_key');
     // Without the file the usual world is expected.
-    expect((await inWorld(given).type(...strictArgs)).out).toContain(
+    expect((await createOwnershipCli(given).type(...strictArgs)).out).toContain(
       "[FAIL] target_world: the application's target world is acme/world",
     );
-    const direct = inWorld(given);
+    const direct = createOwnershipCli(given);
     await direct.type(...strictArgs, '--config', 'stepwell.config.json', '--url', url);
     expect(direct.sent[1]).toMatchObject({ path: '/v1/deployments/active' });
     expect(direct.sent[1]?.headers.get('authorization')).toBe('Bearer sw_test_key');
@@ -254,7 +254,7 @@ describe('check-config', () => {
 
   test('a host that does not resolve in time is a warning', async () => {
     const config = { execution: { mode: 'remote', remoteWorkerUrl: 'https://stepwell.invalid/prod' } };
-    const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(config) }, key);
+    const { exitCode, out } = await checkConfigIn({ 'stepwell.config.json': JSON.stringify(config) }, key);
     expect(out).toContain('[WARN] host: stepwell.invalid has no address here');
     expect(exitCode).toBe(2);
   });
