@@ -139,7 +139,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Expression of a condition': [characters(numberIn(branch, 'expressionText = z.string().min(1).max(')), branch],
   'URL of a request': [characters(numberIn(http, 'url: z.string().min(1).max(')), http],
-  'Body that publishes a lens': [bytes(numberIn('lib/api/lens-routes.ts', 'lensLimitBytes = ')), 'lib/api/lens-routes.ts'],
+  'Body that publishes a lens': [
+    bytes(numberIn('lib/api/definition-routes.ts', 'lensLimitBytes = ')),
+    'lib/api/definition-routes.ts',
+  ],
   'Template of a lens': [
     characters(numberIn('lib/api/schemas/lenses.ts', 'template: z.string().min(1).max(')),
     'lib/api/schemas/lenses.ts',
@@ -183,8 +186,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheTtlMs = minutes(')} min`, keptSecrets],
   'Body that publishes a query': [
-    bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
-    'lib/api/query-routes.ts',
+    bytes(numberIn('lib/api/definition-routes.ts', 'const queryLimitBytes = ')),
+    'lib/api/definition-routes.ts',
   ],
   'Parameters of a query': [count(queryLimits.parameters), queryDefinition],
   'Statement of a query': [characters(queryLimits.statementCharacters), queryDefinition],
@@ -208,10 +211,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/service/access/authenticator.ts', 'lastUseResolution = hours(')} h`,
     'lib/service/access/authenticator.ts',
   ],
-  'Body that sends a signal': [
-    bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')),
-    'lib/api/signal-routes.ts',
-  ],
+  'Body that sends a signal': [bytes(numberIn('lib/api/run-routes.ts', 'const signalLimitBytes = ')), 'lib/api/run-routes.ts'],
   'Body that makes or changes a schedule': [
     bytes(numberIn('lib/api/schedule-routes.ts', 'const scheduleLimitBytes = ')),
     'lib/api/schedule-routes.ts',
@@ -307,8 +307,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Rules of the bucket': [count(payloadLifetimes.length + 2), 'lib/constructs/storage.ts'],
   'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/create-run.ts'],
   "Body of a widget's configuration": [
-    bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),
-    'lib/api/test-run-routes.ts',
+    bytes(numberIn('lib/api/run-routes.ts', 'const viewLimitBytes = ')),
+    'lib/api/run-routes.ts',
   ],
   'Look-ups of a view': [count(maxTemplates), 'lib/service/runs/view-run.ts'],
   'A view, resolved': [bytes(maxViewBytes), 'lib/service/runs/view-run.ts'],
@@ -496,7 +496,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Deliveries of a message': [count(maxDeliveries), fetchRuns],
   'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const longestBackoffMs = ') / 1_000)} s`, fetchRuns],
-  'Published message': [bytes(numberIn('lib/api/world-routes.ts', 'const messageLimitBytes = ')), 'lib/api/world-routes.ts'],
+  'Published message': [
+    bytes(numberIn('lib/api/deployment-routes.ts', 'const messageLimitBytes = ')),
+    'lib/api/deployment-routes.ts',
+  ],
   'Delay of a published message': [
     `${count(numberIn('lib/api/schemas/world.ts', 'const maxDelaySeconds = '))} s`,
     'lib/api/schemas/world.ts',
