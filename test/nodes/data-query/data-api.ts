@@ -2,7 +2,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { PGlite } from '@electric-sql/pglite';
 import * as z from 'zod';
-import { readArray } from '../../../lib/nodes/data-query/postgres-array.ts';
+import { readArray } from '../../../lib/nodes/data-query/postgres-values.ts';
 import { parseStatement } from '../../../lib/engine/query/statement.ts';
 
 const field = z.strictObject({
