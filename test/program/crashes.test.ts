@@ -121,7 +121,7 @@ const sends: [Part, World][] = [
   ],
 ];
 
-test('what only time decides aside, crashes and others change no result', { timeout: 120_000 }, async () => {
+test('crashes and concurrent commits change no result that does not depend on time', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled']), worlds, async (part, world) => {
       const quiet = await played(part, calm);
@@ -175,7 +175,7 @@ const examples: [Part, World][] = [
   ],
 ];
 
-test('whoever was first stays first when the log is replayed', { timeout: 120_000 }, async () => {
+test('a replay keeps the order of results', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled', 'race', 'any']), worlds, async (part, world) => {
       const run = await played(part, world);
