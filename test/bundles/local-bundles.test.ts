@@ -157,7 +157,7 @@ describe('a response', () => {
 });
 
 describe('code that crashes its thread', () => {
-  /** Does its deed once, and answers ever after. */
+  /** Misbehaves once, and responds normally afterwards. */
   const once = (deed: string): string => {
     const mark = JSON.stringify(join(freshFolder(), 'mark'));
     return `import { existsSync, writeFileSync } from 'node:fs';

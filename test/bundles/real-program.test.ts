@@ -1,4 +1,4 @@
-/** The threads as they are in a function: an author's module, bundled with the SDK, driven by the program itself. */
+/** Threads as in production: an author's module, bundled with the SDK and executed by the real program thread. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ import { instant } from '../../lib/engine/time.ts';
 import { freshFolder, scope } from './given.ts';
 import { programsOf } from './programs-given.ts';
 
-// Threads start, and bundles are made, when the machine lets them.
+// Starting threads and bundling can take long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const source = `

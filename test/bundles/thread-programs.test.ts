@@ -7,7 +7,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { freshFolder, scope } from './given.ts';
 import { historyOf, programOf, programsOf, recordingHost, runIdOf } from './programs-given.ts';
 
-// Threads start when the machine lets them.
+// Starting threads can take long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 const patiently = { timeout: 30_000 };
 

@@ -1,4 +1,4 @@
-/** The chat completions API, spoken by a server on this machine: as it should be, and in every way that it should not. */
+/** The chat completions adapter against a local server: valid responses and all kinds of errors. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';

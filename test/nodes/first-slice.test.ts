@@ -1,4 +1,4 @@
-/** How long the scripts of an attempt may take before it goes on in the slow lane. */
+/** The CPU time slice of an attempt's scripts before the attempt moves to the slow lane. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';

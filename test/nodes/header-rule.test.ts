@@ -1,4 +1,4 @@
-/** Which headers an author may name: one rule for `http` nodes, stored queries and webhook settings. */
+/** Allowed header names: one rule for `http` nodes, stored queries and webhook settings. */
 import { expect, test } from 'vitest';
 import { validateQuery } from '../../lib/engine/query/validate-query.ts';
 import { queryName } from '../../lib/engine/ids.ts';

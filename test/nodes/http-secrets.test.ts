@@ -1,4 +1,4 @@
-/** Secrets in requests: where they may stand, where they go, and that nothing of them comes back. */
+/** Secrets in requests: allowed settings, destinations, and masking in results. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';

@@ -1,4 +1,4 @@
-/** The lens node: its pipeline in order, its gates, and what models and moderation do to it. */
+/** The lens node: the order of its checks, models and moderation. */
 import { describe, expect, test } from 'vitest';
 import { attempt, environment, firstAttempt, lensName, projectId } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';

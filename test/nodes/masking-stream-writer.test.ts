@@ -1,4 +1,4 @@
-/** What is told in parts holds no secret, wherever it is parted, and nothing else of it changes. */
+/** Streamed text contains no secret for any split, and is otherwise unchanged. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MaskingStreamWriter } from '../../lib/nodes/masking-stream-writer.ts';

@@ -1,4 +1,4 @@
-/** What code runs come to, step by step. */
+/** Steps of code runs: keys, retries, waits, stored values and arguments. */
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes } from '../../lib/engine/time.ts';
 import { capturePrinted } from '../../lib/program/printed.ts';

@@ -1,4 +1,4 @@
-/** Lengths of time as authors write them. */
+/** Durations as authors write them. */
 import { expect, test } from 'vitest';
 import { parseDuration } from '../../lib/sdk/duration.ts';
 

@@ -1,4 +1,4 @@
-/** Workflows as authors define them, and what the compiler knows of them. */
+/** Workflow definitions and their types. */
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import {

@@ -1,4 +1,4 @@
-/** Queries of Aurora by the Data API, over its real wire. */
+/** Aurora queries through the Data API, over its real protocol. */
 import { RDSDataClient } from '@aws-sdk/client-rds-data';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DataApi } from '../../../lib/aws/data-api.ts';

@@ -1,4 +1,4 @@
-/** Queries over HTTP, and what every query has in common: which one, and with which arguments. */
+/** Queries over HTTP, and the common parts of all queries: lookup and arguments. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDraft } from '../../../lib/engine/query/definition.ts';

@@ -1,4 +1,4 @@
-/** Queries against Postgres, over its real wire. */
+/** Postgres queries over the real protocol. */
 import * as z from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';

@@ -1,4 +1,4 @@
-/** How a drive is begun, overtaken, cancelled, handed on and ended; and what it says of code that is not what it was. */
+/** Workflow tasks: start, concurrent commits, cancel, hand-off and end; and nondeterminism errors. */
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import { type Workflow, type WorkflowFunction, defineWorkflow } from '../../lib/sdk/index.ts';
