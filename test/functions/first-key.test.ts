@@ -191,7 +191,7 @@ describe('the first key', () => {
   test('is not registered where the secret holds something else, which is not repeated', async () => {
     const here = installation();
     await here.secrets.setValue(firstArn, 'hunter2');
-    expect(await here.ask('Create')).toBe(`FAILED: the secret ${firstArn} holds something that is no key`);
+    expect(await here.ask('Create')).toBe(`FAILED: the secret ${firstArn} does not contain an API key`);
   });
 
   test('a role that is not known yet is asked for again; any other refusal is told by its kind alone', async () => {
@@ -283,7 +283,7 @@ describe('keys of the configuration', () => {
     );
     here.secrets.create(arnOf('ci'), text.slice(0, -1));
     expect(await here.ask('Update', [bySecret], { old: [bySecret] })).toBe(
-      `FAILED: the secret ${arnOf('ci')} holds something that is no key`,
+      `FAILED: the secret ${arnOf('ci')} does not contain an API key`,
     );
     here.secrets.create(arnOf('ci'));
     expect(await here.ask('Update', [bySecret], { old: [bySecret] })).toBe(`FAILED: the secret ${arnOf('ci')} has no text`);

@@ -115,9 +115,9 @@ test.each([
   ['in JSON of the command line', { seedKeys: JSON.stringify([{ ...seed, sha256: keyText }]) }, keyText],
   ['in any other setting', { name: keyText }, keyText],
   ['for a webhook', { webhooks: { github: { scheme: 'github', secretArn: webhookSecret } } }, webhookSecret],
-])('a secret by its value is refused %s, and the refusal does not repeat it', (_where, settings, secret) => {
-  const said = refusal(settings);
-  expect(said).toMatch(/stepwell:(seedKeys|webhooks|name) holds what looks like/);
-  expect(said).not.toContain(secret);
-  expect(said).not.toContain(secret.slice(-12));
+])('a secret in plain text is refused %s, and the message does not repeat it', (_where, settings, secret) => {
+  const message = refusal(settings);
+  expect(message).toMatch(/stepwell:(seedKeys|webhooks|name) contains a value that looks like/);
+  expect(message).not.toContain(secret);
+  expect(message).not.toContain(secret.slice(-12));
 });

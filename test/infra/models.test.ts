@@ -43,10 +43,10 @@ test('it may invoke the models that are named, streaming, ask the guardrail and 
   expect(onModels(synthesize().runtime)).toEqual([]);
 });
 
-test('a key in the settings is refused, and not repeated', () => {
+test('a key in the settings is refused, and the message does not repeat it', () => {
   const key = `sk-proj-${'a1B2'.repeat(8)}`;
   const read = () => parseSettings({ 'stepwell:models': { default: { ...models.small, model: key } } });
-  expect(read).toThrow('what looks like the API key of a model provider');
+  expect(read).toThrow('a value that looks like the API key of a model provider');
   expect(read).not.toThrow(key);
   expect(() => parseSettings({ 'stepwell:models': models, 'stepwell:moderation': moderation })).not.toThrow();
 });

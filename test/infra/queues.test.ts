@@ -166,9 +166,9 @@ test('whoever sends node jobs is told how many workers there are, and how many o
     expect(values).toEqual(['40', '25']);
 });
 
-test('a bound for a project needs a queue that knows groups', () => {
+test('a project share requires a queue with message groups', () => {
   const { app } = stacksWith({ nodeQueue: 'standard', maxProjectShare: 50 });
-  expect(() => app.synth()).toThrow(/maxProjectShare below 100 needs nodeQueue: fifo/);
+  expect(() => app.synth()).toThrow(/maxProjectShare below 100 requires nodeQueue: fifo/);
 });
 
 test('settings bound how many run at once', () => {

@@ -27,7 +27,7 @@ test('settings of the command line are text, and count all the same', () => {
   expect(() => parseSettings({ 'stepwell:logRetention': '15' })).toThrow(/logRetention/);
 });
 
-test('what is out of range fails at synthesis, each in one sentence', () => {
+test('each setting out of range fails the synthesis with one message', () => {
   const { app } = stacksWith({
     retentionDays: 0,
     idempotencyHours: 500,
@@ -37,19 +37,19 @@ test('what is out of range fails at synthesis, each in one sentence', () => {
     memoryMb: { api: 64 },
   });
   const attempt = () => app.synth();
-  for (const sentence of [
-    'retentionDays must be a whole number from 1 to 3650, and is 0',
-    'idempotencyHours must be a whole number from 1 to 168, and is 500',
-    'workerTimeoutSeconds must be a whole number from 30 to 900, and is 901',
-    'maxProjectShare must be a whole number from 1 to 100, and is 101',
-    'requestsPerSecond must be a whole number from 1 to 10000, and is 0',
-    'memoryMb of api must be a whole number from 128 to 10240, and is 64',
+  for (const message of [
+    'retentionDays must be a whole number from 1 to 3650, but is 0',
+    'idempotencyHours must be a whole number from 1 to 168, but is 500',
+    'workerTimeoutSeconds must be a whole number from 30 to 900, but is 901',
+    'maxProjectShare must be a whole number from 1 to 100, but is 101',
+    'requestsPerSecond must be a whole number from 1 to 10000, but is 0',
+    'memoryMb of api must be a whole number from 128 to 10240, but is 64',
   ]) {
-    expect(attempt).toThrow(sentence);
+    expect(attempt).toThrow(message);
   }
 });
 
-test('a retention is told to the functions as it is applied to the bucket', () => {
+test('the functions receive the retention that the bucket applies', () => {
   const { runtime } = synthesize({ retentionDays: 90, idempotencyHours: 48 });
   for (const { id, Properties } of ofType(runtime, 'Lambda::Function')) {
     expect(Properties, id).toMatchObject({

@@ -21,13 +21,13 @@ test('numbers come as numbers, and what is not typed as what stands for it', () 
 });
 
 test.each([
-  ['a number that is none', ['--seed', 'many'], '✖ a whole number is wanted\n  → at seed'],
-  ['a part of one', ['--seed', '1.5'], '✖ a whole number is wanted\n  → at seed'],
-  ['one beyond what numbers hold', ['--seed', '1234567890123456'], '✖ a whole number is wanted\n  → at seed'],
+  ['a text instead of a number', ['--seed', 'many'], '✖ must be a whole number\n  → at seed'],
+  ['a fraction', ['--seed', '1.5'], '✖ must be a whole number\n  → at seed'],
+  ['a number beyond the safe range', ['--seed', '1234567890123456'], '✖ must be a whole number\n  → at seed'],
   ['an option without its value', ['--seed'], 'argument missing'],
-  ['an option that there is not', ['--seeed', '1'], "Unknown option '--seeed'"],
-  ['a word that nobody asked for', ['42'], "Unexpected argument '42'"],
-])('%s is mistyped, and it is said where', (_what, typed, message) => {
+  ['an unknown option', ['--seeed', '1'], "Unknown option '--seeed'"],
+  ['an unexpected argument', ['42'], "Unexpected argument '42'"],
+])('%s is invalid, and the message names the option', (_what, typed, message) => {
   expect(read(...typed)).toEqual({ kind: 'invalid', message: expect.stringContaining(message) });
 });
 
