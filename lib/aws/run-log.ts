@@ -3,9 +3,10 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import type { StoredHeartbeat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
@@ -122,11 +123,11 @@ export class DynamoRunLog implements RunLog {
     return item && attachmentIn(item);
   }
 
-  async heartbeat(run: RunAddress, heartbeat: StoredHeartbeat, expiresAt: Instant): Promise<void> {
+  async heartbeat(run: RunAddress, heartbeat: Heartbeat, expiresAt: Instant): Promise<void> {
     await this.#table.put(heartbeatKey(run, await this.#sideOf(run), heartbeat.node), heartbeatAttributes(heartbeat, expiresAt));
   }
 
-  async heartbeats(run: RunAddress): Promise<readonly StoredHeartbeat[]> {
+  async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {
     const items = await this.#readFromSide(run, (side) =>
       allOf(
         this.#table.query({

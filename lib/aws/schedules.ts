@@ -20,7 +20,7 @@ const scheduleKey = (scope: Scope, id: ScheduleId): Key => ({ pk: partition(scop
 const syncPartition = partitionOf('schedule-sync');
 const settingSort = (of: ScheduleSetting): string => `${scopeKey(of)}#${of.scheduleId}#${of.incarnation}#${of.setting}`;
 const markKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `marked#${settingSort(of)}` });
-const registeredKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `kept#${settingSort(of)}` });
+const registeredKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `registered#${settingSort(of)}` });
 
 const exists = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 

@@ -63,7 +63,7 @@ export class SqsWorkQueue implements WorkQueue {
     return Messages.map(toReceivedMessage);
   }
 
-  async visibilityTimeout(
+  async changeVisibility(
     { receiptHandle }: ReceivedMessage,
     visibilityTimeout: DurationMs,
   ): Promise<'changed' | 'receipt_expired'> {

@@ -1,27 +1,27 @@
-/** All that a sentence of the service may ask of the world, and the settings it goes by. */
+/** Dependencies of the use cases: the ports and the installation's settings. */
 import type { FairShares } from '../engine/fair-shares.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Ports } from '../ports/ports.ts';
 
 interface Settings {
-  /** how long a run is kept after its latest end */
+  /** how long a run's data is retained after its deadline */
   readonly retentionMs: DurationMs;
-  /** how long an idempotency key is remembered */
+  /** how long an idempotency key is stored */
   readonly idempotencyMs: DurationMs;
-  /** whether the HTTP functions refuse what is not proven to have come over HTTPS */
+  /** whether the HTTP functions refuse requests that did not provably arrive over HTTPS */
   readonly requiresHttps: boolean;
-  /** origins of pages that may call the HTTP functions from a browser; absent: none */
+  /** allowed CORS origins of the HTTP functions; absent: none */
   readonly corsOrigins?: readonly string[];
   /**
-   * of each project in the workers; absent: the queue of node jobs knows no groups, so nothing bounds a project and scripts run to
-   * their limits at once
+   * each project's fair share of the workers; absent: the node queue has no message groups, so no project is limited and scripts run
+   * up to their limits at once
    */
   readonly shares?: FairShares | undefined;
-  /** how many streams of events may be open at once; absent: as many as come */
+  /** maximum number of event streams open at once; absent: no limit */
   readonly maxStreams?: number | undefined;
-  /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
+  /** the commit of a run's first snapshot; absent: the engine's default */
   readonly firstSnapshotAt?: number;
-  /** how many bytes a turn of code may say in one commit, before it is written in several; absent: as the engine says */
+  /** maximum bytes of a command batch in one commit, before it is split into several; absent: the engine's default */
   readonly maxPartBytes?: number;
 }
 

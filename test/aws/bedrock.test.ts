@@ -33,7 +33,7 @@ describe('an answer', () => {
     bedrock.streams(event('messageStart', { role: 'assistant' }), delta('Grüße '), delta('☎'), stop, usage);
     const { heard, call } = callOf();
     expect(await model().execute(requestOf(), call)).toEqual({
-      kind: 'answered',
+      kind: 'completed',
       mediaType: 'text',
       text: 'Grüße ☎',
       tokens: { input: 7, output: 2 },

@@ -163,7 +163,7 @@ test('a due entry outlives a sweep that stands still for a month', () => {
 test('what comes and goes in the control table expires, and what is to stay does not', () => {
   const items = of('PutItem').filter(({ TableName }) => TableName === 'control');
   const expiring = items.filter(({ Item }) => Item?.['ttl'] !== undefined).map(({ Item }) => Item?.['pk']?.S);
-  expect(expiring.map((pk) => pk?.split('#')[0])).toEqual(['idempotency', 'audit', 'hold']);
+  expect(expiring.map((pk) => pk?.split('#')[0])).toEqual(['idempotency', 'audit', 'pin']);
   const rate = of('UpdateItem').find(({ ExpressionAttributeValues: values }) => values?.[':expiry'] !== undefined);
   expect(rate?.ExpressionAttributeValues?.[':expiry']).toEqual({ N: String(Math.ceil(noon / 1_000) + 3_600) });
 });
@@ -175,7 +175,7 @@ test('every write that could undo another’s has a condition', () => {
   // Last one wins: a beat. Twice is once: a due entry, a pointer to a key, an audit entry, a deployment's entry, a run's hold on one. Only adds: a rate window.
   const sortKeys = free.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
   expect(sortKeys).toEqual([
-    'beat#fetch-1',
+    'heartbeat#fetch-1',
     expect.stringMatching(/^project_\d+#production$/),
     '2026-05-01T12:00:00.123Z#somebody',
     '2026-05-01T12:00:00.123',

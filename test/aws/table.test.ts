@@ -25,7 +25,7 @@ const standing = { pk: { S: 'p' }, sk: { S: 's' }, n: { S: 'theirs' } };
 
 test('a refusal that brings the item along costs no read', async () => {
   answers = [refused(standing)];
-  expect(await table.put(key, {}, ifNotExists)).toEqual({ kind: 'refused', standing });
+  expect(await table.put(key, {}, ifNotExists)).toEqual({ kind: 'refused', existing: standing });
   expect(asked()).toEqual(['PutItem']);
   expect(JSON.parse(recorder.requests[0]?.body ?? '')).toMatchObject({
     ConditionExpression: 'attribute_not_exists(#pk)',
@@ -35,7 +35,7 @@ test('a refusal that brings the item along costs no read', async () => {
 
 test('a refusal without the item is followed by a strong read', async () => {
   answers = [refused(), ok({ Item: standing })];
-  expect(await table.put(key, {}, ifNotExists)).toEqual({ kind: 'refused', standing });
+  expect(await table.put(key, {}, ifNotExists)).toEqual({ kind: 'refused', existing: standing });
   expect(asked()).toEqual(['PutItem', 'GetItem']);
   expect(JSON.parse(recorder.requests[1]?.body ?? '')).toMatchObject({ ConsistentRead: true });
 });

@@ -7,7 +7,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { answering, freshFolder, hostOf, scope } from './given.ts';
 
-const ok = (body: unknown) => ({ kind: 'answered', status: 200, body });
+const ok = (body: unknown) => ({ kind: 'responded', status: 200, body });
 
 describe('a bundle', () => {
   test('gets the message as a request, and its answer comes back parsed', async () => {
@@ -20,7 +20,7 @@ describe('a bundle', () => {
        }`,
     );
     expect(await host.ask(manifest, { headers: { 'x-vqs-message-attempt': '3' }, body: 'hello' })).toEqual({
-      kind: 'answered',
+      kind: 'responded',
       status: 503,
       body: { seen: { method: 'POST', path: '/.well-known/workflow/v1/flow', attempt: '3' }, body: 'hello' },
     });
@@ -112,7 +112,7 @@ describe('a response', () => {
   test('that is no JSON has no body', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => new Response('<html>', { status: 502 });`);
-    expect(await host.ask(manifest)).toEqual({ kind: 'answered', status: 502, body: undefined });
+    expect(await host.ask(manifest)).toEqual({ kind: 'responded', status: 502, body: undefined });
   });
 
   test('larger than a mebibyte is none, and the thread lives on', async () => {
@@ -224,7 +224,7 @@ describe('code that breaks its thread', () => {
     const manifest = await host.deploy(
       'dpl_1',
       `import { parentPort } from 'node:worker_threads';
-       for (const said of [7, 'x', { kind: 'answered' }, { kind: 'answered', id: 99, status: 200, body: '1' }]) parentPort.postMessage(said);
+       for (const said of [7, 'x', { kind: 'responded' }, { kind: 'responded', id: 99, status: 200, body: '1' }]) parentPort.postMessage(said);
        ${answering(`'true'`)}`,
     );
     expect(await host.ask(manifest)).toEqual(ok('true'));

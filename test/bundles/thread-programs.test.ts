@@ -11,7 +11,7 @@ import { historyOf, programOf, programsOf, recordingHost, runIdOf } from './prog
 vi.setConfig({ testTimeout: 60_000 });
 const patiently = { timeout: 30_000 };
 
-const over = { kind: 'over' };
+const over = { kind: 'finished' };
 const one = (key: string) => [{ key, attempt: firstAttempt }];
 const atOnce = durationMs(50);
 
@@ -239,7 +239,7 @@ describe('code that breaks its thread', () => {
       key,
       attempt: attempt(3),
       dispatchCommit: commitNo(4),
-      lost: 0,
+      lostAttempts: 0,
       ...(retryAt === undefined ? {} : { retryAt: instant(retryAt) }),
     });
     const manifest = await host.deploy('dpl_1', programOf(`async () => process.exit(1)`));
@@ -250,24 +250,24 @@ describe('code that breaks its thread', () => {
   test.each([
     [
       'a turn that is none',
-      `{ kind: 'turn', drive: 1, turn: '{"entries":[{"kind":"asked"}],"next":"rests"}' }`,
-      /a turn is wrong at \/entries\/0/,
+      `{ kind: 'batch', taskId: 1, batch: '{"entries":[{"kind":"scheduled"}],"next":"suspended"}' }`,
+      /a command batch is wrong at \/entries\/0/,
     ],
-    ['what is no JSON', `{ kind: 'turn', drive: 1, turn: '{' }`, /a turn is no JSON/],
+    ['what is no JSON', `{ kind: 'batch', taskId: 1, batch: '{' }`, /a command batch is no JSON/],
     [
       'a value that cannot be stored',
-      `{ kind: 'turn', drive: 1, turn: '{"__proto__":1}' }`,
-      /a turn holds a key that cannot be stored/,
+      `{ kind: 'batch', taskId: 1, batch: '{"__proto__":1}' }`,
+      /a command batch holds a key that cannot be stored/,
     ],
     [
       'an attempt of 0',
-      `{ kind: 'turn', drive: 1, turn: JSON.stringify({ entries: [{ kind: 'failed', key: 'a', attempt: 0, startedAt: 1, endedAt: 1, failure: { cause: 'error', message: '' } }], next: "rests" }) }`,
+      `{ kind: 'batch', taskId: 1, batch: JSON.stringify({ entries: [{ kind: 'failed', key: 'a', attempt: 0, startedAt: 1, endedAt: 1, failure: { cause: 'error', message: '' } }], next: "suspended" }) }`,
       /wrong at \/entries\/0\/attempt/,
     ],
-    ['an end that is none', `{ kind: 'ended', drive: 1, end: '{"kind":"done"}' }`, /its end is wrong/],
+    ['an end that is none', `{ kind: 'ended', taskId: 1, end: '{"kind":"done"}' }`, /its end is wrong/],
     [
       'a command that is not to be performed',
-      `{ kind: 'perform', drive: 1, call: 1, command: '{"kind":"sleep"}' }`,
+      `{ kind: 'perform', taskId: 1, call: 1, command: '{"kind":"sleep"}' }`,
       /a command is wrong/,
     ],
   ])('and tells %s is refused, and its thread ended', async (_what, message, why) => {
@@ -284,7 +284,7 @@ describe('code that breaks its thread', () => {
     const manifest = await host.deploy(
       'dpl_1',
       `import { parentPort } from 'node:worker_threads';
-       for (const said of [7, 'x', { kind: 'turn' }, { kind: 'ended', drive: 99, end: '{"kind":"over"}' }]) parentPort.postMessage(said);
+       for (const said of [7, 'x', { kind: 'batch' }, { kind: 'ended', taskId: 99, end: '{"kind":"finished"}' }]) parentPort.postMessage(said);
        ${programOf(`async () => 1`)}`,
     );
     const drive = host.begin(manifest);

@@ -29,7 +29,7 @@ test.each([
 test('the missing scope, and the faults with their places, are told', async () => {
   const scope = otherEnd([refused(403, 'missing_scope', {}, { required: 'runs:read' })]);
   expect(await scope.fails(scope.client.listRuns())).toMatchObject({ required: 'runs:read' });
-  const errors = [{ place: '/input/to', code: 'required', message: 'is required' }];
+  const errors = [{ pointer: '/input/to', code: 'required', message: 'is required' }];
   const input = otherEnd([refused(400, 'input_invalid', {}, { errors })]);
   expect(await input.fails(input.client.trigger({ workflowName: 'flow' }))).toMatchObject({ code: 'input_invalid', errors });
 });
@@ -59,7 +59,7 @@ describe('an answer that the route does not give', () => {
     const { client, sent, fails } = otherEnd([step]);
     const error = await fails(client.health());
     expect(error).toBeInstanceOf(door.TransportComputeClientError);
-    expect(error).toMatchObject({ kind: 'answer', message: expect.stringContaining(message) });
+    expect(error).toMatchObject({ kind: 'response', message: expect.stringContaining(message) });
     expect(sent).toHaveLength(1);
   });
 

@@ -70,8 +70,8 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   INPUT_SET: all(is('INPUT_SET'), fc.record({ input: payload })),
   SYSTEM_SET: all(is('SYSTEM_SET'), fc.record({ key: text, value: payload })),
   RUN_STARTED: is('RUN_STARTED'),
-  SLOT_AWAITED: all(is('SLOT_AWAITED'), fc.record({ places: fc.nat() }), maybe('notBefore', moment)),
-  SLOT_TAKEN: all(is('SLOT_TAKEN'), fc.record({ place: fc.nat() })),
+  SLOT_AWAITED: all(is('SLOT_AWAITED'), fc.record({ slots: fc.nat() }), maybe('notBefore', moment)),
+  SLOT_TAKEN: all(is('SLOT_TAKEN'), fc.record({ slot: fc.nat() })),
   RUN_STATUS_CHANGED: all(
     is('RUN_STATUS_CHANGED'),
     fc.record({ status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const, 'cancelled' as const) }),
@@ -89,7 +89,7 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   ROLLBACK_STARTED: all(
     is('ROLLBACK_STARTED'),
     fc.record({
-      ending: fc.oneof(
+      runOutcome: fc.oneof(
         fc.record({ status: fc.constantFrom('failed' as const, 'timed_out' as const), error: failure }),
         all(fc.record({ status: fc.constant('cancelled' as const) }), maybe('reason', text)),
       ),

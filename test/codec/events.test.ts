@@ -47,6 +47,8 @@ test('what is small is stored as text, and what is not is compressed', () => {
 });
 
 test('damaged bytes and damaged text are said to be unreadable', () => {
-  expect(() => unpack('a commit', { gzip: new Uint8Array([1, 2, 3]) })).toThrow('a commit cannot be read: it is not gzip');
-  expect(() => readJson('a commit', runEvent, '{"type":')).toThrow('a commit cannot be read: it is not JSON');
+  expect(() => unpack('a commit', { gzip: new Uint8Array([1, 2, 3]) })).toThrow(
+    'a commit cannot be read: its data is not valid gzip',
+  );
+  expect(() => readJson('a commit', runEvent, '{"type":')).toThrow('a commit cannot be read: it is not valid JSON');
 });

@@ -85,7 +85,7 @@ const countsOf = (log: Awaited<ReturnType<typeof listEvents>>): ReadonlyMap<stri
   return new Map(nodes.map((node) => [node, `${count('node.queued', node)}/${count('node.completed', node)}`]));
 };
 
-const unjudged = { says: '', holds: () => undefined };
+const unjudged = { description: '', verify: () => undefined };
 
 const linear: Topology = { ...unjudged, name: 'linear', edges: ['start -> a -> b -> c -> end'] };
 /** Both branches lie in the queue together, so that two workers come to the join at the same time. */

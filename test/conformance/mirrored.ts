@@ -13,7 +13,7 @@ const stores = [
   'queries',
   'reservations',
   'signals',
-  'places',
+  'concurrencySlots',
   'streams',
   'schedules',
   'deployments',

@@ -6,7 +6,7 @@ import { createMemoryEnv } from './conformance-env.ts';
 import { runTopology } from './run-topology.ts';
 import { type Topology, finishedWith, names } from './topology.ts';
 
-const unjudged = { says: '', holds: () => undefined };
+const unjudged = { description: '', verify: () => undefined };
 
 test('a delay of 24 hours is looked at and left untouched by a sweep in each of its minutes', async () => {
   let mended = 0;

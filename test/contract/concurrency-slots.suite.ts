@@ -36,7 +36,7 @@ export const concurrencySlotsSuite = ({ name, open }: Subject<ConcurrencySlots>)
       expect(await places.acquire(of, 2, run, expiresAt)).toBe(true);
       expect(await places.acquire(of, 2, other, expiresAt)).toBe(false);
       expect(await places.acquire(of, 2, run, expiresAt)).toBe(true);
-      expect(await places.taken(of)).toEqual([{ place: 2, runId: run }]);
+      expect(await places.taken(of)).toEqual([{ slot: 2, runId: run }]);
       for (const elsewhere of [{ ...of, workflowName: workflowName('flow2') }, here()]) {
         expect(await places.taken(elsewhere)).toEqual([]);
         expect(await places.acquire(elsewhere, 2, other, expiresAt)).toBe(true);
@@ -65,7 +65,7 @@ export const concurrencySlotsSuite = ({ name, open }: Subject<ConcurrencySlots>)
       await places.release(of, 0, run);
       expect(await places.acquire(of, 0, other, expiresAt)).toBe(true);
       await places.release(of, 0, run);
-      expect(await places.taken(of)).toEqual([{ place: 0, runId: other }]);
+      expect(await places.taken(of)).toEqual([{ slot: 0, runId: other }]);
     });
 
     test('those who wait are told by the time of their start, the first ones only, each once', async () => {

@@ -186,9 +186,9 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       const held = await Promise.all([first, first].map((each) => store.reserveKey(own, 'k', each, noon, forget)));
       expect(held.filter(({ kind }) => kind === 'reserved')).toHaveLength(1);
       expect(await store.reserveKey(own, 'k', other, noon, forget)).toEqual({ kind: 'taken', by: first });
-      expect(await store.reserveKey(own, 'k', other, after(noon, seconds(1)), forget)).toEqual({ kind: 'held' });
+      expect(await store.reserveKey(own, 'k', other, after(noon, seconds(1)), forget)).toEqual({ kind: 'reserved' });
       expect(await store.reserveKey(own, 'k', first, noon, forget)).toEqual({ kind: 'taken', by: other });
-      expect(await store.reserveKey(namespace(), 'k', first, noon, forget)).toEqual({ kind: 'held' });
+      expect(await store.reserveKey(namespace(), 'k', first, noon, forget)).toEqual({ kind: 'reserved' });
     });
 
     test('a waiter stays for its latest entry: an older one neither replaces nor drops it', async () => {

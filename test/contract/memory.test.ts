@@ -59,7 +59,7 @@ controlSuite({
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 schedulesSuite({ name, open: open(({ schedules }) => schedules) });
-recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.registrations() })) });
+recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, pending: async () => recurrences.registrations() })) });
 concurrencySlotsSuite({ name, open: open(({ concurrencySlots }) => concurrencySlots) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
@@ -115,7 +115,7 @@ noticesSuite({
   name,
   open: open(({ notices }) => ({
     notices,
-    told: async () => [
+    received: async () => [
       ...notices.statusNotices.map(({ run, startedAt, endedAt, ...notice }) => ({
         ...run,
         ...notice,
@@ -133,7 +133,7 @@ noticesSuite({
     ],
   })),
 });
-clockSuite({ name, open: open(({ clock }) => ({ clock, pass: async (time) => clock.advance(time) })) });
+clockSuite({ name, open: open(({ clock }) => ({ clock, advance: async (time) => clock.advance(time) })) });
 workQueueSuite({
   name,
   open: async () => {

@@ -45,7 +45,7 @@ export const readerLeasesSuite = ({ name, open }: Subject<ReaderLeases>) =>
     describe('slots', () => {
       // Slots are the installation's: each test leaves none held.
       const now = noon;
-      const lease = (most: number, at = now) => ({ stream: ids.nonce(), most, now: at, until: after(at, minutes(6)) });
+      const lease = (maxSlots: number, at = now) => ({ stream: ids.nonce(), maxSlots, now: at, until: after(at, minutes(6)) });
       const heldBy = (taken: readonly (StreamSlot | undefined)[]): readonly StreamSlot[] =>
         taken.filter((slot) => slot !== undefined);
       const freeAll = (slots: readonly StreamSlot[]) => Promise.all(slots.map((slot) => seats.releaseStreamSlot(slot)));

@@ -38,14 +38,14 @@ export const recurrencesSuite = ({ name, open }: Subject<RecurrencesUnderTest>) 
     test('each setting is one alarm, set once however often', async () => {
       const { recurrences, pending } = opened.port;
       const first = recurrenceOf(everyHour, after(noon, hours(1)));
-      const next = { ...first, of: { ...first.setting, setting: first.setting.setting + 1 }, timing: everyNight };
+      const next = { ...first, setting: { ...first.setting, setting: first.setting.setting + 1 }, timing: everyNight };
       for (const each of [first, first, next]) await recurrences.set(each);
       await recurrences.set({ ...first, timing: everyNight, firstAt: after(noon, minutes(2)) });
       const mine = (await pending())
         .filter(({ setting }) => setting.projectId === first.setting.projectId)
         .map(({ setting }) => setting);
       expect(mine).toHaveLength(2);
-      expect(mine).toEqual(expect.arrayContaining([first.setting, next.of]));
+      expect(mine).toEqual(expect.arrayContaining([first.setting, next.setting]));
     });
 
     test('one is removed, once more changes nothing, and the others stay', async () => {

@@ -59,16 +59,16 @@ recurrencesSuite({
       recurrences,
       pending: async () =>
         [...standing.values()].map((request) => {
-          const { scheduledAt: _at, ...of } = firedBy(request);
-          return { of };
+          const { scheduledAt: _at, ...setting } = firedBy(request);
+          return { setting };
         }),
     },
     close: async () => {},
   }),
 });
 
-const asked = async (timing: Timing, deliveredWithin = hours(2)) => {
-  const recurrence = { ...recurrenceOf(timing, after(noon, hours(1))), deliveredWithin };
+const asked = async (timing: Timing, maxDeliveryAge = hours(2)) => {
+  const recurrence = { ...recurrenceOf(timing, after(noon, hours(1))), maxDeliveryAge };
   await recurrences.set(recurrence);
   const last = recorder.requests.at(-1);
   if (last === undefined) throw new Error('nothing was asked');

@@ -269,7 +269,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const run = freshRun();
         const later = after(noon, minutes(2));
         const deliveries = {
-          begun: { at: later, lastHeartbeatAt: later, ended: 2, resends: 3 },
+          begun: { at: later, lastHeartbeatAt: later, endedSteps: 2, resends: 3 },
           lost: [
             { lastHeartbeatAt: noon, noticedAt: noon },
             {

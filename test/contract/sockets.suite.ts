@@ -107,7 +107,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       const heard = { after: 12, next: { ask: 4 } };
       await sockets.join(first);
       await sockets.saveCursor(first, heard);
-      expect((await sockets.watchersOf(first.run)).members).toEqual([{ ...first, heard, isGreeted: true }]);
+      expect((await sockets.watchersOf(first.run)).members).toEqual([{ ...first, cursor: heard, isJoinAcknowledged: true }]);
       const again = member(own, { run: first.run });
       await sockets.join(again);
       await sockets.saveCursor(first, { after: 99, next: {} });
@@ -120,7 +120,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
     test('who speaks next is announced and called off, whoever is there', async () => {
       const own = member(connection());
       await sockets.join(own);
-      const next = { turn: ids.nonce(), until: after(noon, minutes(5)) };
+      const next = { broadcastId: ids.nonce(), until: after(noon, minutes(5)) };
       await sockets.setNextBroadcast(own.run, { ...next, broadcastId: ids.nonce() });
       await sockets.setNextBroadcast(own.run, next);
       expect(await sockets.watchersOf(own.run)).toEqual({ members: [own], next });

@@ -76,7 +76,7 @@ describe('EventBridge Scheduler', () => {
     }),
   });
 
-  const job = { kind: 'nudge', run: freshRun() } as const;
+  const job = { kind: 'recheck', run: freshRun() } as const;
   const setAt = async (name: string, at: number): Promise<Recorded> => {
     await timers.set({ name, at: instant(at), job });
     const last = recorder.requests.at(-1);

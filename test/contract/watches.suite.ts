@@ -23,7 +23,7 @@ export const watchesSuite = ({ name, open }: Subject<WatchesUnderTest>) =>
     afterAll(() => opened.close());
 
     test('a watch says whose run it is of, and which turn', async () => {
-      const watch = { run: freshRun(), turn: ids.nonce() };
+      const watch = { run: freshRun(), broadcastId: ids.nonce() };
       await opened.port.watches.send(watch);
       expect(await opened.port.taken()).toEqual([watch]);
     });
@@ -36,8 +36,8 @@ export const watchesSuite = ({ name, open }: Subject<WatchesUnderTest>) =>
 
     test('sent again it is the same one, and another turn is another', async () => {
       const [one, other] = [
-        { run: freshRun(), turn: ids.nonce() },
-        { run: freshRun(), turn: ids.nonce() },
+        { run: freshRun(), broadcastId: ids.nonce() },
+        { run: freshRun(), broadcastId: ids.nonce() },
       ];
       for (const watch of [one, one, other, one]) await opened.port.watches.send(watch);
       expect(await opened.port.taken()).toEqual([one, other]);

@@ -12,7 +12,11 @@ export interface WorkQueueUnderTest {
   advance(time: DurationMs): Promise<void>;
 }
 
-const at = (most: number, hold = seconds(60)) => ({ most, wait: durationMs(0), hold });
+const at = (maxMessages: number, visibilityTimeout = seconds(60)) => ({
+  maxMessages,
+  waitTime: durationMs(0),
+  visibilityTimeout,
+});
 const bodies = (messages: readonly ReceivedMessage[]): readonly string[] => messages.map(({ body }) => body);
 
 export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
@@ -41,10 +45,10 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
 
     test('a message says what it is, of which group, and how often it was given to somebody', async () => {
       const message = await taken('one');
-      expect(message).toMatchObject({ body: 'one', group, receives: 1 });
-      expect(await filled.queue.visibilityTimeout(message, durationMs(0))).toBe('held');
+      expect(message).toMatchObject({ body: 'one', group, receiveCount: 1 });
+      expect(await filled.queue.changeVisibility(message, durationMs(0))).toBe('changed');
       const [again] = await filled.queue.receive(at(1));
-      expect(again).toMatchObject({ id: message.id, body: 'one', group, receives: 2 });
+      expect(again).toMatchObject({ id: message.id, body: 'one', group, receiveCount: 2 });
       await filled.queue.delete(again ?? message);
     });
 
@@ -76,13 +80,13 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
       await filled.send(group, 'held');
       const [message] = await filled.queue.receive(at(1, seconds(1)));
       if (message === undefined) throw new Error('one was sent');
-      expect(await filled.queue.visibilityTimeout(message, seconds(3))).toBe('held');
+      expect(await filled.queue.changeVisibility(message, seconds(3))).toBe('changed');
       await filled.advance(durationMs(1_500));
       expect(await filled.queue.receive(at(1))).toEqual([]);
       await filled.advance(durationMs(2_000));
       const [again] = await filled.queue.receive(at(1));
-      expect(again).toMatchObject({ id: message.id, receives: 2 });
-      expect(await filled.queue.visibilityTimeout(message, seconds(1))).toBe('gone');
+      expect(again).toMatchObject({ id: message.id, receiveCount: 2 });
+      expect(await filled.queue.changeVisibility(message, seconds(1))).toBe('receipt_expired');
       await filled.queue.delete(again ?? message);
     });
 
@@ -90,7 +94,7 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
       const message = await taken('done');
       await filled.queue.delete(message);
       await filled.queue.delete(message);
-      expect(await filled.queue.visibilityTimeout(message, seconds(1))).toBe('gone');
+      expect(await filled.queue.changeVisibility(message, seconds(1))).toBe('receipt_expired');
     });
 
     test('its own time for a message that nobody speaks of is told', async () => {

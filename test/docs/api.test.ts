@@ -5,14 +5,14 @@ import { routes } from '../../lib/api/routes.ts';
 import { read, rowsIn } from './documents.ts';
 
 const text = read('docs/API.md');
-const whose = { caller: "the caller's", key: "the key's", temporary: 'temporary', ours: 'ours' } as const;
+const categoryNames = { caller: 'caller', key: 'key owner', temporary: 'temporary', service: 'service' } as const;
 
-test('every code, with its status, its message and whose trouble it is', () => {
+test('every code, with its status, its message and its category', () => {
   const rows = rowsIn(text).filter(({ section }) => section === 'Errors');
   expect(rows.map(({ cells }) => cells)).toEqual(
     errorCodes.map((code) => {
-      const { status, trouble, message } = errorCatalogue[code];
-      return [`\`${code}\``, String(status), whose[trouble], message];
+      const { status, category, message } = errorCatalogue[code];
+      return [`\`${code}\``, String(status), categoryNames[category], message];
     }),
   );
 });

@@ -287,16 +287,16 @@ describe('refused at the door', () => {
     ['a key that means something to code', '{"workflowName":"order-total","__proto__":{}}', '', 'key_refused'],
     ['a name that nothing has', '{"workflowName":"order-total","colour":1}', '/colour', 'unknown_key'],
     ['nothing', undefined, '', 'body_missing'],
-  ])('a body that is %s is refused with its place', async (_what, text, place, code) => {
+  ])('a body that is %s is refused with the pointer of the error', async (_what, text, pointer, code) => {
     const { status, body } = await start(text);
-    expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors: [{ place, code }] }]);
+    expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors: [{ pointer, code }] }]);
   });
 
   test.each(['toString', 'constructor', '__proto__'])(
     '%s, which every object has, is no parameter, and a header like any',
     async (name) => {
       const { status, body } = await cloud.call('GET', `/v1/runs?${name}=1`, undefined, { [name]: '1' });
-      expect([status, body]).toMatchObject([400, { errors: [{ place: `query/${name}`, code: 'unknown_key' }] }]);
+      expect([status, body]).toMatchObject([400, { errors: [{ pointer: `query/${name}`, code: 'unknown_key' }] }]);
       expect((await cloud.call('GET', '/v1/runs', undefined, { [name]: '1' })).status).toBe(200);
     },
   );
@@ -323,7 +323,7 @@ describe('definitions', () => {
         errors: [
           {
             code: 'definition_too_large',
-            place: '/nodes',
+            pointer: '/nodes',
             message: `5000 nodes are more than the limit of ${definitionLimits.nodes}`,
           },
         ],

@@ -340,7 +340,7 @@ export const slow = defineWorkflow({ name: 'slow' }, async ({ input, step }) => 
       'd',
       'e',
       'f',
-      expect.stringMatching(/^\.drive\./),
+      expect.stringMatching(/^\.workflow-task\./),
     ]);
     const begun = readFileSync(file, 'utf8').trim().split('\n');
     // Only the one that was at work at the kill was begun twice.

@@ -122,12 +122,12 @@ describe('on a laptop, from nothing', () => {
     expect([...answer.headers.keys()].filter((header) => header.startsWith('x-amzn-remapped-'))).toEqual([]);
   });
 
-  test('every fault of a body is named with its place', async () => {
+  test('every error of a body has its pointer', async () => {
     const { body } = await start({ workflowName: 7, stranger: 1 }, 'k7');
     expect(body).toMatchObject({
       errors: expect.arrayContaining([
-        expect.objectContaining({ place: '/workflowName' }),
-        expect.objectContaining({ place: '/stranger' }),
+        expect.objectContaining({ pointer: '/workflowName' }),
+        expect.objectContaining({ pointer: '/stranger' }),
       ]),
     });
   });

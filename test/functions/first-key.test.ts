@@ -191,7 +191,9 @@ describe('the first key', () => {
   test('is not registered where the secret holds something else, which is not repeated', async () => {
     const here = installation();
     await here.secrets.setValue(firstArn, 'hunter2');
-    expect(await here.ask('Create')).toBe(`FAILED: the secret ${firstArn} does not contain an API key`);
+    expect(await here.ask('Create')).toBe(
+      `FAILED: the secret ${firstArn} does not contain a valid API key: delete its value or store a valid key, then deploy again`,
+    );
   });
 
   test('a role that is not known yet is asked for again; any other refusal is told by its kind alone', async () => {
@@ -263,7 +265,7 @@ describe('keys of the configuration', () => {
     await here.ask('Create', before);
     const swapped = seed('seedkey01', { sha256: 'f'.repeat(64) });
     expect(await here.ask('Update', [seed('seedkey03'), swapped], { old: before })).toBe(
-      'FAILED: the key id seedkey01 is that of another key: a new secret needs a new keyId',
+      'FAILED: the key id seedkey01 belongs to another key: choose a new keyId for a new secret',
     );
     expect([await seeded(here, 'seedkey03'), (await seeded(here, 'seedkey02'))?.revokedAt]).toEqual([undefined, undefined]);
   });

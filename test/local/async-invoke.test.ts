@@ -129,7 +129,7 @@ describe('the sweep, which EventBridge Scheduler starts every minute', () => {
       Target: { Arn: 'arn:sweep', RoleArn: 'arn:role', RetryPolicy: { MaximumRetryAttempts: 0 } },
     });
     const schedule = newSchedule({ group: 'g', name: 'sweep' }, definition, start);
-    if (schedule === undefined) throw new Error('the expression is not understood');
+    if (schedule === undefined) throw new Error('the expression is not valid');
     store.put(schedule);
     const runner = createRunner({ store, warn: () => {}, deliver: async ({ input }) => invokeAsync(fn, input, () => {}) });
     runner.rearm();

@@ -120,10 +120,10 @@ describe('the queues', { timeout: 20_000 }, () => {
     await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
     const [message] = await receive(before, 'q');
     await release(before, 'q', message?.ReceiptHandle);
-    expect(before.depth('q')).toEqual({ ready: 1, delayed: 0, received: 0 });
+    expect(before.depth('q')).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
     await running.pop()?.stop();
     const after = await start(folder);
-    expect(after.depth('q')).toEqual({ ready: 1, delayed: 0, received: 0 });
+    expect(after.depth('q')).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
   });
 
   test('deduplicate within a group where the queue says so, and hand out the id that was sent', async () => {

@@ -264,7 +264,7 @@ describe('the gateway, for DynamoDB', () => {
     calls.length = 0;
     await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item }));
     expect(calls).toMatchObject([
-      { by: 'Fn', service: 'dynamodb', operation: 'GetItem', input: { TableName: 'App-Runs' }, status: 200 },
+      { caller: 'Fn', service: 'dynamodb', operation: 'GetItem', input: { TableName: 'App-Runs' }, status: 200 },
     ]);
   });
 });

@@ -93,7 +93,7 @@ function poll(
 const send = async (group: string, ...bodies: readonly string[]): Promise<void> => {
   for (const body of bodies) await queues.send(queueUrl, body, group);
 };
-const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 0 }), patience);
+const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 0 }), patience);
 
 describe('a poller', { timeout: 20_000 }, () => {
   test('hands over batches of its size and deletes what is done', async () => {
@@ -159,7 +159,7 @@ describe('a poller', { timeout: 20_000 }, () => {
       kind: 'returned',
       payload: JSON.stringify({ batchItemFailures: ids.slice(1).map((itemIdentifier) => ({ itemIdentifier })) }),
     }));
-    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }), patience);
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), patience);
     expect(batches).toEqual([['m1', 'm2', 'm3']]);
   });
 
@@ -170,7 +170,7 @@ describe('a poller', { timeout: 20_000 }, () => {
     await send('g', 'm1', 'm2');
     const { batches } = poll(async () => outcome);
     await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]), patience);
-    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }), patience);
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), patience);
   });
 
   test('that is stopped lets its batches end, deletes them, and takes no more', async () => {
@@ -186,7 +186,7 @@ describe('a poller', { timeout: 20_000 }, () => {
     finish();
     await stopped;
     expect(batches).toEqual([['a1']]);
-    expect(fauxqs.depth('q.fifo')).toEqual({ ready: 1, delayed: 0, received: 0 });
+    expect(fauxqs.depth('q.fifo')).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
   });
 
   test('is counted as a caller of the queue, with its empty receives', async () => {

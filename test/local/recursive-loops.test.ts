@@ -58,7 +58,7 @@ async function chain(event: object, hopper: object = {}, ofQueue: object = redri
   cloud.recorder.listen(({ operation }) => void (invocations += operation === 'Invocation' ? 1 : 0));
   await cloud.functions.get('hopper')?.invoke(JSON.stringify(event));
   const { fauxqs } = cloud.emulators;
-  await vi.waitFor(() => expect(fauxqs.depth('hops')).toEqual({ ready: 0, delayed: 0, received: 0 }), {
+  await vi.waitFor(() => expect(fauxqs.depth('hops')).toEqual({ ready: 0, delayed: 0, inFlight: 0 }), {
     ...patience,
     interval: 100,
   });
@@ -90,7 +90,7 @@ describe('a function that sends to its own queue', patience, () => {
 
   test('says whether it may, or the cloud does not start', async () => {
     await expect(chain({ left: 0 }, { RecursiveLoop: 'Maybe' })).rejects.toThrow(
-      /hopper: the function is not understood.*[\s\S]*RecursiveLoop/,
+      /hopper: the function is not valid.*[\s\S]*RecursiveLoop/,
     );
   });
 });

@@ -51,7 +51,7 @@ describe('routes', () => {
 
   test('a streaming method is known by its transfer mode', () => {
     expect(routes?.find('GET', '/v1/runs/r1/events')?.method).toMatchObject({
-      streams: true,
+      isStreaming: true,
       functionArn: 'arn:aws:lambda:us-east-1:000000000000:function:Events',
     });
   });

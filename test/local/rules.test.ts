@@ -71,14 +71,14 @@ test('a rule that is off does not', async () => {
 describe('a template does not start', () => {
   test.each([
     [
-      'whose queue lets EventBridge not in',
+      'whose queue does not allow EventBridge to send',
       { Ended: queue, Bus: bus, Rule: rule() },
-      /no policy of the queue .* lets EventBridge send/,
+      /no policy of the queue .* allows EventBridge to send/,
     ],
     [
       'with a pattern that is more than values',
       { ...whole, Rule: rule({ EventPattern: { source: [{ prefix: 'stepwell' }] } }) },
-      /the rule is not understood/,
+      /the rule is not valid/,
     ],
     [
       'with a target that is no queue',

@@ -106,7 +106,7 @@ describe('the address that functions post to', () => {
     const service = executeApi(createConnections(), place);
     for (const method of ['POST', 'DELETE', 'GET']) {
       expect(service.parse(request(method, '/live/@connections/a%2Bb%3D'))).toMatchObject({
-        needs: [
+        requiredPermissions: [
           {
             action: 'execute-api:ManageConnections',
             resource: `arn:aws:execute-api:us-east-1:000000000000:Stack-Api/live/${method}/@connections/a+b=`,

@@ -25,5 +25,5 @@ test('absent members stay absent, and odd keys stay what they are', () => {
 
 test('what is not plain data cannot be kept', () => {
   for (const value of [new Map(), new Date(0), [new Set()]])
-    expect(() => frozenCopy(value)).toThrow('only plain data can be kept');
+    expect(() => frozenCopy(value)).toThrow('only plain data can be stored');
 });

@@ -4,7 +4,7 @@ import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { nodeJob } from '../contract/jobs.suite.ts';
 import { freshRun, noon } from '../contract/samples.ts';
 
-const nudge = () => ({ kind: 'nudge', run: freshRun() }) as const;
+const recheck = () => ({ kind: 'recheck', run: freshRun() }) as const;
 
 test('the same seed gives the same ids, and another seed others', () => {
   const drawn = (seed: number) => {
@@ -40,7 +40,7 @@ test('time stands still until it is moved, and sleepers wake in the order of the
 
 test('a delayed job is taken when its time has come, the earliest first, and once', async () => {
   const { clock, jobs } = memoryPorts({ startAt: noon });
-  const [late, early] = [nudge(), nudge()];
+  const [late, early] = [recheck(), recheck()];
   await jobs.sendDelayed(late, seconds(20));
   await jobs.sendDelayed(early, durationMs(9_001));
   expect(jobs.takeDue()).toEqual([]);
@@ -53,7 +53,7 @@ test('a delayed job is taken when its time has come, the earliest first, and onc
 
 test('a taken timer fires once, and its name is free again', async () => {
   const { clock, timers } = memoryPorts({ startAt: noon });
-  const [first, second] = [nudge(), nudge()];
+  const [first, second] = [recheck(), recheck()];
   await timers.set({ name: 'wake', at: after(noon, minutes(20)), job: first });
   clock.advance(minutes(20));
   expect(timers.takeDue().map(({ job }) => job)).toEqual([first]);

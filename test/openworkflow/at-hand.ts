@@ -28,7 +28,7 @@ export class AtHand {
       random = () => 0,
       sleep = async () => {},
       warn = () => {},
-    }: Partial<Pick<BackendDeps, 'chance' | 'pause' | 'warn'>> & {
+    }: Partial<Pick<BackendDeps, 'random' | 'sleep' | 'warn'>> & {
       readonly clock?: MemoryClock;
       readonly namespaceId?: string;
     } = {},

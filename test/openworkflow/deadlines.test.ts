@@ -10,7 +10,7 @@ import { AtHand } from './at-hand.ts';
 function recorded() {
   const expiries: number[] = [];
   const plain = new MemoryExternalRuns();
-  const ofRuns = new Set<PropertyKey>(['append', 'enlist', 'hold', 'await']);
+  const ofRuns: ReadonlySet<PropertyKey> = new Set<keyof ExternalRuns>(['append', 'putListing', 'reserveKey', 'addWaiter']);
   const store: ExternalRuns = new Proxy(plain, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);

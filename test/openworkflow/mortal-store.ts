@@ -11,7 +11,7 @@ export interface Death {
   readonly isWritten: boolean;
 }
 
-const reads = new Set<PropertyKey>(['entries', 'reminders', 'listings', 'waiters', 'sending']);
+const reads: ReadonlySet<PropertyKey> = new Set<keyof ExternalRuns>(['entries', 'reminders', 'listings', 'waiters', 'sending']);
 
 /** @returns the store, and how many writes were asked of it so far */
 export function mortalStore(store: ExternalRuns, death?: Death): { readonly store: ExternalRuns; readonly writes: () => number } {

@@ -86,7 +86,7 @@ describe('connect', () => {
     const warnings: string[] = [];
     const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs', client, warn: (line) => warnings.push(line) }));
     expect(fault.code).toBe('unreachable');
-    expect(fault.message).toMatch(/^Table runs did not answer 5 times in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/);
+    expect(fault.message).toMatch(/^Table runs did not respond to 5 attempts in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/);
     expect(warnings).toHaveLength(1);
     client.destroy();
   });

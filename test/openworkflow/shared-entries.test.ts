@@ -233,7 +233,9 @@ test('a signal under a key that is too large with the waits that it is for is re
   for (let run = await own.claim(); run !== null; run = await own.claim()) await own.wait(run.id, 'go');
   const data = randomBytes(350_000).toString('base64');
   const sent = own.backend.sendSignal({ signal: 'go', data, idempotencyKey: 'k' });
-  await expect(sent).rejects.toThrow(/^a signal under a key: \d+ bytes compressed, and at most 380000 can be kept$/);
+  await expect(sent).rejects.toThrow(
+    /^a signal with an idempotency key: \d+ bytes compressed are more than the maximum of 380000$/,
+  );
   const steps = await own.backend.listStepAttempts({ workflowRunId: runs[0] ?? '' });
   expect(await own.backend.getSignalDelivery({ stepAttemptId: steps.data[0]?.id ?? '' })).toBeUndefined();
 });

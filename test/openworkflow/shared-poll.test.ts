@@ -58,7 +58,14 @@ describe('one claim of many slots', () => {
     const made = await createMany(client.own, 300);
     const claimed = (await claims(worker.own, 350)).flatMap((run) => run?.id ?? []);
     expect(claimed.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
-    expect(worker.take()).toEqual({ reminders: 1, entries: 300, append: 300, remind: 300, enlist: 300, dropReminder: 300 });
+    expect(worker.take()).toEqual({
+      reminders: 1,
+      entries: 300,
+      append: 300,
+      addReminder: 300,
+      putListing: 300,
+      deleteReminder: 300,
+    });
   });
 
   test('hands the runs out in their order: new ones first, then those that wait longest', async () => {
@@ -112,7 +119,7 @@ test('a reminder of a run that another process has just changed is looked up onc
   expect(other.take()).toEqual({ reminders: 10, entries: 1 });
   clock.advance(seconds(5));
   expect(await other.own.claim()).toBeNull();
-  expect(other.take()).toMatchObject({ entries: 1, dropReminder: 1 });
+  expect(other.take()).toMatchObject({ entries: 1, deleteReminder: 1 });
   expect(await store.reminders('team', clock.now(), 9)).toEqual([]);
 });
 
@@ -170,7 +177,7 @@ describe('a process that finds nothing', () => {
   const unitsOf = ({ reminders = 0 }: Calls): number => reminders * externalShards.length;
   const timed = () => {
     const counts = counted(new MemoryExternalRuns());
-    const pause = (wait: number, signal?: AbortSignal): Promise<void> =>
+    const sleep = (wait: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve) => {
         const timer = setTimeout(resolve, wait);
         signal?.addEventListener('abort', () => {
@@ -179,7 +186,7 @@ describe('a process that finds nothing', () => {
         });
       });
     const clock = { now: () => instant(Date.now()) };
-    const parts = { store: counts.store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random };
+    const parts = { store: counts.store, clock, sleep, warn: () => {}, newId: randomUUID, random: Math.random };
     return { backend: new ExternalRunsBackend(parts, 'team'), take: counts.take };
   };
 

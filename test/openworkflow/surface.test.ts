@@ -59,7 +59,7 @@ describe('a workflow', () => {
       return workflowRunIds.length;
     });
     const run = await new WorkflowTest({ workflows: [sender] }).start(sender);
-    await expect(run.result()).rejects.toThrow('nobody can say which runs it reaches');
+    await expect(run.result()).rejects.toThrow('the runs that it reaches are not known');
   });
 
   test('is known by its mark, in each way of defining one', () => {

@@ -37,10 +37,10 @@ test.each([
     '409 no_active_deployment No active deployment.',
   ],
   [answered(403, { code: 'missing_scope' }), 'fail', '403 missing_scope'],
-  [silent, 'fail', 'no answer: connect ECONNREFUSED'],
-  [undefined, 'fail', 'there is no API key to ask with'],
-] as const)('the active deployment %j: %s', (probe, verdict, message) => {
-  expect(checkActiveDeployment(probe)).toEqual({ name: 'active_deployment', verdict, message });
+  [silent, 'fail', 'no response: connect ECONNREFUSED'],
+  [undefined, 'fail', 'there is no API key for the request'],
+] as const)('the active deployment %j: %s', (probe, result, message) => {
+  expect(checkActiveDeployment(probe)).toEqual({ name: 'active_deployment', result, message });
 });
 
 describe('the application', () => {
@@ -68,15 +68,15 @@ describe('the application', () => {
   });
 
   test.each([
-    [silent, 'no answer: connect ECONNREFUSED'],
+    [silent, 'no response: connect ECONNREFUSED'],
     [answered(401, { code: 'unauthorized' }), '401 unauthorized: give --diagnostics-token'],
     [answered(404, 'not found'), '404: is the handler mounted, and its token set?'],
     [answered(500, undefined), '500'],
-    [answered(200, { hello: 'world' }), 'the answer is not that of the diagnostics: is this the right address?'],
-    [answered(200, { ...report, status: 'fine' }), 'the answer is not that of the diagnostics: is this the right address?'],
+    [answered(200, { hello: 'world' }), 'the response is not a diagnostics report: check the URL'],
+    [answered(200, { ...report, status: 'fine' }), 'the response is not a diagnostics report: check the URL'],
   ])('that does not tell fails: %j', (probe, message) => {
-    expect(checkApp(probe, world, true)).toEqual([{ name: 'diagnostics', verdict: 'fail', message }]);
-    expect(checkApp(probe, world, false)).toEqual([{ name: 'diagnostics', verdict: 'warn', message }]);
+    expect(checkApp(probe, world, true)).toEqual([{ name: 'diagnostics', result: 'fail', message }]);
+    expect(checkApp(probe, world, false)).toEqual([{ name: 'diagnostics', result: 'warn', message }]);
   });
 
   test('another world may be the expected one', () => {
@@ -93,6 +93,6 @@ describe('the application', () => {
       lastUnexpectedHitAt: '2026-01-01T00:00:00.000Z',
     };
     const hits = checkApp(answered(200, { ...report, ...change }), world, true).at(-1);
-    expect(hits?.message).toBe('unexpected hits: 2 in 15 minutes, 5 ever, the last at 2026-01-01T00:00:00.000Z');
+    expect(hits?.message).toBe('unexpected hits: 2 in 15 minutes, 5 in total, the last at 2026-01-01T00:00:00.000Z');
   });
 });

@@ -21,16 +21,16 @@ test('what is left out has its default', () => {
 test.each([
   [undefined, ['/ Invalid input: expected object, received undefined']],
   [[], ['/ Invalid input: expected object, received array']],
-  [{ executoin: {} }, ['/executoin is not known here']],
-  [{ execution: { apiKey: 'sw_prod_x' } }, ['/execution/apiKey is not known here']],
+  [{ executoin: {} }, ['/executoin is not a known setting']],
+  [{ execution: { apiKey: 'sw_prod_x' } }, ['/execution/apiKey is not a known setting']],
   [
     { execution: { apiKeyEnv: 'sw_prod_abc-def' } },
     ['/execution/apiKeyEnv must be the name of an environment variable, not a key'],
   ],
   [{ execution: { mode: 'Remote' } }, ['/execution/mode must be "local" or "remote"']],
   [{ execution: { mode: 'remote' } }, ['/execution/remoteWorkerUrl is required in remote mode, where there is no url']],
-  [{ url: 'ftp://example.com' }, ['/url must be an address of http or https']],
-  [{ url: 'example.com' }, ['/url must be an address of http or https']],
+  [{ url: 'ftp://example.com' }, ['/url must be an http or https URL']],
+  [{ url: 'example.com' }, ['/url must be an http or https URL']],
   [{ url: 'https://user:secret@example.com' }, ['/url must be without user, query and fragment']],
   [{ url: 'https://example.com/?key=secret' }, ['/url must be without user, query and fragment']],
   [{ remoteWorldTarget: '' }, [expect.stringMatching(/^\/remoteWorldTarget /)]],
@@ -41,7 +41,7 @@ test.each([
   [{ execution: { retries: 11 } }, [expect.stringMatching(/^\/execution\/retries /)]],
   [
     { execution: { failPolicy: 'fallback-local' } },
-    [expect.stringMatching(/^\/execution\/failPolicy .*could carry out a run twice/)],
+    [expect.stringMatching(/^\/execution\/failPolicy .*could execute a run twice/)],
   ],
 ])('%j', (value, faults) => {
   expect(faultsOf(value)).toEqual(faults);

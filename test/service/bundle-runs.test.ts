@@ -272,7 +272,7 @@ describe('which deployment', () => {
           await deployments.setRemoving(scope, deploymentId('v1'), deps.clock.now());
         };
         const wrapped = new Proxy(deployments, {
-          get: (target, name) => (name === 'holdOpen' ? holdOpen : Reflect.get(target, name).bind(target)),
+          get: (target, name) => (name === 'pin' ? holdOpen : Reflect.get(target, name).bind(target)),
         });
         return { ...deps, deployments: wrapped };
       },
@@ -308,7 +308,7 @@ describe('messages from outside', () => {
   test('each call sends, unless the caller gives it a key', async () => {
     const [home, run] = await begun();
     await home.settle();
-    const once = { once: { key: 'k', bodyHash: 'h' } };
+    const once = { idempotency: { key: 'k', bodyHash: 'h' } };
     const plain = [await publish(home, run), await publish(home, run)];
     const keyed = [await publish(home, run, once), await publish(home, run, once)];
     expect(new Set(plain.map((answer) => 'messageId' in answer && answer.messageId)).size).toBe(2);
@@ -318,7 +318,7 @@ describe('messages from outside', () => {
     expect(home.bundleRequests.filter(({ queueName }) => queueName === '__wkf_step_mail')).toHaveLength(3);
     home.ports.clock.advance(hours(23));
     expect(await publish(home, run, once)).toMatchObject({ isReplay: true });
-    expect(await publish(home, run, { once: { key: 'k', bodyHash: 'other' } })).toEqual({ kind: 'idempotency_conflict' });
+    expect(await publish(home, run, { idempotency: { key: 'k', bodyHash: 'other' } })).toEqual({ kind: 'idempotency_conflict' });
   });
 
   test('a delayed one comes no earlier', async () => {
@@ -341,11 +341,13 @@ describe('messages from outside', () => {
     const [home, run] = await begun();
     await home.settle();
     const before = (await home.fold(run)).state.asOf;
-    const once = { once: { key: 'k', bodyHash: 'h' } };
+    const once = { idempotency: { key: 'k', bodyHash: 'h' } };
     const queues = ['__wkf_workflow_greet', '__wkf_step_mail'];
     expect(await publish(home, run, { queueName, ...once })).toEqual({ kind: 'unknown_queue', queues });
     expect((await home.fold(run)).state.asOf).toBe(before);
-    expect(await publish(home, run, { ...once, once: { key: 'k', bodyHash: 'other' } })).toMatchObject({ kind: 'published' });
+    expect(await publish(home, run, { ...once, idempotency: { key: 'k', bodyHash: 'other' } })).toMatchObject({
+      kind: 'published',
+    });
   });
 
   test.each(['__mine_wkf_step_mail', '__mine_wkf_workflow_greet'])(

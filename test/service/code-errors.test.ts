@@ -217,7 +217,7 @@ describe('others who commit', () => {
     second.open();
     await other;
     expect(await statusOf(env, run)).toBe('completed');
-    expect(code.tasks[0]).toMatchObject({ refused: 0, end: { kind: 'over' } });
+    expect(code.tasks[0]).toMatchObject({ refused: 0, end: { kind: 'finished' } });
     expect(code.tasks[0]?.turns).toHaveLength(2);
     expect(code.begun).toEqual(['a#1', 'a#2', 'b#1']);
   });
@@ -234,7 +234,7 @@ describe('others who commit', () => {
     await waitUntilIdle();
     work.open();
     await driving;
-    expect(code.tasks[0]).toMatchObject({ refused: 0, overtaken: 0 });
+    expect(code.tasks[0]).toMatchObject({ refused: 0, overtakenCount: 0 });
     expect(await statusOf(env, run)).toBe('completed');
   });
 
@@ -319,11 +319,11 @@ describe('messages', () => {
     await waitUntilIdle();
     await env.take(driveJob(run), { isRedelivered: true });
     // What the dead one left unsent is looked for, and this drive is not asked for again meanwhile.
-    expect(env.ports.jobs.delayed.map(({ job }) => job.kind)).toContain('nudge');
+    expect(env.ports.jobs.delayed.map(({ job }) => job.kind)).toContain('recheck');
     expect(await env.ports.log.heartbeats(run)).toMatchObject([{ node: '.workflow-task.1', resends: 0 }]);
     expect(await statusOf(env, run)).toBe('completed');
     expect(code.begun).toEqual(['a#1', 'a#2']);
-    expect(code.tasks[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lost: 0 }]);
+    expect(code.tasks[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lostAttempts: 0 }]);
   });
 
   test.each(['before it', 'while it is at work'])('a drive whose worker is to end %s is asked to hand on', async (when) => {
@@ -471,7 +471,7 @@ describe('drives that end badly', () => {
       code: 'rollback_failed',
       details: {
         reason: 'enough',
-        rollbackFailures: [{ step: 'hotel', message: 'its rollback was not run to its end: charge is not sleep' }],
+        rollbackFailures: [{ step: 'hotel', message: 'its rollback did not finish: charge is not sleep' }],
       },
     });
     expect(code.begun).toEqual(['hotel#1', 'note#1']);

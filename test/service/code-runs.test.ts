@@ -55,7 +55,7 @@ describe('what a drive commits', () => {
       replayVersion: 1,
       input: {},
       history: { entries: [], open: [], attempt: 1 },
-      handsOnAt: after(now, durationMs(minutes(15) - seconds(5) - seconds(60))),
+      handOffAt: after(now, durationMs(minutes(15) - seconds(5) - seconds(60))),
     });
   });
 
@@ -241,9 +241,9 @@ describe('what is shown of it, and started again', () => {
   test('a run is run again with its input, and not from one of its steps', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await env.settle();
-    const again = { of: run, idempotencyKey: 'r1', bodyHash: 'h' };
-    expect(await rerunRun(env.worker, { ...again, from: nodeId('a') })).toEqual({ kind: 'fits_not', field: 'fromNode' });
-    expect(await rerunRun(env.worker, { ...again, version: 1 })).toEqual({ kind: 'fits_not', field: 'version' });
+    const again = { sourceRun: run, idempotencyKey: 'r1', bodyHash: 'h' };
+    expect(await rerunRun(env.worker, { ...again, from: nodeId('a') })).toEqual({ kind: 'not_applicable', field: 'fromNode' });
+    expect(await rerunRun(env.worker, { ...again, version: 1 })).toEqual({ kind: 'not_applicable', field: 'version' });
     expect(await rerunRun(env.worker, again)).toMatchObject({ kind: 'started', deploymentId: 'v1' });
   });
 

@@ -1,4 +1,4 @@
-/** What tests of deletions share: a workflow with runs that left something everywhere, sweeps, and what is left of a run. */
+/** Fixtures for the tests of deletions: a workflow whose runs left data in every store, sweeps, and the remaining records of a run. */
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import { type RunAddress, firstCommit, keyId, nodeId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import { after, minutes, seconds } from '../../lib/engine/time.ts';
@@ -10,8 +10,8 @@ import { type TestEnv, finished, createTestEnv, scope, workflow } from './test-e
 import { type blobsOf, definitionOf, largeText, recordsOf } from './test-run-fixture.ts';
 
 export const deletedWorkflow = workflowName('flow');
-const place = { name: 'paid', correlation: 'order-7' };
-export const requester = keyId('asker123');
+const signalKey = { name: 'paid', correlation: 'order-7' };
+export const requester = keyId('requester1');
 
 const inspect: InspectNode = ({ id, type }) => ({
   findings: [],
@@ -27,11 +27,11 @@ export const createDeletionEnv = (): TestEnv => createTestEnv({ answer: (node) =
 /** `flow` waits for a signal, naps, calls the workflow `child` and has a large output. */
 export async function publishWorkflowWithData(home: TestEnv): Promise<void> {
   await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
-  const configs = { s: place, z: { ms: 3_600_000 }, k: { calls: 'child' } };
+  const configs = { s: signalKey, z: { ms: 3_600_000 }, k: { calls: 'child' } };
   await home.publish(workflow('flow', 'a>b b>s s>d a>z z>f a>g a>k', configs));
 }
 
-/** A run of `flow` that has left something everywhere. */
+/** A run of `flow` that has left data in every store. */
 export async function createRunWithData(home: TestEnv, idempotencyKey = 'rich'): Promise<RunAddress> {
   const answer = await home.start({ idempotencyKey, input: { text: 'y'.repeat(5_000) } });
   if (answer.kind !== 'started') throw new Error(answer.kind);
@@ -42,7 +42,7 @@ export async function createRunWithData(home: TestEnv, idempotencyKey = 'rich'):
   return run;
 }
 
-/** As a worker does that is still at work. */
+/** Writes what a worker that is still running writes. */
 export async function addMoreData({ ports }: TestEnv, run: RunAddress): Promise<void> {
   const expiresAt = after(ports.clock.now(), minutes(60));
   const { runId } = run;
@@ -56,9 +56,9 @@ export async function addMoreData({ ports }: TestEnv, run: RunAddress): Promise<
   await ports.blobs.put(run, `${runId}/stray`, 'again', expiresAt);
 }
 
-/** Every trace of the run; due entries hold its address alone, and expire. */
+/** All records of the run; due entries contain only its address, and expire. */
 export async function remainingRecords(home: TestEnv, run: RunAddress, blobs: Awaited<ReturnType<typeof blobsOf>> = []) {
-  const traces = await recordsOf(home, run, { blobs: [...blobs, `blob:${run.runId}/stray`], place });
+  const traces = await recordsOf(home, run, { blobs: [...blobs, `blob:${run.runId}/stray`], signalKey });
   const elsewhere = ['list', 'waiting', 'retrying', 'failed', 'cancelled', 'reservation'];
   return [...new Set(traces.filter((trace) => !trace.startsWith('due') && !elsewhere.includes(trace)))];
 }
@@ -66,7 +66,7 @@ export async function remainingRecords(home: TestEnv, run: RunAddress, blobs: Aw
 export const sweep = (home: TestEnv, deps: Deps = home.deps): Promise<ContinueResult> =>
   continueDeletions({ ...home.worker, deps, by: 'sweep' }, after(home.ports.clock.now(), seconds(45)));
 
-/** Sweeps until nothing is left to be done, however long that has to wait. */
+/** Sweeps until no deletion is left, and advances the clock as far as needed. */
 export async function sweepUntilDone(home: TestEnv): Promise<void> {
   for (let round = 0; (await home.ports.deletions.all()).length > 0; round += 1) {
     if (round > 20) throw new Error('the deletion does not end');

@@ -19,20 +19,20 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { createTestEnv, scope, workflow } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
 
-const somebody = keyId('somebody');
+const creator = keyId('creator1');
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A world with deployments `dep_1`, `dep_2` … uploaded. */
-const shipped = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
+/** A test environment with the uploaded deployments `dep_1`, `dep_2` … */
+const createWithDeployments = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
   const home = createTestEnv(wrap);
   for (let number = 1; number <= count; number += 1) {
     const { manifest, archive } = await packedDeployment(`dep_${number}`);
-    await createDeployment(home.ports, scope, manifest, { by: somebody, archive });
+    await createDeployment(home.ports, scope, manifest, { by: creator, archive });
     home.ports.clock.advance(minutes(1));
   }
-  const activate = (id: string) => activateDeployment(home.deps, scope, deploymentId(id), somebody);
+  const activate = (id: string) => activateDeployment(home.deps, scope, deploymentId(id), creator);
   const rollback = (id?: string) =>
-    rollbackDeployment(home.deps, scope, id === undefined ? undefined : deploymentId(id), somebody);
+    rollbackDeployment(home.deps, scope, id === undefined ? undefined : deploymentId(id), creator);
   const remove = (id: string) => removeDeployment(home.deps, scope, deploymentId(id));
   const active = async () => (await activeDeployment(home.ports, scope))?.deploymentId;
   const status = async (id: string) => (await getDeployment(home.ports, scope, deploymentId(id)))?.status;
@@ -40,29 +40,29 @@ const shipped = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]
 };
 
 describe('creating a deployment', () => {
-  it('gives an upload for a quarter of an hour, and a new one to whoever asks the same again', async () => {
+  it('returns an upload URL for 15 minutes, and a new URL to a repeated request', async () => {
     const { ports } = createTestEnv();
     const { manifest } = await packedDeployment('dep_1');
-    const first = await createDeployment(ports, scope, manifest, { by: somebody });
+    const first = await createDeployment(ports, scope, manifest, { by: creator });
     expect(first).toMatchObject({
       kind: 'created',
-      deployment: { status: 'created', createdBy: somebody },
+      deployment: { status: 'created', createdBy: creator },
       upload: { method: 'PUT', expiresAt: after(ports.clock.now(), minutes(15)) },
     });
     ports.clock.advance(hours(1));
     const again = await createDeployment(ports, scope, { ...manifest, files: manifest.files.toReversed() }, { by: null });
     expect(again).toMatchObject({
-      kind: 'standing',
-      deployment: { createdBy: somebody },
+      kind: 'existing',
+      deployment: { createdBy: creator },
       upload: { expiresAt: after(ports.clock.now(), minutes(15)) },
     });
     expect(await activeDeployment(ports, scope)).toBeUndefined();
   });
 
-  it('takes the archive in the same request, and wants no upload then', async () => {
+  it('accepts the archive in the same request, and then returns no upload URL', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
-    for (const kind of ['created', 'standing'] as const) {
+    for (const kind of ['created', 'existing'] as const) {
       const answer = await createDeployment(ports, scope, manifest, { by: null, archive });
       expect(answer).toEqual({ kind, deployment: expect.objectContaining({ verifiedAt: ports.clock.now() }) });
     }
@@ -81,7 +81,7 @@ describe('creating a deployment', () => {
     expect(await createDeployment(ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
   });
 
-  it('writes nothing where the archive that came along is not what the manifest says', async () => {
+  it('writes nothing if the archive does not match the manifest', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1', { files: { 'a.js': 'one' } });
     const other = await packedDeployment('dep_1', { files: { 'a.js': 'two' } });
@@ -90,17 +90,17 @@ describe('creating a deployment', () => {
     });
     expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'bundle_missing', path: bundlePaths.workflow }],
+      errors: [{ code: 'bundle_missing', path: bundlePaths.workflow }],
     });
     expect(await listDeployments(ports, scope, { limit: 5 })).toEqual({ deployments: [] });
   });
 });
 
-describe('the bus', () => {
-  const toldOf = (home: Awaited<ReturnType<typeof shipped>>['home']) =>
+describe('the event bus', () => {
+  const noticesOf = (home: Awaited<ReturnType<typeof createWithDeployments>>['home']) =>
     home.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
 
-  it('hears that a deployment was created, verified and removed', async () => {
+  it('receives the creation, verification and removal of a deployment', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const createdAt = ports.clock.now();
@@ -119,18 +119,18 @@ describe('the bus', () => {
     ]);
   });
 
-  it('hears nothing of what was refused', async () => {
-    const { home, activate, remove } = await shipped(1);
+  it('receives nothing for refused requests', async () => {
+    const { home, activate, remove } = await createWithDeployments(1);
     await activate('dep_1');
-    const before = toldOf(home);
+    const before = noticesOf(home);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     const { manifest } = await packedDeployment('dep_1', { change: { workflows: [{ name: 'other' }] } });
     expect(await createDeployment(home.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
-    expect(toldOf(home)).toEqual(before);
+    expect(noticesOf(home)).toEqual(before);
   });
 
   it.each(['created', 'verified', 'removed'] as const)(
-    'that could not be reached hears it from the repetition: %s',
+    'receives the notice from the repeated request if it was unavailable: %s',
     async (lost) => {
       let isDown = true;
       const home = createTestEnv({
@@ -152,14 +152,14 @@ describe('the bus', () => {
       await expect(act()).rejects.toThrow(Unavailable);
       isDown = false;
       await act();
-      expect(toldOf(home)).toContain(`dep_1 ${lost}`);
+      expect(noticesOf(home)).toContain(`dep_1 ${lost}`);
     },
   );
 });
 
 describe('activating a deployment', () => {
-  it('changes what new runs get, once, and tells the bus', async () => {
-    const { home, activate, active, status } = await shipped(2);
+  it('activates it once for new runs, and notifies the event bus', async () => {
+    const { home, activate, active, status } = await createWithDeployments(2);
     const at = home.ports.clock.now();
     expect(await activate('dep_1')).toEqual({
       kind: 'activated',
@@ -177,7 +177,7 @@ describe('activating a deployment', () => {
     expect(home.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
   });
 
-  it('reads what was uploaded, and refuses what is not there or not right', async () => {
+  it('verifies the upload, and refuses a missing or wrong archive', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
@@ -193,7 +193,7 @@ describe('activating a deployment', () => {
     expect(await getDeployment(ports, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: ports.clock.now() });
   });
 
-  it('can be verified without being activated: then runs may be started on it, and nobody else gets it', async () => {
+  it('a verified deployment that is not active runs only the starts that name it', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
@@ -212,7 +212,7 @@ describe('activating a deployment', () => {
     expect(await verifyDeployment(ports, scope, deploymentId('none'))).toEqual({ kind: 'not_found' });
   });
 
-  it('refuses an archive that does harm, and one without its bundles', async () => {
+  it('refuses an unsafe archive, and one without its bundles', async () => {
     const { ports } = createTestEnv();
     const evil = await archiveOf([{ name: '../a.js', content: 'x' }]);
     const artifact = { sha256: sha256(evil), bytes: evil.byteLength };
@@ -222,12 +222,12 @@ describe('activating a deployment', () => {
     ports.artifacts.receive(created.upload.url, evil);
     expect(await activateDeployment(ports, scope, manifest.deploymentId, null)).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'path_unsafe', path: '../a.js' }],
+      errors: [{ code: 'path_unsafe', path: '../a.js' }],
     });
     const steps = await packedDeployment('dep_2', { change: { steps: [{ name: 'charge' }] } });
     expect(await createDeployment(ports, scope, steps.manifest, { by: null, archive: steps.archive })).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'bundle_missing', path: bundlePaths.step }],
+      errors: [{ code: 'bundle_missing', path: bundlePaths.step }],
     });
   });
 
@@ -236,7 +236,7 @@ describe('activating a deployment', () => {
     const code = await packedDeployment('dep_1', { change: { runtime: 'code' } });
     expect(await createDeployment(ports, scope, code.manifest, { by: null, archive: code.archive })).toMatchObject({
       kind: 'artifact_invalid',
-      faults: [{ code: 'program_missing', path: programPath }],
+      errors: [{ code: 'program_missing', path: programPath }],
     });
     const whole = await packedDeployment('dep_1', {
       files: { [programPath]: 'export const workflows = [];' },
@@ -246,7 +246,7 @@ describe('activating a deployment', () => {
     expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
   });
 
-  it('takes the versions of code in their order for a part of its manifest', async () => {
+  it('the order of code versions is part of the manifest', async () => {
     const { ports } = createTestEnv();
     const versions = [
       { name: 'hello', version: '1' },
@@ -257,33 +257,33 @@ describe('activating a deployment', () => {
       return (await createDeployment(ports, scope, manifest, { by: null })).kind;
     };
     expect(await sent(versions, 'code')).toBe('created');
-    expect(await sent(versions, 'code')).toBe('standing');
+    expect(await sent(versions, 'code')).toBe('existing');
     expect(await sent(versions.toReversed(), 'code')).toBe('deployment_exists');
     expect(await sent([{ name: 'a' }, { name: 'b' }], 'bundle')).toBe('created');
-    expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('standing');
+    expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('existing');
   });
 
-  it('goes on from another change that came in between, and gives up on a crowd', async () => {
+  it('retries after concurrent changes of the pointer, and is unavailable under too many', async () => {
     let losses = 3;
     const wrap = (lost: () => boolean) => (deps: ReturnType<typeof createTestEnv>['deps']) => {
       const deployments: Deployments = Object.assign(Object.create(deps.deployments), {
         pointer: (of: typeof scope) => deps.deployments.pointer(of),
         deployment: (...of: Parameters<Deployments['deployment']>) => deps.deployments.deployment(...of),
-        noteActivated: (...of: Parameters<Deployments['markActivated']>) => deps.deployments.markActivated(...of),
+        markActivated: (...of: Parameters<Deployments['markActivated']>) => deps.deployments.markActivated(...of),
         movePointer: async (...of: Parameters<Deployments['movePointer']>) =>
           lost() ? false : deps.deployments.movePointer(...of),
       });
       return { ...deps, deployments };
     };
-    const { activate } = await shipped(1, { wrap: wrap(() => (losses -= 1) >= 0) });
+    const { activate } = await createWithDeployments(1, { wrap: wrap(() => (losses -= 1) >= 0) });
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
-    const crowded = await shipped(1, { wrap: wrap(() => true) });
-    await expect(crowded.activate('dep_1')).rejects.toThrow(Unavailable);
+    const contended = await createWithDeployments(1, { wrap: wrap(() => true) });
+    await expect(contended.activate('dep_1')).rejects.toThrow(Unavailable);
   });
 
-  it('that died before it told the bus is finished by the next who asks', async () => {
+  it('a repeated request completes an activation that crashed before its notice', async () => {
     let isBroken = true;
-    const { home, activate, active } = await shipped(1, {
+    const { home, activate, active } = await createWithDeployments(1, {
       wrap: (deps) => ({
         ...deps,
         notices: {
@@ -302,15 +302,15 @@ describe('activating a deployment', () => {
     expect(home.ports.notices.activations).toHaveLength(1);
   });
 
-  it('is not possible for one that is not there', async () => {
-    const { activate } = await shipped(0);
+  it('of a missing deployment is not found', async () => {
+    const { activate } = await createWithDeployments(0);
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
   });
 });
 
-describe('going back', () => {
-  it('activates what was active before, or what is named', async () => {
-    const { home, activate, rollback, active } = await shipped(3);
+describe('a rollback', () => {
+  it('activates the previous deployment, or the named one', async () => {
+    const { home, activate, rollback, active } = await createWithDeployments(3);
     expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     for (const id of ['dep_1', 'dep_2', 'dep_3']) {
       home.ports.clock.advance(minutes(1));
@@ -322,15 +322,15 @@ describe('going back', () => {
     home.ports.clock.advance(minutes(1));
     expect(await rollback('dep_1')).toMatchObject({ deploymentId: 'dep_1', revision: 5 });
     expect(await active()).toBe('dep_1');
-    const told = home.ports.notices.activations.map(({ deploymentId: id }) => id);
-    expect(told).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
-    const wentBack = home.ports.notices.activations.map(({ isRollback = false }) => isRollback);
-    expect(wentBack).toEqual([false, false, false, true, true]);
+    const notified = home.ports.notices.activations.map(({ deploymentId: id }) => id);
+    expect(notified).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
+    const rollbacks = home.ports.notices.activations.map(({ isRollback = false }) => isRollback);
+    expect(rollbacks).toEqual([false, false, false, true, true]);
     expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
   });
 
-  it('passes over what has been removed', async () => {
-    const { activate, rollback, remove } = await shipped(3);
+  it('skips removed deployments', async () => {
+    const { activate, rollback, remove } = await createWithDeployments(3);
     for (const id of ['dep_1', 'dep_2', 'dep_3']) await activate(id);
     expect(await remove('dep_2')).toMatchObject({ kind: 'removed' });
     expect(await rollback()).toMatchObject({ deploymentId: 'dep_1' });
@@ -339,9 +339,9 @@ describe('going back', () => {
   });
 });
 
-describe('a name means one workflow:', () => {
+describe('a name refers to one workflow:', () => {
   it('a deployment with the name of a published graph is not activated, until the graph is archived', async () => {
-    const { home, activate } = await shipped(1);
+    const { home, activate } = await createWithDeployments(1);
     await home.publish(workflow('hello', 'a>b'));
     expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
     await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
@@ -349,7 +349,7 @@ describe('a name means one workflow:', () => {
   });
 
   it('no graph is published under a name that the active deployment has', async () => {
-    const { home, activate } = await shipped(1);
+    const { home, activate } = await createWithDeployments(1);
     const { version: _version, ...definition } = workflow('hello', 'a>b');
     const graph = { ...definition, nodes: [{ id: nodeId('a'), type: 'start', config: {} }], edges: [] };
     expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
@@ -363,8 +363,8 @@ describe('a name means one workflow:', () => {
 });
 
 describe('removing a deployment', () => {
-  it('takes the artifact with it, and its id is never free again', async () => {
-    const { home, remove, status } = await shipped(1);
+  it('removes the artifact, and its id stays reserved', async () => {
+    const { home, remove, status } = await createWithDeployments(1);
     const { manifest, archive } = await packedDeployment('dep_1');
     const name = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
     expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
@@ -375,15 +375,15 @@ describe('removing a deployment', () => {
     expect(await createDeployment(home.ports, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
   });
 
-  it('is refused while it is active, and it stays what it was', async () => {
-    const { home, activate, remove } = await shipped(1);
+  it('is refused while it is active, and changes nothing', async () => {
+    const { home, activate, remove } = await createWithDeployments(1);
     await activate('dep_1');
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
   });
 
-  it('is refused while a run that has not ended holds on to it', async () => {
-    const { home, remove } = await shipped(1);
+  it('is refused while an open run pins it', async () => {
+    const { home, remove } = await createWithDeployments(1);
     await home.publish(workflow('flow', 'a>b'));
     const { runId } = await home.begin('flow');
     const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
@@ -394,8 +394,8 @@ describe('removing a deployment', () => {
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
-  it('waits an hour for a run that has said it would come', async () => {
-    const { home, remove } = await shipped(1);
+  it('is refused for an hour while a pin has no run yet', async () => {
+    const { home, remove } = await createWithDeployments(1);
     const runId = home.ports.ids.runId(home.ports.clock.now());
     const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
     await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
@@ -404,13 +404,13 @@ describe('removing a deployment', () => {
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
-  it('that has begun keeps an activation decided before from coming through', async () => {
+  it('that has begun makes a concurrent activation fail', async () => {
     let removing: Promise<unknown> | undefined;
-    const { home, activate, active, remove } = await shipped(1, {
+    const { home, activate, active, remove } = await createWithDeployments(1, {
       wrap: (deps) => ({
         ...deps,
         workflows: Object.assign(Object.create(deps.workflows), {
-          // Between the look at the deployment and the write of the pointer.
+          // Between the activation's read of the deployment and its write of the pointer.
           summary: async (...of: Parameters<typeof deps.workflows.summary>) => {
             removing ??= removeDeployment(deps, scope, deploymentId('dep_1'));
             await removing;
@@ -425,8 +425,8 @@ describe('removing a deployment', () => {
     expect(home.ports.notices.activations).toEqual([]);
   });
 
-  it('that died on its way is gone on with; until then nobody activates it', async () => {
-    const { home, activate, remove } = await shipped(1);
+  it('that crashed is continued by a repeated request; meanwhile it cannot be activated', async () => {
+    const { home, activate, remove } = await createWithDeployments(1);
     await home.ports.deployments.setRemoving(scope, deploymentId('dep_1'), home.ports.clock.now());
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });

@@ -1,6 +1,6 @@
 import type { TestEnv } from './test-env.ts';
 
-/** Takes the next thing, while time passes up to the next one who sleeps. */
+/** Takes the next value of an iterator, and advances the clock to the next sleeper meanwhile. */
 export const nextWithTime = async <Value>({ ports }: TestEnv, from: AsyncGenerator<Value, void, undefined>) => {
   let result: IteratorResult<Value, void> | undefined;
   const pending = from.next().then((value) => (result = value));

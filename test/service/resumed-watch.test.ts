@@ -1,4 +1,4 @@
-/** A reader of a run at work who goes away after each event and each delta, and comes back behind it five hundred times. */
+/** A reader of a running run that reconnects after each event and each delta, five hundred times. */
 import { expect, test } from 'vitest';
 import { attempt, nodeId, nodeKey, nonce, topLevel } from '../../lib/engine/ids.ts';
 import { publicEvents } from '../../lib/engine/log/public-event.ts';
@@ -13,7 +13,7 @@ import { nextWithTime } from './next-with-time.ts';
 const speaker = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
 const words = 60;
 
-test('misses nothing and sees nothing twice, though a node speaks all the while', async () => {
+test('misses nothing and sees nothing twice while a node writes deltas', async () => {
   const home = createTestEnv();
   const { jobs, clock, log, streams } = home.ports;
   await home.publish(workflow('flow', 'a>talk a>l l/loop>b l/done>d', { l: { items: 200, concurrency: 12 } }));

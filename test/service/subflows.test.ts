@@ -105,7 +105,7 @@ describe('a call', () => {
     const run = await home.begin('flow');
     await home.settle();
     expect(await nodeOf(home, run)).toMatchObject({
-      failure: { cause: 'invalid', code: 'input_invalid', details: { faults: [{ place: expect.stringContaining('order') }] } },
+      failure: { cause: 'invalid', code: 'input_invalid', details: { errors: [{ pointer: expect.stringContaining('order') }] } },
     });
   });
 
@@ -126,7 +126,7 @@ describe('a call', () => {
     const manifest = {
       deploymentId: deploymentId('v1'),
       specVersion: 1,
-      runtime: 'fetch',
+      runtime: 'bundle',
       workflows: [{ name: 'greet' }],
       steps: [],
       files: [],

@@ -1,4 +1,4 @@
-/** Test runs in the small house: what its scripted types say of themselves, and every place where one could leave a trace. */
+/** Test runs in the test environment: the scripted node types, and every record that a run could leave. */
 import { randomBytes } from 'node:crypto';
 import type { WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
@@ -58,7 +58,7 @@ export async function blobsOf({ ports }: TestEnv, run: RunAddress): Promise<read
 export async function recordsOf(
   { ports }: TestEnv,
   run: RunAddress,
-  { blobs = [], place }: { blobs?: readonly PayloadRef[]; place?: { name: string; correlation: string } } = {},
+  { blobs = [], signalKey }: { blobs?: readonly PayloadRef[]; signalKey?: { name: string; correlation: string } } = {},
 ): Promise<readonly string[]> {
   const found: string[] = [];
   const note = (isThere: boolean, what: string): void => void (isThere && found.push(what));
@@ -80,7 +80,7 @@ export async function recordsOf(
     );
   }
   for (const ref of blobs) note((await ports.blobs.get(run, ref.slice('blob:'.length))) !== undefined, 'blob');
-  if (place !== undefined) note((await ports.signals.read({ ...scope, ...place })).waiters.length > 0, 'waiter');
+  if (signalKey !== undefined) note((await ports.signals.read({ ...scope, ...signalKey })).waiters.length > 0, 'waiter');
   const own = { runId: run.runId, bodyHash: 'probe', reservedAt: ports.clock.now(), owner: 'probe' };
   const terms = { notBefore: instant(0), expiresAt: ports.clock.now() };
   const reserved = await ports.reservations.reserve(scope, testEndpoint, key, own, terms);

@@ -31,10 +31,13 @@ export async function checkFinalReplay(
     replayVersion,
     input: null,
     history: await loadHistory(memory, { head, state }, new Map()),
-    handsOnAt: deadlineAt,
+    handOffAt: deadlineAt,
   };
   // Whatever it says: all that counts is how far it came.
-  const host = { turn: async () => ({ kind: 'stop' as const }), perform: () => Promise.reject(new Error('nothing is sent')) };
+  const host = {
+    commitBatch: async () => ({ kind: 'stop' as const }),
+    perform: () => Promise.reject(new Error('nothing is sent')),
+  };
   const drive = startWorkflowTask([workflowOf(workflow, nowhere)], task, host, {
     deploymentId,
     clock: ownClock(now),

@@ -129,18 +129,18 @@ function isAmong(known: Known, meaning: string): boolean {
 interface Meaning {
   readonly open: readonly string[];
   readonly nodes: readonly { readonly nodeId: string; readonly iteration: string }[];
-  readonly written: readonly { readonly key: string }[];
-  readonly passes: readonly { readonly iteration: string }[];
+  readonly contextWrites: readonly { readonly key: string }[];
+  readonly iterations: readonly { readonly iteration: string }[];
 }
 
 function inOrder(meaning: string): Meaning {
-  const { open, nodes, written, passes, ...rest }: Meaning = JSON.parse(meaning);
+  const { open, nodes, contextWrites, iterations, ...rest }: Meaning = JSON.parse(meaning);
   return {
     ...rest,
     open: open.toSorted(),
     nodes: nodes.toSorted(by(({ nodeId, iteration }) => `${nodeId}@${iteration}`)),
-    written: written.toSorted(by(({ key }) => key)),
-    passes: passes.toSorted(by(({ iteration }) => iteration)),
+    contextWrites: contextWrites.toSorted(by(({ key }) => key)),
+    iterations: iterations.toSorted(by(({ iteration }) => iteration)),
   };
 }
 

@@ -30,7 +30,7 @@ import type { NotificationChecker } from './notification-checker.ts';
 import type { MessageHandlers } from './simulated-ports.ts';
 
 interface Warm {
-  readonly folds: FoldCache;
+  readonly foldCache: FoldCache;
   readonly plans: Plans;
 }
 
@@ -127,7 +127,7 @@ export class Functions implements MessageHandlers {
     if (world === undefined) throw new Error('the world is not there yet');
     if (this.#around.faults.shouldInject('deployed')) this.#idle.length = 0;
     const warm = this.#idle.pop() ?? {
-      folds: new CheckedFolds(this.#watches.folds),
+      foldCache: new CheckedFolds(this.#watches.folds),
       plans: new Plans(this.#workings.types ?? simulatedTypes),
     };
     const process = new Process(this.#around);

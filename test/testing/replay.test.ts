@@ -21,11 +21,11 @@ test('a run under way goes on where it stands', async () => {
   await bench.advance(0);
   const history = await saved(run);
   expect(history).toMatchObject({ format: 'stepwell.history', version: 1, end: { status: 'open' }, input: { n: 1 } });
-  expect(await replay(child, history)).toEqual({ status: 'waiting', asks: [] });
+  expect(await replay(child, history)).toEqual({ status: 'waiting', nextSteps: [] });
   const longer = defineWorkflow({ name: 'child' }, async ({ step }: WorkflowArguments<unknown>) => {
     await Promise.all([step.run({ name: 'double' }, () => 0), step.sleep('rest', 1), step.run({ name: 'new' }, () => 0)]);
   });
-  await expect(replay(longer, history)).resolves.toEqual({ status: 'waiting', asks: ['new'] });
+  await expect(replay(longer, history)).resolves.toEqual({ status: 'waiting', nextSteps: ['new'] });
 });
 
 test('a renamed, a removed and an added step are divergences, and are named', async () => {
@@ -39,7 +39,7 @@ test('a renamed, a removed and an added step are divergences, and are named', as
   expect(of).toBeInstanceOf(NondeterminismError);
   expect(of).toMatchObject({
     code: 'replay_diverged',
-    details: { position: 1, recorded: { key: 'double', kind: 'function' }, asked: { key: 'twice', kind: 'function' } },
+    details: { position: 1, recorded: { key: 'double', kind: 'function' }, requested: { key: 'twice', kind: 'function' } },
   });
   const removed = as(async ({ step }) => {
     await step.run({ name: 'double' }, () => 2);
@@ -52,7 +52,7 @@ test('a renamed, a removed and an added step are divergences, and are named', as
     await step.run({ name: 'plus one' }, () => 3);
     await step.run({ name: 'tell' }, () => 4);
   });
-  await expect(replay(added, history)).rejects.toThrow('this run has completed here, and the code now asks for "tell"');
+  await expect(replay(added, history)).rejects.toThrow('this run completed, and the code now requests "tell"');
   const ends = as(async () => 1);
   await expect(replay(ends, history)).rejects.toThrow('returns before it asks for it');
 });
@@ -79,7 +79,7 @@ test('of a workflow that was run once more, what was done before is kept', async
   const run = await new WorkflowTest({ workflows: [again] }).start(again, null);
   expect(await run.result()).toBe(1);
   const history = await saved(run);
-  expect(history).toMatchObject({ attempt: 2, kept: [{ key: 'first', output: 'done' }] });
+  expect(history).toMatchObject({ attempt: 2, priorResults: [{ key: 'first', output: 'done' }] });
   expect(await replay(again, history)).toEqual({ status: 'completed', output: 1 });
 });
 

@@ -162,7 +162,7 @@ test('code that does not ask for the same again is found out by name', async () 
   const run = await new WorkflowTest({ workflows: [fickle] }).start(fickle, null);
   await expect(run.result()).rejects.toMatchObject({
     name: 'NondeterminismError',
-    details: { position: 1, recorded: { key: 'go 1' }, asked: { key: 'go 2' } },
+    details: { position: 1, recorded: { key: 'go 1' }, requested: { key: 'go 2' } },
   });
 });
 

@@ -127,7 +127,7 @@ const termsOf = (body: BodyOf<'createSchedule'>): RequestedTerms => {
 const changeOf = ({ catchUpSeconds, ...change }: BodyOf<'updateSchedule'>): ScheduleChange =>
   defined({
     ...change,
-    catchUpMs: catchUpSeconds === undefined ? undefined : seconds(catchUpSeconds),
+    catchUpWindowMs: catchUpSeconds === undefined ? undefined : seconds(catchUpSeconds),
   });
 
 const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'; readonly errors: readonly TimingError[] }) => {

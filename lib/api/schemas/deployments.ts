@@ -49,7 +49,7 @@ export const manifestParts = z.strictObject({
   specVersion: z.literal(1),
   runtime: z.enum(runtimes).meta({
     description:
-      '`fetch`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
+      '`bundle`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
   }),
   workflows: z.array(workflow).max(100),
   steps: z

@@ -154,7 +154,7 @@ const waitingForSlot = z
 
 const iterationCounts = z
   .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
-  .meta({ id: 'Passes', description: 'how far a loop has come' });
+  .meta({ id: 'Iterations', description: 'how far a loop has come' });
 
 const runNode = z
   .strictObject({

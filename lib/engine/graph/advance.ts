@@ -1,7 +1,6 @@
 /**
- * What follows from the nodes that have just ended: joins fire, dead branches are skipped, pure nodes are decided
- * on the spot, loops begin and end their passes, and the others are dispatched together at the end, when it is known
- * how many siblings they have.
+ * Decides what follows from nodes that have just ended: joins fire, dead branches are skipped, pure nodes are evaluated at once, and
+ * loops begin and end iterations. The remaining ready nodes are dispatched together at the end, when their number is known.
  */
 import { defined } from '../defined.ts';
 import { type IterationKey, type NodeKey, firstAttempt, nodeKey, topLevel } from '../ids.ts';
@@ -26,38 +25,38 @@ import { failNode, recordOutcome } from './record-outcome.ts';
 import { DecisionLimitReached, WorkLimitExceeded } from './work-limits.ts';
 
 /**
- * More open siblings than this, and results go over the results queue: that many direct commits would lose
- * more puts than they win. From the simulation's figures: 10 branches within 2 s lose 9 puts.
+ * With more open siblings than this, results go to the results queue: that many direct commits would lose more puts than they win.
+ * In the simulation, 10 branches within 2 s lose 9 puts.
  */
 export const maxDirectSiblings = 8;
 
-/** What one decision still has to look at. */
+/** The state of one decision while it follows the graph. */
 interface Traversal {
   readonly draft: Draft;
-  /** to be dispatched */
+  /** to be dispatched at the end */
   readonly ready: PlanNodeRef[];
-  /** decided, and not yet followed */
+  /** ended, and their edges not followed yet */
   readonly work: PlanNodeRef[];
   readonly seen: Set<NodeKey>;
-  /** of the places that were looked at and not decided */
+  /** inbound edges of nodes that were considered and wait */
   readonly inbound: Map<NodeKey, Inbound>;
 }
 
-/** What is known of the edges into one place. Each edge is read, and its condition judged, once in a decision. */
+/** Inbound edges of one node. Each edge is read once per decision, and its condition is evaluated once. */
 interface Inbound {
   readonly unresolved: Set<PlanEdge>;
-  /** their conditions decide between `live` and `dead`, and are not judged yet */
+  /** live except for a condition that is not evaluated yet */
   readonly unevaluated: Set<PlanEdge>;
-  /** of the other edges */
+  /** states of the other edges */
   readonly states: Set<EdgeState>;
 }
 
-/** Decides all that follows from `begin` (the roots of a new run) or from the places that ended in this draft. */
+/** Decides all that follows from `begin` (the roots of a new run) and from the nodes that ended in this draft. */
 export function advance(draft: Draft, ended: readonly PlanNodeRef[], begin: readonly PlanNodeRef[] = []): void {
   const traversal: Traversal = { draft, ready: [], work: [...ended], seen: new Set(), inbound: new Map() };
   for (const nodeRef of begin) fire(traversal, nodeRef);
   for (let nodeRef = traversal.work.shift(); nodeRef !== undefined && !hasEnded(draft); nodeRef = traversal.work.shift()) {
-    // A loop that failed has taken its other passes with it.
+    // A failed loop has ended its other iterations.
     if (isActive(draft, nodeRef)) follow(traversal, nodeRef);
   }
   if (hasEnded(draft)) return;
@@ -81,13 +80,13 @@ function follow(traversal: Traversal, nodeRef: PlanNodeRef): void {
   }
   for (const edge of hasJustEnded(draft, nodeRef) ? nodeRef.node.outbound : []) {
     const node = draft.tools.plan.nodes.get(edge.target);
-    invariant(node !== undefined, `the plan has an edge to ${edge.target}, which it does not have`);
+    invariant(node !== undefined, `the plan has an edge to node ${edge.target} and no such node`);
     consider(traversal, { node, iteration: nodeRef.iteration }, edge);
   }
   if (!hasEnded(draft) && isIterationDone(traversal, nodeRef.iteration)) work.push(endIteration(draft, nodeRef.iteration));
 }
 
-/** Has all of this pass ended? Only its nodes' ends are asked for: what they lead to has been decided by then. */
+/** Whether every node of this iteration has ended and nothing of it is still to be followed or dispatched. */
 function isIterationDone({ draft, ready, work }: Traversal, iteration: IterationKey): boolean {
   if (draft.state.iterations.get(iteration)?.open !== 0) return false;
   return [...ready, ...work].every((nodeRef) => nodeRef.iteration !== iteration);
@@ -114,7 +113,7 @@ function fire(traversal: Traversal, nodeRef: PlanNodeRef): void {
   work.push(nodeRef);
 }
 
-/** Undefined where the decision has come to as much as it may: then a worker decides the node for itself. */
+/** Undefined if the decision has reached its work limit; then a worker evaluates the node. */
 function evaluateInline(draft: Draft, { node, iteration }: PlanNodeRef): Outcome | undefined {
   if (draft.work.isFull) return undefined;
   const { plan, loaded, evaluate, now } = draft.tools;
@@ -131,7 +130,7 @@ const hasJustEnded = (draft: Draft, nodeRef: PlanNodeRef): boolean => {
   return state !== undefined && !isOpen(state);
 };
 
-/** @param resolved the edge that leads here from the place that is followed; absent: from a loop into its body */
+/** @param resolved the edge that was followed to this node; absent: an entry from a loop into its body */
 function consider(traversal: Traversal, nodeRef: PlanNodeRef, resolved?: PlanEdge): void {
   const { draft, work, seen } = traversal;
   const { node, iteration } = nodeRef;
@@ -165,7 +164,7 @@ function consider(traversal: Traversal, nodeRef: PlanNodeRef, resolved?: PlanEdg
   }
 }
 
-/** The states that the edges into a place have. Conditions are judged when the answer depends on them. */
+/** The states of the inbound edges. A condition is evaluated only when the join depends on it. */
 function inboundStates(
   traversal: Traversal,
   nodeRef: PlanNodeRef,
@@ -204,7 +203,7 @@ function inboundOf({ draft, inbound }: Traversal, nodeRef: PlanNodeRef, resolved
   return found;
 }
 
-/** A pinned node is not run, whatever it is: it ends with what was pinned. */
+/** A pinned node does not run: it completes with the pinned output. */
 function completePinned(draft: Draft, nodeRef: PlanNodeRef, { output, handle }: PinnedOutput): void {
   const { now } = draft.tools;
   const times = { attempt: firstAttempt, startedAt: now, endedAt: now };
@@ -215,7 +214,7 @@ function completePinned(draft: Draft, nodeRef: PlanNodeRef, { output, handle }: 
   });
 }
 
-/** Asks for the ready nodes: one goes on here, where it may; many together send their results to be collected. */
+/** Dispatches the ready nodes: one inline where the decider may run it, and a wide fan-out through the results queue. */
 function dispatch(draft: Draft, ready: readonly PlanNodeRef[]): void {
   const workingCount = openNodes(draft.state).filter(({ status }) => status !== 'waiting').length;
   const isWideFanOut = workingCount + ready.length > maxDirectSiblings;

@@ -1,4 +1,4 @@
-/** A node that waits for a signal: how the wait begins, and what it is finished with. */
+/** A node that waits for a signal: the event that begins the wait, and the output or failure that ends it. */
 import { defined } from '../defined.ts';
 import { firstAttempt } from '../ids.ts';
 import { inline } from '../json.ts';
@@ -17,7 +17,7 @@ export function awaitSignal(
   { name, correlation = draft.tools.runId, expiresAt, expiryHandle }: Extract<Outcome, { kind: 'awaiting' }>,
   attempt = firstAttempt,
 ): void {
-  // The run's own deadline comes before an expiry that lies behind it.
+  // An expiry after the run's deadline never happens.
   const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
   emit(
     draft,
@@ -34,7 +34,7 @@ export function awaitSignal(
   );
 }
 
-/** The node's output. Without a signal, after a wait that was over, it has the same keys. */
+/** The node's output. If the wait expired, it has the same keys with null. */
 export const signalWaitOutput = ({ name, correlation }: SignalWait, signal?: ReceivedSignal) =>
   inline({
     signalId: signal?.signalId ?? null,
@@ -47,6 +47,6 @@ export const signalWaitOutput = ({ name, correlation }: SignalWait, signal?: Rec
 export const signalExpired = (wait: SignalWait): Failure => ({
   cause: 'timeout',
   code: 'signal_expired',
-  message: `no signal ${wait.name} came in time`,
+  message: `no signal ${wait.name} arrived before the wait expired`,
   details: waitTimeoutDetails(wait),
 });

@@ -1,4 +1,4 @@
-/** A loop begins with its items in hand; without any it is over at once. */
+/** Starts a loop over its items; a loop without items completes at once. */
 import { firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonValue, inline, isJsonArray } from '../json.ts';
@@ -18,7 +18,7 @@ export function beginLoop(
 ): void {
   const { now } = draft.tools;
   const items = valueOf(payload, draft.tools.loaded);
-  invariant(isJsonArray(items), `loop ${nodeRef.node.id} was to go through what is no array`);
+  invariant(isJsonArray(items), `the items of loop ${nodeRef.node.id} are not an array`);
   if (items.length === 0) {
     const times = { attempt, startedAt: now, endedAt: now };
     return emit(draft, completionEvent(nodeRef, { kind: 'finished', output: inline([]), handle: doneHandle }, times));

@@ -1,4 +1,4 @@
-/** How the work of a run begins: at once, or when it has one of the places that its workflow has for runs. */
+/** Begins the graph of a run: at once, or when the run has a concurrency slot. */
 import { defined } from '../defined.ts';
 import { nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
@@ -11,21 +11,21 @@ import type { PlanNodeRef } from './plan.ts';
 
 export const mustWaitForSlot = ({ tools }: Draft): boolean => tools.plan.options.maxConcurrentRuns !== undefined;
 
-/** All that the first commit of such a run says of its work: none of it begins there. */
+/** The first commit of a run that waits for a slot; it begins no node. */
 export function awaitSlot(draft: Draft, notBefore?: Instant): void {
   const slots = draft.tools.plan.options.maxConcurrentRuns;
-  invariant(slots !== undefined, 'a run waits for a place where there are none');
+  invariant(slots !== undefined, 'the run waits for a slot, but its workflow limits no concurrent runs');
   emit(draft, defined({ type: 'SLOT_AWAITED', slots, notBefore }));
 }
 
-/** The first place that the log names is the run's. */
+/** The run takes the first slot that its log names; later ones change nothing. */
 export function takeSlot(draft: Draft, slot: number): void {
   if (!isWaitingForSlot(draft.state)) return;
   emit(draft, { type: 'SLOT_TAKEN', slot });
   beginGraph(draft);
 }
 
-/** Begins at the roots, and behind what a run that is run again has taken over. */
+/** Begins at the roots, and after the results that a rerun has taken over. */
 export function beginGraph(draft: Draft): void {
   const { plan } = draft.tools;
   const toRef = (node: PlanNodeRef['node']): PlanNodeRef => ({ node, iteration: topLevel });

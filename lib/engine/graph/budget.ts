@@ -1,7 +1,6 @@
 /**
- * What a run may use up: attempts that workers are asked for, and tokens that models report. Both are counted by the fold, so
- * every decider counts the same, and a message that comes twice counts nothing. Where a budget would be exceeded the run ends,
- * and what is still open is cancelled by that, as by a cancel.
+ * The budget of a run: dispatched attempts, and tokens that models report. The fold counts both, so every decider counts the same and
+ * a duplicate message counts nothing. A run that would exceed its budget fails, and its end cancels the open nodes.
  */
 import { defined } from '../defined.ts';
 import { type Attempt, type NodeRef, firstAttempt, topLevel } from '../ids.ts';
@@ -10,41 +9,41 @@ import type { TokenCount } from '../log/events.ts';
 import type { Budget } from './definition.ts';
 import { type Draft, emit } from './draft.ts';
 
-/** The code of a run that was ended by its budget. */
+/** The error code of a run that exceeded its budget. */
 const budgetExceeded = 'budget_exceeded';
 
-/** Whether workers may be asked for all of these. Where they may not the run has ended, and none of them is to be asked for. */
+/** Whether the budget covers these dispatches. If not, the run has failed and the caller must not dispatch any of them. */
 export function checkExecutionBudget(draft: Draft, refs: readonly NodeRef[]): boolean {
   const limit = draft.tools.plan.options.budget?.maxNodeExecutions;
   const used = draft.state.budgetUsage.executions;
   if (limit === undefined || used + refs.length <= limit) return true;
   const first = refs[limit - used];
-  invariant(first !== undefined, `${used} executions are more than the budget of ${limit} before another is asked for`);
+  invariant(first !== undefined, `the run used ${used} executions of its budget of ${limit} before this dispatch`);
   endOverBudget(draft, first, 'maxNodeExecutions', { limit, used });
   return false;
 }
 
-/** Whether one more may be asked for. */
+/** Whether the budget covers one more dispatch. */
 export const hasExecutionsLeft = ({ state, tools }: Draft): boolean =>
   state.budgetUsage.executions < (tools.plan.options.budget?.maxNodeExecutions ?? Infinity);
 
-/** A call of another run counts when it is made; the repetition of one was counted when it was asked for. */
+/** The first attempt of a call counts here; NODE_RETRIED counts a further one. */
 export const checkCallBudget = (draft: Draft, ref: NodeRef, attempt: Attempt): boolean =>
   attempt !== firstAttempt || checkExecutionBudget(draft, [ref]);
 
-/** Looks at what a result reported, once it is on the record: no count is known before. */
+/** Checks the token count after the result is recorded, because it is unknown before. */
 export function checkTokenBudget(draft: Draft, ref: NodeRef, tokens: TokenCount | undefined): void {
   const limit = draft.tools.plan.options.budget?.maxTokens;
   const used = draft.state.budgetUsage.tokens;
   if (tokens !== undefined && limit !== undefined && used > limit) endOverBudget(draft, ref, 'maxTokens', { limit, used });
 }
 
-/** It is the budget that the run was ended by. */
+/** Whether the run failed because it exceeded its budget. */
 export const isOverBudget = ({ state: { progress } }: Draft): boolean =>
   progress.status === 'failed' && progress.error.code === budgetExceeded;
 
 const budgetNames = {
-  maxNodeExecutions: 'executions of nodes',
+  maxNodeExecutions: 'node executions',
   maxTokens: 'tokens',
 } as const satisfies Record<keyof Budget, string>;
 
@@ -54,14 +53,14 @@ function endOverBudget(
   budget: keyof Budget,
   { limit, used }: { readonly limit: number; readonly used: number },
 ): void {
-  const reason = budget === 'maxTokens' ? `${used} have been used` : 'another one is needed';
+  const reason = budget === 'maxTokens' ? `${used} are used` : 'it needs another one';
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
   emit(draft, {
     type: 'RUN_FAILED',
     error: {
       cause: 'budget',
       code: budgetExceeded,
-      message: `the run may use ${limit} ${budgetNames[budget]}, and ${reason}`,
+      message: `the run exceeded its budget of ${limit} ${budgetNames[budget]}: ${reason}`,
       details: defined({ budget, limit, used, nodeId, iteration: iteration === topLevel ? undefined : iteration }),
     },
   });

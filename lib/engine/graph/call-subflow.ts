@@ -1,4 +1,4 @@
-/** A node that calls another workflow: how the call is made, and what the node ends with. */
+/** A node that calls another workflow: the event of the call, and the failure that its end can cause. */
 import { defined } from '../defined.ts';
 import { type NodeRef, type RunId, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
@@ -18,7 +18,7 @@ export function callSubflow(
 ): void {
   const ref: NodeRef = { nodeId: node.id, iteration };
   if (!checkCallBudget(draft, ref, attempt)) return;
-  // The run's own deadline comes before an expiry that lies behind it.
+  // An expiry after the run's deadline never happens.
   const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
   emit(
     draft,
@@ -37,7 +37,7 @@ export function callSubflow(
   );
 }
 
-/** What the node failed with; undefined where the child gave it an output. */
+/** The node's failure; undefined if the child completed. */
 export function failureOfChild(end: ChildEnd, childRunId: RunId): Failure | undefined {
   switch (end.status) {
     case 'completed':
@@ -47,7 +47,7 @@ export function failureOfChild(end: ChildEnd, childRunId: RunId): Failure | unde
       return {
         cause: causeForCaller(cause),
         code: 'subflow_failed',
-        message: `the run it called failed: ${message}`,
+        message: `the called run failed: ${message}`,
         details: { childRunId, code: code ?? cause },
       };
     }
@@ -55,7 +55,7 @@ export function failureOfChild(end: ChildEnd, childRunId: RunId): Failure | unde
       return {
         cause: 'error',
         code: 'subflow_cancelled',
-        message: `the run it called was cancelled${end.reason === undefined ? '' : `: ${end.reason}`}`,
+        message: `the called run was cancelled${end.reason === undefined ? '' : `: ${end.reason}`}`,
         details: { childRunId },
       };
     case 'refused':
@@ -64,8 +64,8 @@ export function failureOfChild(end: ChildEnd, childRunId: RunId): Failure | unde
 }
 
 /**
- * Its deadline is a time limit to whoever called it. What can never work below cannot above: tried again on each floor of a
- * workflow that calls itself, it would be three to the power of the floors.
+ * The cause for the caller. A child's deadline is a timeout. A failure that no retry can change stays `invalid`: retried at each level
+ * of a recursive workflow, it would run three to the power of the depth.
  */
 function causeForCaller(cause: Failure['cause']): Failure['cause'] {
   if (cause === 'deadline') return 'timeout';
@@ -75,6 +75,6 @@ function causeForCaller(cause: Failure['cause']): Failure['cause'] {
 export const subflowExpired = (wait: ChildWait): Failure => ({
   cause: 'timeout',
   code: 'subflow_expired',
-  message: `the run of ${wait.workflowName} that it called did not end in time`,
+  message: `the called run of ${wait.workflowName} did not end before the wait expired`,
   details: { childRunId: wait.childRunId, ...waitTimeoutDetails(wait) },
 });

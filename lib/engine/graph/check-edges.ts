@@ -1,4 +1,4 @@
-/** What can be wrong with one edge, or with the edges between two nodes. */
+/** Checks each edge, and the edges between two nodes. */
 import type { EdgeDefinition, Finding, WorkflowDefinition } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
@@ -18,7 +18,7 @@ export const checkEdges = (definition: WorkflowDefinition, facts: readonly (Node
             finding(
               'edge_into_start',
               jsonPointer('edges', index, 'target'),
-              `${edge.target} begins the run: nothing can lead into it`,
+              `${edge.target} starts the run, so no edge may lead into it`,
             ),
           ]
         : []),
@@ -47,11 +47,11 @@ const checkEnds = (
 const checkHandle = (edge: EdgeDefinition, index: number, source: NodeFacts | undefined): readonly Finding[] => {
   if (source === undefined || source.handles.some((handle) => handleMatches(edge.sourceHandle, handle))) return [];
   const pointer = edge.sourceHandle === undefined ? jsonPointer('edges', index) : jsonPointer('edges', index, 'sourceHandle');
-  const known = source.handles.length === 0 ? 'it has none' : `it has ${source.handles.join(', ')}`;
-  return [finding('unknown_handle', pointer, `${edge.source} has no way out named ${effectiveHandle(edge)}: ${known}`)];
+  const known = source.handles.length === 0 ? 'it has no handles' : `it has ${source.handles.join(', ')}`;
+  return [finding('unknown_handle', pointer, `${edge.source} has no handle ${effectiveHandle(edge)}: ${known}`)];
 };
 
-/** Two edges may join the same nodes when they leave by other ways or bring other values. */
+/** Two edges may connect the same nodes if they differ in handle, value, label or condition. */
 const checkDuplicates = (edges: readonly EdgeDefinition[]): readonly Finding[] => {
   const seen = new Map<string, number>();
   return edges.flatMap((edge, index) => {
@@ -67,11 +67,11 @@ const checkDuplicates = (edges: readonly EdgeDefinition[]): readonly Finding[] =
     if (earlier === undefined) seen.set(identity, index);
     return earlier === undefined
       ? []
-      : [finding('duplicate_edge', jsonPointer('edges', index), `says the same as ${jsonPointer('edges', earlier)}`)];
+      : [finding('duplicate_edge', jsonPointer('edges', index), `is a duplicate of ${jsonPointer('edges', earlier)}`)];
   });
 };
 
-/** The first strategy named for a label holds for all its edges, so a different one further on cannot be meant. */
+/** The first strategy for a label applies to all its edges, so a different one on a later edge is a mistake. */
 const checkMerges = (edges: readonly EdgeDefinition[]): readonly Finding[] => {
   const first = new Map<string, EdgeDefinition>();
   return edges.flatMap((edge, index) => {

@@ -1,4 +1,4 @@
-/** Whether every loop has a body, and every body keeps to itself: what goes in and out of it is the loop's own. */
+/** Checks that every loop has a body, and that edges enter and leave a body only at its loop. */
 import { bodyHandle, effectiveLoopHandle } from './loop-bodies.ts';
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
@@ -26,7 +26,7 @@ export const checkLoops = (
       finding(
         'edge_crosses_loop',
         jsonPointer('edges', index),
-        `leads ${direction} the body of the loop ${idOf(crossedLoop)}: only its ways out loop, done and error do`,
+        `leads ${direction} the body of loop ${idOf(crossedLoop)}: use the loop's handles loop, done and error`,
       ),
     ];
   });
@@ -36,14 +36,20 @@ export const checkLoops = (
     const isEnd = facts[node]?.handles.length === 0;
     return [
       ...(isLoop(node) && (shape.outbound[node] ?? []).every(({ handle }) => handle !== bodyHandle)
-        ? [finding('loop_without_body', jsonPointer('nodes', node), `nothing lies behind the way out loop of ${id}`)]
+        ? [
+            finding(
+              'loop_without_body',
+              jsonPointer('nodes', node),
+              `${id} has no edge from its handle loop, so its body is empty`,
+            ),
+          ]
         : []),
       ...(isEnd && loop !== undefined
         ? [
             finding(
               'end_in_loop',
               jsonPointer('nodes', node),
-              `${id} would end the run inside the loop ${idOf(loop)}: put it behind done`,
+              `${id} would end the run inside loop ${idOf(loop)}: connect it to the loop's handle done`,
             ),
           ]
         : []),
@@ -52,7 +58,7 @@ export const checkLoops = (
             finding(
               'loop_too_deep',
               jsonPointer('nodes', node),
-              `${id} lies in ${depths[node]} loops; ${loopLimits.depth} in each other are the most`,
+              `${id} is nested in ${depths[node]} loops; at most ${loopLimits.depth} levels are allowed`,
             ),
           ]
         : []),

@@ -1,12 +1,12 @@
-/** Whether every node can be reached from a beginning, and nothing leads back to itself. */
+/** Checks that every node is reachable from a start and that the graph has no cycle. */
 import type { Finding, NodeDefinition, WorkflowDefinition } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import type { Shape } from './shape.ts';
 
 /**
- * Where any node begins runs, a run begins there and nowhere else, so a node without inbound edges is unreachable.
- * Otherwise every node without inbound edges is a beginning.
+ * If the definition has start nodes, runs begin there and nowhere else, so another node without inbound edges is unreachable.
+ * Otherwise runs begin at every node without inbound edges.
  */
 export const checkPaths = (
   definition: WorkflowDefinition,
@@ -21,24 +21,20 @@ export const checkPaths = (
   const idOf = (node: number): string => definition.nodes[node]?.id ?? '';
   return [
     ...(roots.length === 0
-      ? [finding('no_trigger_node', jsonPointer('nodes'), 'no node begins the run: every node waits for another')]
+      ? [finding('no_trigger_node', jsonPointer('nodes'), 'no node starts the run: every node waits for another')]
       : []),
     ...cycles.map((nodes) =>
-      finding(
-        'cycle_detected',
-        jsonPointer('nodes', nodes[0] ?? 0),
-        `CycleDetected: ${nodes.map(idOf).join(', ')} lead back to themselves`,
-      ),
+      finding('cycle_detected', jsonPointer('nodes', nodes[0] ?? 0), `CycleDetected: ${nodes.map(idOf).join(', ')} form a cycle`),
     ),
     ...definition.nodes.flatMap((node, index) =>
       reachedNodes.has(index) || cycleNodes.has(index) || isDuplicateId(definition, node, index)
         ? []
-        : [finding('unreachable_node', jsonPointer('nodes', index), `no way leads from a beginning to ${node.id}`)],
+        : [finding('unreachable_node', jsonPointer('nodes', index), `${node.id} is not reachable from a start of the run`)],
     ),
   ];
 };
 
-/** A node whose id is another's already has no edges of its own; that is reported once, as the duplicate it is. */
+/** A node with the id of an earlier node has no edges of its own; only the duplicate id is reported. */
 const isDuplicateId = ({ nodes }: WorkflowDefinition, node: NodeDefinition, index: number): boolean =>
   nodes.findIndex(({ id }) => id === node.id) !== index;
 
@@ -49,8 +45,8 @@ const reachable = (shape: Shape, from: readonly number[]): ReadonlySet<number> =
 };
 
 /**
- * The groups of nodes that lead back to themselves, each in the order of the definition (Tarjan's algorithm, with its
- * own stack). Only what the sort left over is looked at; a group of one is behind a cycle and not on it.
+ * The cycles, each as its nodes in the order of the definition (Tarjan's algorithm with an explicit stack). Only nodes that the
+ * topological sort left out are visited; a group of one node lies after a cycle and is not part of it.
  */
 const cyclesOf = (shape: Shape): readonly (readonly number[])[] => {
   const sortedNodes = new Set(shape.order);

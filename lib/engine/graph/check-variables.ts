@@ -1,11 +1,11 @@
-/** Output variables: names that are taken, and names that two nodes write. */
+/** Checks output variables: reserved names, and names that two nodes write. */
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { areExclusive, endsBefore } from './exclusive.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import type { Shape } from './shape.ts';
 
-/** The context holds the run's input and output under these names. */
+/** Context keys of the run's input and output. */
 const reservedNames: readonly string[] = ['input', 'output'];
 
 export const checkVariables = (
@@ -17,7 +17,7 @@ export const checkVariables = (
   return [
     ...[...writers.values()].flatMap(({ name, nodes }) =>
       isReserved(name)
-        ? nodes.map((node) => finding('reserved_name', variablePointer(node), `the name ${name} is kept for the run itself`))
+        ? nodes.map((node) => finding('reserved_name', variablePointer(node), `the name ${name} is reserved for the run`))
         : [],
     ),
     ...checkRewrites(definition, shape, facts, writers),
@@ -33,7 +33,7 @@ interface Writers {
   readonly nodes: number[];
 }
 
-/** By name and by the loop around: what a pass writes is its own, whatever is written outside it. */
+/** By name and enclosing loop: an iteration's variables are its own, independent of those outside it. */
 const writersOf = (facts: readonly (NodeFacts | undefined)[], shape: Shape): ReadonlyMap<string, Writers> => {
   const writers = new Map<string, Writers>();
   facts.forEach((known, node) => {
@@ -48,9 +48,8 @@ const writersOf = (facts: readonly (NodeFacts | undefined)[], shape: Shape): Rea
 };
 
 /**
- * Two nodes may write one variable when at most one of them can run, or when one has always ended before the other
- * begins. Nodes on or behind a cycle have no order yet and are left out until the cycle is mended. At most one finding
- * for a node: the first earlier one it disagrees with.
+ * Two nodes may write one variable if at most one of them can run, or if one always ends before the other begins. Nodes on or after a
+ * cycle have no order and are left out until the cycle is removed. Each node has at most one finding: its first conflict.
  */
 const checkRewrites = (
   definition: WorkflowDefinition,
@@ -72,7 +71,7 @@ const checkRewrites = (
       const isOrdered = (other: number): boolean => isBefore(other, node) || isBefore(node, other);
       const conflictingNode = earlier.find((other) => !isOrdered(other) && !isExclusive(other, node));
       if (conflictingNode !== undefined) {
-        const message = `${idOf(conflictingNode)} writes ${name} too, and nothing says which of the two is last`;
+        const message = `${idOf(conflictingNode)} also writes ${name}, and the graph does not order the two`;
         return [finding('duplicate_output_variable', variablePointer(node), message)];
       }
       const rewritten = earlier.find(isOrdered);

@@ -1,4 +1,4 @@
-/** Makes a valid definition ready to run. The same definition and policies give the same plan, in the definition's order. */
+/** Compiles a valid definition into a plan. The same definition and policies give the same plan, in the definition's order. */
 import { defined } from '../defined.ts';
 import type { NodeId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
@@ -9,24 +9,24 @@ import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
 import type { ShapeEdge } from './shape-edge.ts';
 import { shapeOf } from './shape.ts';
 
-/** What `lib/nodes` knows of a node beyond its definition. */
+/** What `lib/nodes` adds to a node's definition. */
 export type NodeExecutionTraits = Pick<PlanNode, 'policy' | 'isPure' | 'recordsStart'> & Partial<Pick<PlanNode, 'isLoop'>>;
 
-/** The definition has passed `validate`: what would have been found there is impossible here. */
+/** The definition has passed `validate`, so what `validate` reports cannot occur here. */
 export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefinition) => NodeExecutionTraits): Plan => {
   const traits = definition.nodes.map(traitsOf);
   const isLoop = (node: number): boolean => traits[node]?.isLoop === true;
-  // Who begins runs was looked at by `validate`: a valid definition has the same bodies without it.
+  // Triggers only matter to `validate`: a valid definition has the same loop bodies without them.
   const shape = shapeOf(definition, { isLoop, isTrigger: () => false });
   invariant(shape.order.length === definition.nodes.length, `${definition.name} has a cycle`);
 
   const edges = new Map<number, PlanEdge>();
-  // One object for both ends of an edge: a decision knows the edges into a node by their identity.
+  // Both ends share one object per edge: decisions identify inbound edges by identity.
   const plannedEdge = ({ index, source, handle }: ShapeEdge): PlanEdge => {
     const known = edges.get(index);
     if (known !== undefined) return known;
     const declared = definition.edges[index];
-    invariant(declared !== undefined, `the shape of ${definition.name} has an edge ${index}, which is not in its definition`);
+    invariant(declared !== undefined, `the shape of ${definition.name} has edge ${index}, which its definition does not have`);
     const { id: _id, ...edge } = declared;
     const planned: PlanEdge = isLoop(source)
       ? defined({ ...edge, sourceHandle: handle, isEntry: handle === bodyHandle ? (true as const) : undefined })

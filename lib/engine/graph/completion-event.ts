@@ -1,4 +1,4 @@
-/** The event that says a node has completed. */
+/** Builds the completion event of a node. */
 import { defined } from '../defined.ts';
 import type { Attempt } from '../ids.ts';
 import type { TokenCount } from '../log/events.ts';
@@ -14,7 +14,7 @@ export interface AttemptTimes {
   readonly tokens?: TokenCount;
 }
 
-/** The completion of a node. `output` and `input` are the run's own keys; only an end node writes `output`. */
+/** The context keys `output` and `input` belong to the run; only an end node writes `output`. */
 export const completionEvent = (
   { node, iteration }: PlanNodeRef,
   outcome: Extract<Outcome, { kind: 'finished' }>,

@@ -1,4 +1,4 @@
-/** Builds the context of a run as of one event: the fold of what was written before it, later writings winning. */
+/** Builds the context of a run as of one event: the latest write of each key before it. */
 import { type EventId, type IterationKey, nodeId, nodeIdPattern, nodeKey, enclosingIterations, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonObject, type JsonValue, type Payload, type PayloadRef, isJsonArray } from '../json.ts';
@@ -10,7 +10,7 @@ import { NodeWork } from './work-limits.ts';
 
 export type LoadedPayloads = ReadonlyMap<PayloadRef, JsonValue>;
 
-/** The value of a payload; throws `PayloadsNeeded` where it is stored apart and not loaded yet. */
+/** The value of a payload; throws `PayloadsNeeded` if it is offloaded and not loaded. */
 export const valueOf = (payload: Payload, loaded: LoadedPayloads): JsonValue => {
   if ('value' in payload) return payload.value;
   const value = loaded.get(payload.ref);
@@ -18,7 +18,7 @@ export const valueOf = (payload: Payload, loaded: LoadedPayloads): JsonValue => 
   return value;
 };
 
-/** The answers to all questions, or one `PayloadsNeeded` for all that is missing: every round of asking costs a load. */
+/** Performs all reads, or throws one `PayloadsNeeded` for everything that is missing: each round costs one load. */
 export function readAll<Value>(reads: readonly (() => Value)[]): readonly Value[] {
   const missing = new Set<PayloadRef>();
   const values = reads.flatMap((read) => {
@@ -34,12 +34,12 @@ export function readAll<Value>(reads: readonly (() => Value)[]): readonly Value[
   return values;
 }
 
-/** Behind this prefix the result of each node is readable by its id, whatever its output variable. */
+/** With this prefix and its id, the result of each node is readable, with or without an output variable. */
 const nodePrefix = '__node_';
 
 /**
- * Inside a pass of a loop, what its nodes wrote comes before what was written outside, and the pass's item and index
- * before both of an outer loop. What another pass wrote is not seen.
+ * Inside an iteration, values that its nodes wrote take precedence over values from outside, and its item and index over those of an
+ * enclosing loop. Values of other iterations are not visible.
  */
 export function contextAt(
   state: RunState,
@@ -52,7 +52,7 @@ export function contextAt(
   const lastWriteAt = (scope: IterationKey, key: string): Payload | undefined =>
     writesIn(state, scope, key)?.findLast(({ writtenBy }) => writtenBy < before)?.payload;
 
-  /** How much of what is looked up at once would have to be loaded. */
+  /** Bytes that a read of these keys would load. */
   const offloadedBytesIn = (keys: readonly string[]): number => {
     const payloads = keys.flatMap((key) => {
       if (key.startsWith(nodePrefix)) {
@@ -101,7 +101,7 @@ export function contextAt(
 
   const all = (options?: { readonly hidden: boolean }): JsonObject => {
     const named = keys(options);
-    // Before anything is loaded: a worker's memory would not hold it.
+    // Checked before the load: the values would not fit in the worker's memory.
     const offloadedBytes = offloadedBytesIn(named);
     if (offloadedBytes > payloadLimits.contextBytes) throw new ContextTooLarge(offloadedBytes);
     return Object.fromEntries(readAll(named.map((key) => () => [key, get(key) ?? null])));
@@ -126,7 +126,7 @@ function keysIn(state: RunState, scope: IterationKey, before: EventId): readonly
   ];
 }
 
-/** The item or the index of the pass, where the key names one of them. */
+/** The iteration's item or index, if the key names one of them. */
 function iterationVariable(state: RunState, scope: IterationKey, key: string, loaded: LoadedPayloads): JsonValue | undefined {
   const loopIteration = state.iterations.get(scope);
   const loop = loopOf(state, scope);
@@ -135,7 +135,7 @@ function iterationVariable(state: RunState, scope: IterationKey, key: string, lo
   return key === loop.itemVariable ? itemOf(loop, loopIteration, loaded) : undefined;
 }
 
-/** The item of a pass: said when the pass began, or in its place among all items. */
+/** The item of an iteration, from its start event or from the loop's pages. */
 export function itemOf(
   loop: LoopState,
   { index, item }: Pick<LoopIteration, 'index' | 'item'>,
@@ -148,7 +148,7 @@ export function itemOf(
   return (isJsonArray(values) ? values[index % loop.pageSize] : null) ?? null;
 }
 
-/** The loop that the pass is of. */
+/** The loop of the iteration. */
 export function loopOf(state: RunState, scope: IterationKey): LoopState | undefined {
   const loopIteration = state.iterations.get(scope);
   const node = loopIteration === undefined ? undefined : state.nodes.get(nodeKey(loopIteration.loop));

@@ -1,6 +1,6 @@
 /**
- * Facts in, events out. A pure function of the fold: it can be asked again after every lost commit, and a million
- * times in a simulation. A fact about an attempt that is no longer wanted gives no event.
+ * Facts in, events out: a pure function of the fold, repeated after every lost conflict. A fact about an attempt that is no longer
+ * current produces no event.
  */
 import { defined } from '../defined.ts';
 import { type Attempt, type NodeRef, attempt as attemptNo, topLevel } from '../ids.ts';
@@ -29,7 +29,7 @@ import { failNode, recordFailure, beginSleep } from './record-outcome.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
 import { storableOutcome } from './storable-outcome.ts';
 
-/** The first commit of a run: its input, and its roots already on their way. */
+/** The first commit of a run: its input, and its roots dispatched. */
 export function decideStart(
   input: Payload,
   system: Readonly<Record<string, JsonValue>>,
@@ -46,7 +46,7 @@ export function decideStart(
   return draft.events;
 }
 
-/** A run that was asked to start later: its roots are dispatched now and taken then. */
+/** Dispatches the roots of a run with a later start; workers begin them at that time. */
 function dispatchRootsAt(draft: Draft, notBefore: Instant): void {
   const { roots } = draft.tools.plan;
   const counted = roots.filter(({ isPure }) => !isPure).map(({ id }) => ({ nodeId: id, iteration: topLevel }));
@@ -67,13 +67,13 @@ function dispatchRootsAt(draft: Draft, notBefore: Instant): void {
     );
 }
 
-/** What follows from these facts, in their order. No event: nothing is to be committed. */
+/** The events that follow from these facts, in order. No events: there is nothing to commit. */
 export const decide = (state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] =>
   decideUntilFull(state, facts, tools).events;
 
 /**
- * Of facts that are too much for one commit the first ones: the others are for the next one.
- * After the deadline each fact ends the run: nothing is dispatched or completed then, whichever worker knows of it first.
+ * Decides as many facts as one commit holds; the caller decides the remaining ones in the next commit. After the deadline any fact
+ * ends the run, so no worker dispatches or completes anything.
  */
 export function decideUntilFull(
   state: RunState,
@@ -150,14 +150,14 @@ function decideOne(draft: Draft, fact: Fact): void {
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
       return emit(draft, defined({ type: 'RUN_CANCELLED', reason: fact.reason }));
     case 'deadline-passed':
-      // Too early: a deadline that has passed has ended the run before.
+      // The fact came early: after the deadline `decideUntilFull` has ended the run before.
       return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
   }
 }
 
-/** The attempt ended as lost. The author's policy decides whether there is another. */
+/** The attempt ended as lost. The node's retry policy decides about another attempt. */
 function loseAttempt(draft: Draft, open: OpenNode, failure: Failure): void {
   const nodeRef = plannedNode(draft, open);
   const times = { attempt: open.attempt, startedAt: startOf(open), endedAt: draft.tools.now };
@@ -223,7 +223,7 @@ function nodeEnded(draft: Draft, ended: Extract<Fact, { kind: 'node-ended' }>): 
 const tokensOf = (outcome: Outcome): { readonly tokens?: TokenCount } =>
   (outcome.kind === 'finished' || outcome.kind === 'failed') && outcome.tokens !== undefined ? { tokens: outcome.tokens } : {};
 
-/** Another attempt. Where the budget has none left the failure is on the record, and the run is over. */
+/** Another attempt. If the budget has none left, the failure is recorded and the run ends. */
 function retryAttempt(
   draft: Draft,
   nodeRef: PlanNodeRef,
@@ -252,7 +252,7 @@ function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extra
   advance(draft, [endWait(draft, open, output, mainHandle)]);
 }
 
-/** The wait is over, and not as it should be: another attempt is another call. */
+/** Ends the wait with a failure; a retry is another call. */
 function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
   const nodeRef = plannedNode(draft, open);
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
@@ -262,13 +262,13 @@ function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
   if (!hasEnded(draft)) advance(draft, [nodeRef]);
 }
 
-/** What stopped an attempt, in an event of its own. */
+/** The event of the gate that stopped the attempt. */
 const gateEvent = ({ node, attempt }: Extract<Fact, { kind: 'node-ended' }>, gate: Gate): RunEvent =>
   gate.kind === 'contract'
     ? { type: 'CONTRACT_VIOLATED', ...node, attempt, phase: gate.phase, errors: gate.errors }
     : { type: 'MODERATION_FLAGGED', ...node, attempt, phase: gate.phase, decision: gate.decision };
 
-/** Those that sleep wake together: what follows is dispatched when it is known how much there is of it. */
+/** Wakes the sleeping nodes in one decision, so that their successors are dispatched together. */
 function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {
   if (sleepers.length === 0) return;
   markRunning(draft);
@@ -289,7 +289,7 @@ function endWait(draft: Draft, open: WaitingNode, output: Payload, handle: strin
   return nodeRef;
 }
 
-/** No signal came in time. It is not tried again: it would wait for the same. */
+/** The wait for a signal expired. There is no retry: it would wait again. */
 function expire(draft: Draft, open: SignalWait): void {
   if (open.expiryHandle !== undefined) return advance(draft, [endWait(draft, open, signalWaitOutput(open), open.expiryHandle)]);
   const nodeRef = plannedNode(draft, open);
@@ -297,7 +297,7 @@ function expire(draft: Draft, open: SignalWait): void {
   if (!hasEnded(draft)) advance(draft, [nodeRef]);
 }
 
-/** A wait shorter than this is spent in the worker; a queue delays whole seconds. */
+/** Shorter delays happen in the worker; queues delay by whole seconds. */
 const minQueueDelayMs = 1_000;
 
 function planRetry(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure, requestedDelayMs: number) {
@@ -312,7 +312,6 @@ function planRetry(draft: Draft, node: PlanNode, open: OpenNode, failure: Failur
   return { delayMs, retryAt, via };
 }
 
-/** The node, if it is open and still at this attempt. */
 const findOpenNode = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => openNodeAt(state, ref, attempt);
 
 function plannedNode(draft: Draft, ref: NodeRef): PlanNodeRef {
@@ -325,7 +324,7 @@ const startOf = (open: OpenNode): Instant => (open.status === 'running' ? open.s
 
 const iterationField = ({ iteration }: PlanNodeRef) => (iteration === topLevel ? {} : { iteration });
 
-/** The first sign of work makes the run a running one. */
+/** The first progress changes the run's status to running. */
 function markRunning(draft: Draft): void {
   if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
 }

@@ -1,4 +1,4 @@
-/** A workflow as its author drew it, parsed: camelCase, defaults not yet filled in. Immutable once published. */
+/** A workflow definition, parsed: camelCase, without defaults. Immutable once published. */
 import type { NodeId, WorkflowName } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
@@ -6,7 +6,7 @@ export interface NodeDefinition {
   readonly id: NodeId;
   readonly type: string;
   readonly label?: string;
-  /** the node type's own settings beside the ones every node has; `lib/nodes` parses both */
+  /** settings of the node type and common settings; `lib/nodes` parses both */
   readonly config: JsonObject;
   readonly position?: { readonly x: number; readonly y: number };
 }
@@ -16,21 +16,21 @@ export type MergeStrategy = (typeof mergeStrategies)[number];
 
 export type EdgeCondition =
   | { readonly type: 'equals' | 'contains'; readonly value: JsonValue }
-  /** not null; or besides neither false, 0 nor an empty text */
+  /** `present`: not null; `truthy`: also not false, 0 or an empty text */
   | { readonly type: 'present' | 'truthy' };
 
 export interface EdgeDefinition {
   readonly id?: string;
   readonly source: NodeId;
   readonly target: NodeId;
-  /** which way out of the source; absent: the main one */
+  /** handle of the source; absent: the main handle */
   readonly sourceHandle?: string;
-  /** a path into the source's output; absent: all of it */
+  /** path into the source's output; absent: the whole output */
   readonly sourceOutputKey?: string;
-  /** the name under which the target gets the value; absent: none is passed by this edge */
+  /** name of the value in the target's inputs; absent: the edge passes no value */
   readonly targetParamLabel?: string;
   readonly mergeStrategy?: MergeStrategy;
-  /** on the value that it would carry; absent: it is taken whatever that is */
+  /** on the value that the edge carries; absent: no condition */
   readonly condition?: EdgeCondition;
 }
 
@@ -41,22 +41,22 @@ export interface ArgumentDeclaration {
   readonly default?: JsonValue;
 }
 
-/** What one run may use up; what it calls has a budget of its own. */
+/** Budget of one run; called runs have their own. */
 export interface Budget {
-  /** attempts that workers are asked for, the repetitions too, and calls of other workflows */
+  /** dispatched attempts, retries included, and calls of other workflows */
   readonly maxNodeExecutions?: number;
   /** input and output tokens that models report */
   readonly maxTokens?: number;
 }
 
 export interface WorkflowOptions {
-  /** the arguments a start must bring; absent: anything is taken */
+  /** arguments of a start; absent: any input is accepted */
   readonly args?: readonly ArgumentDeclaration[];
-  /** how long a run may take at most; 7 days where absent, 365 at most */
+  /** maximum duration of a run; default 7 days, at most 365 */
   readonly deadlineSeconds?: number;
-  /** absent: a run ends by its graph or its deadline alone */
+  /** absent: no budget */
   readonly budget?: Budget;
-  /** runs of the workflow that may be at work at once; absent: any number */
+  /** maximum of concurrent runs of the workflow; absent: no limit */
   readonly maxConcurrentRuns?: number;
 }
 
@@ -72,12 +72,12 @@ export interface WorkflowVersion extends WorkflowDefinition {
   readonly version: number;
 }
 
-/** Something wrong with a definition. All are reported at once. An error refuses the definition, a warning does not. */
+/** A problem of a definition. All are reported together. An error rejects the definition, a warning does not. */
 export interface Finding {
   readonly severity: 'error' | 'warning';
-  /** stable, from the catalogue in `findings.ts` */
+  /** stable, from `findings.ts` */
   readonly code: string;
-  /** where: a JSON pointer into the body, such as `/nodes/3/config/code` */
+  /** a JSON pointer into the body, such as `/nodes/3/config/code` */
   readonly pointer: string;
   readonly message: string;
 }

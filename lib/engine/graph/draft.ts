@@ -1,4 +1,4 @@
-/** A decision in the making: a fork of the fold, and the events decided so far, folded into it as they come. */
+/** A decision in progress: a fork of the fold, and the events decided so far, each already folded into it. */
 import { type Attempt, type CommitNo, type NodeRef, type RunId, commitNo } from '../ids.ts';
 import { minJsonLength } from '../min-json-length.ts';
 import { inlineBytesOf } from '../log/event-limits.ts';
@@ -18,9 +18,9 @@ export interface DecideTools {
   readonly random: () => number;
   readonly evaluate: EvaluatePure;
   readonly loaded: LoadedPayloads;
-  /** the id of the run that this attempt calls: the same for each decision about it */
+  /** the id of the run that this attempt calls: the same in every decision */
   readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
-  /** the decider goes on with one ready node itself, in the same invocation */
+  /** whether the decider itself runs one ready node in the same invocation */
   readonly runsOneInline: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Draft {
   readonly events: RunEvent[];
   readonly tools: DecideTools;
   readonly commit: CommitNo;
-  /** what it has come to so far: a full one decides no more than it must */
+  /** work done so far; a full draft decides only what it must */
   readonly work: DecisionWork;
 }
 
@@ -51,6 +51,6 @@ export function emit(draft: Draft, event: RunEvent): void {
 
 export const hasEnded = (draft: Draft): boolean => isTerminal(draft.state.progress);
 
-/** Whether the decider can go on with one more node itself: with one, and never with two. */
+/** Whether the decider may run another node inline: it runs at most one per decision. */
 export const canRunOneInline = (draft: Draft): boolean =>
   draft.tools.runsOneInline && !draft.events.some((event) => 'via' in event && event.via === 'inline');

@@ -1,6 +1,6 @@
 /**
- * Conditions on edges. They are judged on what the edge would carry; where it is not met, the edge is dead, as if its source
- * had ended another way. A failure carries nothing, so on an error edge no condition is ever met.
+ * Conditions on edges, evaluated on the value that the edge carries. If the condition is not met, the edge is dead, as if its source
+ * had ended by another handle. A failure carries no value, so a condition on an error edge is never met.
  */
 import { type Counter, containsText, isSameJson, noCounter } from '../compare.ts';
 import { type JsonValue, isJsonArray, isJsonObject, childAt } from '../json.ts';
@@ -11,27 +11,27 @@ import type { EdgeCondition, EdgeDefinition } from './definition.ts';
 type EdgeValueSource = Pick<EdgeDefinition, 'sourceOutputKey' | 'condition'>;
 
 /**
- * What an edge brings of its source's output: `output`, or no key, is all of it, or the text of a lens's answer; a dotted path
- * leads into the output, or into the data of such an answer, and gives null where it leads nowhere. Digits are a place in a list.
+ * The part of its source's output that an edge carries. `output`, or no key, is the whole output, or the text of a lens envelope. A
+ * dotted path reads from the output, or from the envelope's data; it gives null if nothing is there. Digits are array indexes.
  */
 export function edgeValue({ sourceOutputKey: path }: EdgeValueSource, output: JsonValue): JsonValue {
-  const answer = lensAnswerIn(output);
-  if (path === undefined || path === 'output') return answer === undefined ? output : answer.text;
+  const envelope = lensEnvelopeIn(output);
+  if (path === undefined || path === 'output') return envelope === undefined ? output : envelope.text;
   const steps = path.split('.');
-  return valueAtPath(output, steps) ?? valueAtPath(answer?.data, steps) ?? null;
+  return valueAtPath(output, steps) ?? valueAtPath(envelope?.data, steps) ?? null;
 }
 
 const valueAtPath = (output: JsonValue | undefined, steps: readonly string[]): JsonValue | undefined =>
   steps.reduce<JsonValue | undefined>(childAt, output);
 
-/** An envelope, as lens nodes bring it, is known by its three texts. */
-function lensAnswerIn(output: JsonValue): { readonly text: string; readonly data: JsonValue | undefined } | undefined {
+/** An envelope of a lens node is recognised by its three text fields. */
+function lensEnvelopeIn(output: JsonValue): { readonly text: string; readonly data: JsonValue | undefined } | undefined {
   if (!isJsonObject(output)) return undefined;
   const { kind, artifactKind, output: text, data } = output;
   return typeof kind === 'string' && typeof artifactKind === 'string' && typeof text === 'string' ? { text, data } : undefined;
 }
 
-/** Throws `PayloadsNeeded` where the output of the source is stored apart and not loaded yet. */
+/** Throws `PayloadsNeeded` if the source's output is offloaded and not loaded. */
 export function isConditionMet(edge: EdgeValueSource, source: NodeState, loaded: LoadedPayloads, counter: Counter): boolean {
   if (edge.condition === undefined) return true;
   return source.status === 'completed' && isMet(edge.condition, edgeValue(edge, valueOf(source.output, loaded)), counter);
@@ -50,7 +50,7 @@ export function isMet(condition: EdgeCondition, value: JsonValue, counter: Count
   }
 }
 
-/** A part of a text, an item of a list, a key of an object. */
+/** A substring of a text, an item of an array, a key of an object. */
 function contains(value: JsonValue, expected: JsonValue, counter: Counter): boolean {
   if (isJsonArray(value)) return value.some((item) => isSameJson(item, expected, counter));
   if (typeof expected !== 'string') return false;

@@ -1,4 +1,4 @@
-/** What an edge has become, read from the state of its source alone: no edge is ever stored. */
+/** The state of an edge, derived from the state of its source; no edge state is stored. */
 import { type IterationKey, nodeKey } from '../ids.ts';
 import type { RunState } from '../log/fold.ts';
 import { isOpen } from '../log/node-state.ts';
@@ -11,20 +11,19 @@ import type { PlanEdge } from './plan.ts';
 export type EdgeState =
   /** the source has not ended */
   | 'unresolved'
-  /** the source ended this way */
+  /** the source ended by this edge's handle */
   | 'live'
-  /** the source ended another way, or was itself not reached, or the edge's condition is not met */
+  /** the source ended by another handle or was skipped, or the edge's condition is not met */
   | 'dead'
-  /** the source failed and no error edge took it: the target's policy decides */
+  /** the source failed without an error edge: the target's policy decides */
   | 'source_failed'
-  /** the source was skipped because of a failure further up */
+  /** the source was skipped because of an earlier failure */
   | 'upstream_failed';
 
 /**
- * Judges the condition of an edge that has one. Throws `PayloadsNeeded` where the condition looks at an output that is stored apart and
- * not loaded yet.
+ * Evaluates the edge's condition. Throws `PayloadsNeeded` if the condition needs an output that is offloaded and not loaded.
  *
- * @param counter counts what the condition looks at
+ * @param counter counts the work of the condition
  */
 export function edgeState(
   state: RunState,
@@ -39,7 +38,7 @@ export function edgeState(
   return source !== undefined && isConditionMet(edge, source, loaded, counter) ? 'live' : 'dead';
 }
 
-/** The state of an edge as if it had no condition: `live` means that the condition, if any, decides between `live` and `dead`. */
+/** The state without the condition: `live` means that the condition, if any, decides between `live` and `dead`. */
 export function edgeStateWithoutCondition(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
   if (edge.isEntry === true) return 'live';
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));

@@ -1,6 +1,6 @@
 /**
- * Which two nodes can never both run, and which two always run one after the other. Both questions are answered for all
- * nodes at once by sets of bits carried along the sorted graph, so that 2,000 nodes and 10,000 edges take milliseconds.
+ * Which two nodes never both run, and which two always run one after the other. Bit sets carried along the sorted graph answer both
+ * questions for all nodes at once: 2,000 nodes and 10,000 edges take milliseconds.
  */
 import type { NodePolicy } from './plan.ts';
 import type { Shape } from './shape.ts';
@@ -21,8 +21,8 @@ const intersect = (into: Bits, other: Bits): void => {
 };
 
 /**
- * Says of two nodes whether the first has always ended when the second begins. A join that waits for all has every
- * ancestor behind it; a join that fires on the first live edge only those that lie behind every one of its edges.
+ * Whether the first node always ends before the second begins. All ancestors of a join that waits for all have ended when it fires; for
+ * a join that fires on the first live edge, only the common ancestors of all its edges have.
  */
 export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((earlier: number, later: number) => boolean) => {
   const words = (shape.size + 31) >>> 5;
@@ -40,9 +40,8 @@ export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((ear
 };
 
 /**
- * Says of two nodes whether at most one of them can run: some node further up must have ended one way for the first and
- * another way for the second. A node that may run after a failure above it (`propagate`, `substitute_default`) is
- * compatible with nodes above it that ended no way at all.
+ * Whether at most one of two nodes can run: some ancestor must end by one handle for the first and by another for the second.
+ * A node that may run after a failure (`propagate`, `substitute_default`) is also compatible with ancestors that ended by no handle.
  */
 export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((one: number, other: number) => boolean) => {
   const { groups, bitOf, size } = handleBits(shape);
@@ -78,7 +77,7 @@ export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((o
   };
 };
 
-/** Numbers every way out that an edge takes, node by node, and beside them each node's "ended no way at all". */
+/** Numbers every handle that has an edge, node by node, plus one bit per node for "ended by no handle". */
 const handleBits = (shape: Shape) => {
   const bits = shape.outbound.map(() => new Map<string, number>());
   let size = 0;

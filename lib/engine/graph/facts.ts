@@ -1,4 +1,4 @@
-/** What can happen to a run: the questions that `decide` answers with events. */
+/** Facts: what can happen to a graph run. `decide` turns them into events. */
 import type { Attempt, NodeId, NodeRef, RunId, SignalId } from '../ids.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -8,16 +8,16 @@ import type { Outcome } from './outcome.ts';
 export interface ReceivedSignal {
   readonly signalId: SignalId;
   readonly payload: JsonValue;
-  /** when it came to the service */
+  /** when the service received it */
   readonly receivedAt: Instant;
 }
 
-/** How a run that was called has ended. */
+/** How a called run ended. */
 export type ChildEnd =
   | { readonly status: 'completed'; readonly output: JsonValue }
   | { readonly status: 'failed'; readonly error: Failure }
   | { readonly status: 'cancelled'; readonly reason?: string }
-  /** it could not be made at all */
+  /** it could not be created */
   | { readonly status: 'refused'; readonly error: Failure };
 
 export type Fact =
@@ -31,13 +31,13 @@ export type Fact =
       readonly endedAt: Instant;
       readonly printed: readonly string[];
     }
-  /** a waiting node's time has come; too early, and it changes nothing */
+  /** the wait of a node has ended; if it is too early, nothing changes */
   | { readonly kind: 'node-woken'; readonly node: NodeRef; readonly attempt: Attempt }
-  /** somebody wants sleeping nodes to go on now: those of these ids, or all where none are named */
+  /** a request to wake sleeping nodes: these, or all if none are named */
   | { readonly kind: 'wake-requested'; readonly nodeIds?: readonly NodeId[] }
-  /** somebody outside wants the run to go on, and says why: it is told in the log, and whatever sleeps is woken */
+  /** a request to resume the run: it is recorded with its reason, and all sleeping nodes wake */
   | { readonly kind: 'resume-requested'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
-  /** a signal has come that this node awaits */
+  /** a signal that this node awaits has arrived */
   | { readonly kind: 'signal-received'; readonly node: NodeRef; readonly attempt: Attempt; readonly signal: ReceivedSignal }
   /** the run that this node called has ended */
   | {
@@ -47,9 +47,9 @@ export type Fact =
       readonly childRunId: RunId;
       readonly end: ChildEnd;
     }
-  /** the node's message died before an answer came */
+  /** the node's message reached the dead-letter queue, or its deliveries were lost */
   | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
-  /** the run holds this place of its workflow */
+  /** the run holds this concurrency slot of its workflow */
   | { readonly kind: 'slot-taken'; readonly slot: number }
   | { readonly kind: 'cancel-requested'; readonly reason?: string }
   | { readonly kind: 'deadline-passed' }

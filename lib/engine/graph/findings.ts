@@ -1,4 +1,4 @@
-/** The catalogue of what can be wrong with a definition. A code keeps its meaning for ever: builders and tests name it. */
+/** The catalogue of findings. A code keeps its meaning, because builders and tests name it. */
 import type { Finding } from './definition.ts';
 
 export const findingCodes = {
@@ -8,18 +8,18 @@ export const findingCodes = {
   node_type_unknown: 'error',
   config_invalid: 'error',
   template_invalid: 'error',
-  /** `{{secret:name}}` where it would be stored, shown or handed on */
+  /** `{{secret:name}}` where the value would be stored, shown or passed on */
   secret_misplaced: 'error',
-  /** a script or an expression that does not parse, or asks for what scripts have not, such as `await` */
+  /** a script or an expression that does not parse, or uses a feature that scripts lack, such as `await` */
   code_invalid: 'error',
-  /** SQL with a string that does not end, or with numbered parameters */
+  /** SQL with an unterminated string, or with numbered parameters */
   statement_invalid: 'error',
-  /** a query asks for an argument that it does not declare */
+  /** a query uses a parameter that it does not declare */
   parameter_unknown: 'error',
   parameter_unused: 'warning',
-  /** look-arounds and back-references: no linear-time matching is known for them */
+  /** look-arounds and back-references, for which no linear-time matching is known */
   regex_unsupported: 'error',
-  /** nobody reads this key: a slip of the pen, or a setting of another type */
+  /** no node type reads this key: a typo, or a setting of another type */
   config_key_unknown: 'warning',
   reserved_name: 'error',
   orphan_source: 'error',
@@ -31,7 +31,7 @@ export const findingCodes = {
   merge_conflict: 'error',
   cycle_detected: 'error',
   unreachable_node: 'error',
-  /** what lies in the body of a loop runs once for each item, so nothing outside can wait for it or be waited for */
+  /** a node in a loop body runs once per item, so no node outside can wait for it or lead into it */
   edge_crosses_loop: 'error',
   loop_without_body: 'error',
   end_in_loop: 'error',
@@ -40,9 +40,9 @@ export const findingCodes = {
   argument_invalid: 'error',
   budget_invalid: 'error',
   concurrency_invalid: 'error',
-  /** of a test run: an output is pinned for a node that is not there */
+  /** a test run pins an output for a node that does not exist */
   pinned_node_unknown: 'error',
-  /** a later node writes a variable again, in an order the graph fixes: allowed, and seldom meant */
+  /** a later node writes a variable again, in an order that the graph fixes: allowed, and seldom intended */
   output_variable_rewritten: 'warning',
 } as const satisfies Record<string, Finding['severity']>;
 
@@ -55,22 +55,22 @@ export const finding = (code: FindingCode, pointer: string, message: string): Fi
   message,
 });
 
-/** Appends one step to a JSON pointer (RFC 6901). */
+/** A JSON pointer (RFC 6901) from its steps. */
 export const jsonPointer = (...steps: readonly (string | number)[]): string =>
   steps.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 export const hasErrors = (findings: readonly Finding[]): boolean => findings.some(({ severity }) => severity === 'error');
 
 /**
- * What one definition may hold. Sources: the checks compare nodes with nodes, and 2,000 of them stay under a second; a body
- * reaches a function with at most 6 MB; a version is stored compressed in one DynamoDB item of at most 400 KB.
+ * Limits of one definition. Sources: the checks compare nodes with nodes, and 2,000 nodes stay under a second; a request body reaches
+ * a function with at most 6 MB; a version is stored compressed in one DynamoDB item of at most 400 KB.
  */
 export const definitionLimits = {
   nodes: 2_000,
   edges: 10_000,
   bytes: 5_242_880,
   compressedBytes: 380_000,
-  /** regular expressions, and their characters together: to compile them takes up to a second and a half */
+  /** regular expressions, and their characters together: compiling them takes up to 1.5 s */
   patterns: 500,
   patternCharacters: 50_000,
 } as const;

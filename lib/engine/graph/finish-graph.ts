@@ -1,4 +1,4 @@
-/** How a run ends once nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
+/** Ends a run when no node is open: its leaves decide its status, its end nodes its output. */
 import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type Payload, inline, isJsonObject } from '../json.ts';
@@ -11,7 +11,7 @@ import { type EdgeState, edgeStateWithoutCondition } from './edge-state.ts';
 import { checkPayload, payloadLimits } from './payload-limits.ts';
 import type { PlanNodeRef, PlanNode } from './plan.ts';
 
-/** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
+/** Completed if every leaf completed or its branch was not taken; failed otherwise. */
 export function finishGraph(draft: Draft): void {
   const failure = firstFailure(draft, draft.tools.plan.leaves, topLevel);
   if (failure !== undefined) return endAsFailed(draft, failure);
@@ -23,7 +23,7 @@ export function finishGraph(draft: Draft): void {
   emit(draft, { type: 'RUN_COMPLETED', output });
 }
 
-/** A node whose failure ends the whole run. What is still open is cancelled by the run's own ending. */
+/** Ends the run because of one node's failure. The end of the run cancels the open nodes. */
 export const failRun = (draft: Draft, { node, iteration }: PlanNodeRef): void =>
   endAsFailed(draft, causeOf(draft, node, iteration));
 
@@ -32,7 +32,7 @@ function endAsFailed(draft: Draft, error: Failure): void {
   emit(draft, { type: 'RUN_FAILED', error });
 }
 
-/** Of a graph, or of the body of a loop in one pass, once all of it has ended: why it did not go well; undefined where it did. */
+/** The failure of a graph, or of one iteration of a loop body, whose nodes have all ended; undefined if it succeeded. */
 export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteration: IterationKey): Failure | undefined {
   for (const leaf of leaves) {
     const state = stateOf(draft, leaf, iteration);
@@ -54,7 +54,7 @@ export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteratio
         if (state.reason === 'parent_not_successful') return causeOf(draft, leaf, iteration);
         break;
       case 'cancelled':
-        return { cause: 'internal', message: `node ${leaf.id} was cancelled in a run that was not` };
+        return { cause: 'internal', message: `node ${leaf.id} was cancelled although the run was not` };
     }
   }
   return undefined;
@@ -66,11 +66,11 @@ function stateOf(
   iteration: IterationKey,
 ): Exclude<NodeState, { status: 'queued' | 'running' | 'waiting' }> {
   const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
-  invariant(state !== undefined && !isOpen(state), `node ${node.id} has not ended when all around it has`);
+  invariant(state !== undefined && !isOpen(state), `node ${node.id} has not ended although the graph has no open node`);
   return state;
 }
 
-/** Walks up from a node that failed or was cut off to where that began. */
+/** Walks up from a failed or skipped node to the failure that caused it. */
 function causeOf(draft: Draft, from: PlanNode, iteration: IterationKey): Failure {
   const seen = new Set([from.id]);
   const queue = [from];
@@ -86,10 +86,10 @@ function causeOf(draft: Draft, from: PlanNode, iteration: IterationKey): Failure
       queue.push(parent);
     }
   }
-  return { cause: 'internal', message: `no failure explains why node ${from.id} was cut off` };
+  return { cause: 'internal', message: `no failure explains why node ${from.id} was skipped` };
 }
 
-/** Not by the others: there the failure was handled, or stood in for. */
+/** Other edges carry no failure: it was handled, or a default was substituted. */
 const carriesFailure = (edge: EdgeState): boolean => edge === 'source_failed' || edge === 'upstream_failed';
 
 const failureOf = (node: PlanNode, failure: Failure): Failure => ({
@@ -98,7 +98,7 @@ const failureOf = (node: PlanNode, failure: Failure): Failure => ({
   details: { ...failure.details, nodeId: node.id },
 });
 
-/** The outputs of the end nodes that were reached, in the order they were, later ones winning; null without any. */
+/** The outputs of the end nodes, merged in the order in which they ended; later ones win. Null if there are none. */
 function outputOf(draft: Draft): Payload | { readonly failure: Failure } {
   const ends = [...draft.state.nodes.entries()].flatMap(([, node]) =>
     node.status === 'completed' && node.end !== undefined ? [node] : [],
@@ -114,7 +114,7 @@ function outputOf(draft: Draft): Payload | { readonly failure: Failure } {
   return inline(Object.fromEntries(parts.filter(isJsonObject).flatMap((part) => Object.entries(part))));
 }
 
-/** Of the outputs of all end nodes, which are in memory at once: later ones take the place of earlier ones of the same name. */
+/** Bound of all end outputs, which are in memory together. */
 const maxEndOutputsBytes = 4 * payloadLimits.outputBytes;
 
 const bytesOf = (output: Payload): number => ('ref' in output ? output.bytes : minJsonLength(output.value, maxEndOutputsBytes));
@@ -122,5 +122,5 @@ const bytesOf = (output: Payload): number => ('ref' in output ? output.bytes : m
 const endOutputsTooLarge = (bytes: number): Failure => ({
   cause: 'invalid',
   code: 'output_too_large',
-  message: `the outputs of the end nodes have at least ${bytes} bytes of JSON together, and may have ${maxEndOutputsBytes}`,
+  message: `the outputs of the end nodes have at least ${bytes} bytes of JSON together; the limit is ${maxEndOutputsBytes}`,
 });

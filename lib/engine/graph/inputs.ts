@@ -1,4 +1,4 @@
-/** The inputs of an attempt: the run's own, then what its edges bring under their labels, merged where several meet. */
+/** The inputs of an attempt: the run's input, then the values of its edges under their labels, merged where several share one. */
 import type { EventId, IterationKey } from '../ids.ts';
 import { nodeKey } from '../ids.ts';
 import { type JsonValue, isJsonObject } from '../json.ts';
@@ -8,12 +8,11 @@ import { type LoadedPayloads, contextAt, itemOf, loopOf, readAll, valueOf } from
 import { edgeValue } from './edge-condition.ts';
 import type { MergeStrategy } from './definition.ts';
 import { edgeState } from './edge-state.ts';
-import { type Contribution, merge } from './merge.ts';
 import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
 import { type DecisionWork, NodeWork } from './work-limits.ts';
 
-/** What the attempt pinned before event `before` is given. Its inputs throw `PayloadsNeeded` as its context does. */
+/** The input of an attempt that is pinned before event `before`. Reading its inputs may throw `PayloadsNeeded`, like its context. */
 export function nodeInputOf(
   plan: Plan,
   node: PlanNode,
@@ -36,15 +35,15 @@ export function nodeInputOf(
     ).flat();
     if (strategy === 'concat') for (const { value } of contributions) context.work.value(value);
     if (contributions.length > 0) return [[label, merge(strategy, contributions)]];
-    // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
+    // With `substitute_default` an empty text replaces a missing parent; otherwise the run's input stays.
     return node.policy.onParentFailure === 'substitute_default' ? [[label, '']] : [];
   });
   return {
     context,
     iteration,
-    // Only when it is looked at: a large input is loaded for those who want it.
+    // A getter, so that only nodes that read their inputs load them.
     get inputs() {
-      // Before anything is loaded: a worker's memory would not hold it.
+      // Checked before the load: the values would not fit in the worker's memory.
       const offloadedBytes = offloadedBytesOf(node, iteration, state);
       if (offloadedBytes > payloadLimits.contextBytes) throw new ContextTooLarge(offloadedBytes);
       return Object.fromEntries(readAll([runInputs, ...edgeInputs]).flat());
@@ -52,7 +51,7 @@ export function nodeInputOf(
   };
 }
 
-/** How much of what its labelled edges bring would have to be loaded; what several of them bring is loaded once. */
+/** Bytes that a read of the labelled edges would load; each source counts once. */
 function offloadedBytesOf({ inbound }: PlanNode, iteration: IterationKey, { nodes }: RunState): number {
   const sources = new Set(inbound.filter(({ targetParamLabel }) => targetParamLabel !== undefined).map(({ source }) => source));
   return [...sources].reduce((sum, source) => {
@@ -61,11 +60,11 @@ function offloadedBytesOf({ inbound }: PlanNode, iteration: IterationKey, { node
   }, 0);
 }
 
-/** The node's own strategy is for labels that several edges share; a value that comes alone stays what it is. */
+/** The node's own strategy applies to labels that several edges share; a single value is passed unchanged. */
 const strategyOf = ({ policy }: PlanNode, edges: readonly PlanEdge[]): MergeStrategy =>
   edges.length > 1 ? policy.merge : 'last_write_wins';
 
-/** Inputs by their names; a later one takes the place of an earlier one of the same name. */
+/** Inputs by name; a later entry replaces an earlier one of the same name. */
 type NamedValues = readonly (readonly [string, JsonValue])[];
 
 function byLabel(edges: readonly PlanEdge[]): ReadonlyMap<string, readonly PlanEdge[]> {
@@ -96,7 +95,7 @@ function contribution(
   return [{ source: sourceNameOf(plan, edge), value }];
 }
 
-/** What a loop gives to its body: `{ item, index }`. */
+/** The value of an entry edge: `{ item, index }`. */
 function loopEntryOf(state: RunState, iteration: IterationKey, loaded: LoadedPayloads): JsonValue {
   const loopIteration = state.iterations.get(iteration);
   const loop = loopOf(state, iteration);
@@ -113,3 +112,26 @@ function sourceNameOf(plan: Plan, edge: PlanEdge): string {
   const isShared = [...plan.nodes.values()].some((other) => other.label === label && other.id !== edge.source);
   return isShared ? edge.source : label;
 }
+
+/** One of several values for an input, in the order of the definition's edges. */
+interface Contribution {
+  /** the source node's label, or its id if it has none or shares it */
+  readonly source: string;
+  readonly value: JsonValue;
+}
+
+function merge(strategy: MergeStrategy, contributions: readonly Contribution[]): JsonValue {
+  switch (strategy) {
+    case 'last_write_wins':
+      return contributions.at(-1)?.value ?? null;
+    case 'concat':
+      // The lens document joins texts with a blank line.
+      return contributions.map(({ value }) => asText(value)).join('\n\n');
+    case 'array':
+      return contributions.map(({ value }) => value);
+    case 'json_object':
+      return Object.fromEntries(contributions.map(({ source, value }) => [source, value]));
+  }
+}
+
+const asText = (value: JsonValue): string => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));

@@ -1,32 +1,32 @@
-/** What a node type says about one of its nodes, before anything runs. `lib/nodes` answers; the graph's rules ask. */
+/** What a node type reports about one of its nodes before anything runs. `lib/nodes` implements it; validation uses it. */
 import type { NodeDefinition } from './definition.ts';
 import { type FindingCode, definitionLimits } from './findings.ts';
 import type { NodePolicy } from './plan.ts';
 
-/** What the graph's rules must know of a node whose config could be read. */
+/** Facts about a node whose config could be parsed. */
 export interface NodeFacts {
   readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'>;
-  /** every name an edge may leave it by; none for an end */
+  /** handles that edges may use; empty for an end node */
   readonly handles: readonly string[];
-  /** it begins a run, and nothing may lead into it */
+  /** the node starts runs, and no edge may lead into it */
   readonly isTrigger: boolean;
-  /** it takes what lies behind its way out `loop` through the items it comes to */
+  /** the node runs its body, behind the handle `loop`, once per item */
   readonly isLoop?: boolean;
 }
 
 interface NodeInspection {
-  /** places are relative to the node: `/config/code` */
+  /** pointers are relative to the node: `/config/code` */
   readonly findings: readonly { readonly code: FindingCode; readonly pointer: string; readonly message: string }[];
-  /** absent where the type is not known or the config too broken to tell */
+  /** absent if the type is unknown or the config is not parsable */
   readonly facts?: NodeFacts;
 }
 
-/** What all nodes of a definition share while it is judged: a request has a bound for all of them. */
+/** Work shared by all nodes of a definition during validation, so that one request has one bound. */
 export class InspectionWork {
   #patterns = 0;
   #characters = 0;
 
-  /** Whether the pattern may be compiled, each as often as it is named; `refused` is said once, and `skipped` of those behind it. */
+  /** Whether the pattern may be compiled; each occurrence counts. `refused` is returned once, `skipped` for those after it. */
   pattern({ length }: string): 'taken' | 'refused' | 'skipped' {
     if (this.#isOver) return 'skipped';
     this.#patterns += 1;
@@ -39,5 +39,5 @@ export class InspectionWork {
   }
 }
 
-/** @param work absent: the node is looked at by itself */
+/** @param work absent: the node is inspected alone */
 export type InspectNode = (node: NodeDefinition, work?: InspectionWork) => NodeInspection;

@@ -1,6 +1,6 @@
 /**
- * The passes of a loop: each begins when there is room, and gives its result when all of it has ended. A decision neither
- * begins more of them than one commit holds, nor lets the fold grow with the number of items.
+ * The iterations of a loop: each begins when the concurrency allows, and gives its result when all its nodes have ended. One decision
+ * begins no more than one commit holds, and the fold does not grow with the number of items.
  */
 import { defined } from '../defined.ts';
 import { type IterationKey, nodeKey, iterationKeyOf } from '../ids.ts';
@@ -22,13 +22,13 @@ import { allResults, serializeResults } from './loop-results.ts';
 import type { PlanNodeRef, PlanLoop, PlanNode } from './plan.ts';
 import { failNode } from './record-outcome.ts';
 
-/** The loop at this place, if it is at work. */
+/** The open loop of this node, if there is one. */
 export function loopAt(draft: Draft, nodeRef: PlanNodeRef): LoopWait | undefined {
   const state = draft.state.nodes.get(keyOf(nodeRef));
   return state?.status === 'waiting' && state.for === 'iterations' ? state : undefined;
 }
 
-/** Begins as many passes as there is room for, and says which; a loop with nothing left to begin or to wait for is completed. */
+/** Begins as many iterations as the limits allow, and returns them. Completes a loop that has nothing left to begin or wait for. */
 export function beginIterations(draft: Draft, nodeRef: PlanNodeRef): readonly IterationKey[] {
   const begun: IterationKey[] = [];
   for (let wait = loopAt(draft, nodeRef); wait !== undefined; wait = loopAt(draft, nodeRef)) {
@@ -39,7 +39,7 @@ export function beginIterations(draft: Draft, nodeRef: PlanNodeRef): readonly It
     }
     if (loop.open.length >= loop.concurrency || (loop.wakeAt ?? draft.tools.now) > draft.tools.now) break;
     const iteration = iterationKeyOf(loopFields(nodeRef, wait), loop.next);
-    // A pause that is over was the wait between items; those that the concurrency lets in together wait together.
+    // A pause that has ended was the delay between items; iterations that may run concurrently share one delay.
     const mustWait = loop.delayMs > 0 && loop.wakeAt === undefined && begun.length === 0 && loop.next > 0;
     if (
       mustWait ||
@@ -57,8 +57,8 @@ export function beginIterations(draft: Draft, nodeRef: PlanNodeRef): readonly It
 }
 
 /**
- * What a pass may come to in the decision that begins it, as events are counted: all of it where a node that begins it needs no
- * worker, because skipping goes on through those that do.
+ * Bytes that an iteration may add to the decision that begins it. If an entry node needs no worker, all nodes of the body count,
+ * because skips propagate through nodes that do.
  */
 function inlineBytesOfIteration({ tools: { plan } }: Draft, { node }: PlanNodeRef, iteration: IterationKey): number {
   const { entries = [], body = [] } = plan.loops.get(node.id) ?? {};
@@ -71,17 +71,14 @@ function inlineBytesOfIteration({ tools: { plan } }: Draft, { node }: PlanNodeRe
   );
 }
 
-/** Gives the result of a pass that has ended; the place of its loop is where it goes on. */
+/** Records the result of an ended iteration; returns its loop, from which the decision continues. */
 export function endIteration(draft: Draft, iteration: IterationKey): PlanNodeRef {
   const { loop: ref, index } = requireLoopIteration(draft.state, iteration);
   const [node, body] = [draft.tools.plan.nodes.get(ref.nodeId), draft.tools.plan.loops.get(ref.nodeId)];
-  invariant(
-    node !== undefined && body !== undefined,
-    `the log goes through the loop ${ref.nodeId}, which the pinned version does not have`,
-  );
+  invariant(node !== undefined && body !== undefined, `the log names loop ${ref.nodeId}, which the pinned version does not have`);
   const nodeRef: PlanNodeRef = { node, iteration: ref.iteration };
   const wait = loopAt(draft, nodeRef);
-  invariant(wait !== undefined, `a pass of ${node.id} has ended after its loop`);
+  invariant(wait !== undefined, `an iteration of ${node.id} ended after its loop`);
   const failure = firstFailure(draft, body.leaves, iteration);
   const iterationFields = { type: 'ITERATION_ENDED' as const, ...loopFields(nodeRef, wait), index };
   if (failure === undefined) emit(draft, { ...iterationFields, status: 'completed', ...resultOf(draft, body, iteration) });
@@ -98,7 +95,7 @@ const keyOf = ({ node, iteration }: PlanNodeRef) => nodeKey({ nodeId: node.id, i
 
 const loopFields = ({ node, iteration }: PlanNodeRef, { attempt }: LoopWait) => ({ nodeId: node.id, iteration, attempt });
 
-/** A small item is said with its pass, where it would have to be loaded otherwise. */
+/** Puts a small item into the start event if readers would have to load its page otherwise. */
 function inlineItem(draft: Draft, loop: LoopState): { readonly item?: Payload } {
   const page = loop.pages[Math.floor(loop.next / loop.pageSize)];
   if (page === undefined || 'value' in page) return {};
@@ -112,7 +109,7 @@ function completeLoop(draft: Draft, nodeRef: PlanNodeRef, { loop, attempt }: Loo
   if (!hasEnded(draft)) emit(draft, completionEvent(nodeRef, { kind: 'finished', output, handle: doneHandle }, times));
 }
 
-/** The output of the node that the pass ended with; of several, all of them by their labels; of none, null. */
+/** The output of the node that ended the iteration; of several nodes, their outputs by label; of none, null. */
 function resultOf(draft: Draft, { resultNodes }: PlanLoop, iteration: IterationKey) {
   const ended = resultNodes.flatMap((node) => {
     const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
@@ -138,7 +135,7 @@ const failedItem = ({ cause, message, code, details }: Failure): JsonObject => (
   error: defined({ cause, message, code, details }),
 });
 
-/** The loop's own failure. It took no time limit of its own: a body that did is said in the details. */
+/** The failure of the loop. A timeout in its body is not the loop's own timeout; the details name it. */
 const itemFailure = (index: number, { cause, message, details }: Failure): Failure => ({
   cause: cause === 'timeout' ? 'error' : cause,
   code: 'loop_item_failed',
@@ -152,7 +149,7 @@ function tooLarge(draft: Draft, nodeRef: PlanNodeRef): Failure | undefined {
   return {
     cause: 'invalid',
     code: 'loop_results_too_large',
-    message: `the results of a loop are at most ${loopLimits.resultsBytes} bytes together, and these ${size} already`,
+    message: `the results of the loop have ${size} bytes so far; the limit is ${loopLimits.resultsBytes}`,
   };
 }
 

@@ -1,15 +1,15 @@
-/** When a node fires: its inbound edges in, a verdict out. A verdict other than `wait` is final. */
+/** Decides when a node fires, from the states of its inbound edges. A decision other than `wait` is final. */
 import type { EdgeState } from './edge-state.ts';
 import type { NodePolicy } from './plan.ts';
 
 export type JoinDecision = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstream_failure';
 
 /**
- * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then a failed parent asks the node's
- * policy; without one, a single live edge is enough. A node that only a failure further up has cut off is skipped with
- * that reason (so that its run does not count as a success), unless its policy puts a default in the place of the missing.
+ * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then the node's policy decides about a failed parent;
+ * without one, a single live edge is enough. A node cut off by an earlier failure is skipped with that reason, so that the run does not
+ * count as a success, unless its policy substitutes a default.
+ * @param edges the states of the node's inbound edges
  */
-/** @param edges the states that the node's inbound edges have */
 export function decideJoin(
   edges: ReadonlySet<EdgeState>,
   policy: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>,

@@ -1,31 +1,31 @@
 /**
- * Which nodes are whose body. The body of a loop is what is reached by its way out `loop` and by no other way; an edge
- * from there back to the loop says "continue", which goes without saying, and is left out of the graph.
+ * Determines the body of each loop: the nodes that are reachable by its handle `loop` and in no other way. An edge from the body back
+ * to the loop only means "continue" and is left out of the graph.
  */
 import { type ShapeEdge, effectiveHandle } from './shape-edge.ts';
 
-/** The way out of a loop that leads into its body, and the one that is followed when all items are through. */
+/** The loop's handle into its body, and its handle after the last item. */
 export const bodyHandle = 'loop';
 export const doneHandle = 'done';
-/** another name of `done` */
+/** alias of `done` */
 export const completedHandle = 'completed';
 
-/** As `effectiveHandle`, with the loop's own second name made one. */
+/** Like `effectiveHandle`, and resolves the loop's alias of `done`. */
 export const effectiveLoopHandle = (edge: Parameters<typeof effectiveHandle>[0], isLoop: boolean): string => {
   const handle = effectiveHandle(edge);
   return isLoop && handle === completedHandle ? doneHandle : handle;
 };
 
 export interface LoopBodies {
-  /** the innermost loop around each node; undefined outside all */
+  /** the innermost loop around each node; undefined outside loops */
   readonly enclosingLoops: readonly (number | undefined)[];
-  /** how many loops there are around each node */
+  /** number of loops around each node */
   readonly depths: readonly number[];
-  /** positions in the definition's `edges` of those that only say "continue" */
+  /** positions in the definition's `edges` of edges that only mean "continue" */
   readonly backEdges: ReadonlySet<number>;
 }
 
-/** @param isTrigger says which nodes begin runs; without any, those that nothing leads into but their own body do */
+/** @param isTrigger start nodes; without any, runs begin at nodes whose only inbound edges come from their own body */
 export function loopBodiesOf(
   size: number,
   outbound: readonly (readonly ShapeEdge[])[],
@@ -51,7 +51,7 @@ export function loopBodiesOf(
     return { loop, body: new Set([...(reachable.get(loop) ?? [])].filter((node) => !outside.has(node))) };
   });
   for (const { body } of bodies) for (const node of body) depths[node] = (depths[node] ?? 0) + 1;
-  // Bodies lie in each other or apart, so the innermost is that of the deepest loop.
+  // Bodies are nested or disjoint, so the innermost belongs to the deepest loop.
   for (const { loop, body } of bodies.toSorted((one, other) => (depths[one.loop] ?? 0) - (depths[other.loop] ?? 0)))
     for (const node of body) enclosingLoops[node] = loop;
 

@@ -1,4 +1,4 @@
-/** The results of a loop's passes, as they are put away and as they come back. */
+/** Serializes the results of iterations for storage, and reads them back. */
 import { invariant } from '../invariant.ts';
 import { type JsonObject, type JsonValue, type Payload, type PayloadRef, isJsonArray, isJsonObject } from '../json.ts';
 import type { LoopState, IterationResult } from '../log/loop-state.ts';
@@ -10,7 +10,7 @@ export const serializeResults = (results: readonly IterationResult[]): readonly 
     payload: 'ref' in payload ? { ref: payload.ref, bytes: payload.bytes } : { value: payload.value },
   }));
 
-/** All results in the order of the items. Throws `PayloadsNeeded` for what was put away. */
+/** All results in the order of the items. Throws `PayloadsNeeded` for stored pages that are not loaded. */
 export function allResults(
   { stored: storedPages, pendingResults, items }: LoopState,
   loaded: LoadedPayloads,
@@ -25,18 +25,18 @@ export function allResults(
 }
 
 const parseResults = (page: JsonValue): readonly IterationResult[] => {
-  invariant(isJsonArray(page), 'results were put away as what is no array');
+  invariant(isJsonArray(page), 'a page of stored results is not an array');
   return page.map((entry) => {
-    invariant(isJsonObject(entry), 'a result was put away as what is no object');
+    invariant(isJsonObject(entry), 'a stored result is not an object');
     const { index, payload } = entry;
-    invariant(typeof index === 'number' && isJsonObject(payload), 'a result was put away without its index');
+    invariant(typeof index === 'number' && isJsonObject(payload), 'a stored result has no index or payload');
     return { index, payload: parsePayload(payload) };
   });
 };
 
 function parsePayload({ value, ref, bytes }: JsonObject): Payload {
   if (value !== undefined) return { value };
-  invariant(isRef(ref) && typeof bytes === 'number', 'a result was put away without its value');
+  invariant(isRef(ref) && typeof bytes === 'number', 'a stored result has no value');
   return { ref, bytes };
 }
 

@@ -1,6 +1,6 @@
 /**
- * How large the values of a run may be. Whoever works on a node holds its context, its inputs and its output in memory at once,
- * as text and as values: at 16 MB each they fit a function of 512 MB, the smallest that moves runs.
+ * Limits of payload sizes. A worker holds a node's context, inputs and output in memory at once, as text and as values: at 16 MB each
+ * they fit a function of 512 MB, the smallest that executes nodes.
  */
 import type { Payload } from '../json.ts';
 import { minJsonLength } from '../min-json-length.ts';
@@ -10,31 +10,31 @@ import { findOutputError } from '../validate-json.ts';
 import { jsonPointer } from './findings.ts';
 
 export const payloadLimits = {
-  /** of a node, or of a run, as JSON */
+  /** output of a node or a run, as JSON */
   outputBytes: 16_777_216,
-  /** what one script, one look-up of all of `ctx`, or the texts of one node may come to */
+  /** total for one script, one read of the whole `ctx`, or the texts of one node */
   contextBytes: 16_777_216,
 } as const;
 
-/** Raised where a context is put together; whoever runs nodes makes a failure of it. */
+/** Thrown when a context is assembled; the code that runs nodes turns it into a failure. */
 export class ContextTooLarge extends Error {
   override readonly name = 'ContextTooLarge';
   readonly failure: Failure;
 
   constructor(bytes: number) {
-    const message = `what it looks at has at least ${bytes} bytes, and may have ${payloadLimits.contextBytes}`;
+    const message = `the context that the node reads has at least ${bytes} bytes; the limit is ${payloadLimits.contextBytes}`;
     super(message);
     this.failure = { cause: 'invalid', code: 'context_too_large', message };
   }
 }
 
-/** What a value is for, as the codes of its refusals begin. */
+/** The use of a value, as the prefix of its error codes. */
 type PayloadRole = 'output' | 'input' | 'items';
 
 /**
- * Undefined where the value may be kept. Its size is looked at first, as far as the limit and without a text: one value may stand
- * in it thousands of times, and whatever goes through all of it would go through each. Then its depth: whatever else is asked of
- * it may recurse. What is stored apart was looked at before it was stored.
+ * Undefined if the value may be stored. The size is measured first, up to the limit and without making a text: one value can occur in
+ * it thousands of times, and a full traversal would visit each. Then the depth, because other checks recurse. Offloaded values were
+ * checked before they were stored.
  */
 export function checkPayload(payload: Payload, role: PayloadRole = 'output'): Failure | undefined {
   const minBytes = 'value' in payload ? minJsonLength(payload.value, payloadLimits.outputBytes) : payload.bytes;
@@ -52,10 +52,10 @@ export function checkPayload(payload: Payload, role: PayloadRole = 'output'): Fa
 const tooLarge = (role: PayloadRole, bytes: number): Failure => ({
   cause: 'invalid',
   code: `${role}_too_large`,
-  message: `the ${role} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`,
+  message: `the ${role} has at least ${bytes} bytes of JSON; the limit is ${payloadLimits.outputBytes}`,
 });
 
 const shortenPath = (path: string): string =>
   path.length <= maxPathLength ? path : `${path.slice(0, maxPathLength).toWellFormed()}…`;
-/** Of a place in a message, which has all of it in its details. */
+/** Maximum length of a path in a message; the details contain all of it. */
 const maxPathLength = 200;

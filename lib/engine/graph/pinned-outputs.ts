@@ -1,4 +1,4 @@
-/** Outputs that a test pins: such a node is not run, and ends with what its author says. */
+/** Pinned outputs of a test run: such a node does not run, and completes with the pinned output. */
 import type { NodeId } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
 import type { Finding, WorkflowDefinition } from './definition.ts';
@@ -8,13 +8,13 @@ import { handleMatches, mainHandle } from './outcome.ts';
 
 export interface PinnedOutput {
   readonly output: JsonValue;
-  /** the way out of the node; absent: the main one */
+  /** handle of the node; absent: the main handle */
   readonly handle?: string;
 }
 
 export type PinnedOutputs = Readonly<Record<string, PinnedOutput>>;
 
-/** A node that runs can be pinned to each of its ways out; one that ends its branch has none. */
+/** A node can be pinned to each of its handles; an end node has none. */
 export const checkPinnedOutputs = (
   { nodes }: Pick<WorkflowDefinition, 'nodes'>,
   pins: PinnedOutputs,
@@ -27,12 +27,12 @@ export const checkPinnedOutputs = (
     if (node === undefined) return [finding('pinned_node_unknown', pointer, `no node has the id ${id}`)];
     const handles = inspect(node).facts?.handles;
     if (handles === undefined || handles.some((known) => handleMatches(handle, known))) return [];
-    const known = handles.length === 0 ? 'it has none' : `it has ${handles.join(', ')}`;
-    return [finding('unknown_handle', pointer, `${id} has no way out named ${handle}: ${known}`)];
+    const known = handles.length === 0 ? 'it has no handles' : `it has ${handles.join(', ')}`;
+    return [finding('unknown_handle', pointer, `${id} has no handle ${handle}: ${known}`)];
   });
 };
 
-/** The pins by the ids of their nodes; what is pinned without being there has been refused. */
+/** The pins by node id. Pins of unknown nodes are findings, so none occur here. */
 export const pinnedOutputsById = (
   { nodes }: Pick<WorkflowDefinition, 'nodes'>,
   pins: PinnedOutputs,

@@ -1,4 +1,4 @@
-/** A definition made ready to run: policies filled in, edges on both their ends, computed once per version. */
+/** A compiled definition: policies filled in, edges on both their ends. Computed once per version. */
 import type { IterationKey, NodeId, WorkflowName } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
@@ -8,7 +8,7 @@ import type { PinnedOutput } from './pinned-outputs.ts';
 import type { Outcome } from './outcome.ts';
 import type { ContextView } from './context.ts';
 
-/** What every node has, whatever its type; `lib/nodes` reads it from the node's config. */
+/** Settings common to all node types; `lib/nodes` parses them from the node's config. */
 export interface NodePolicy {
   readonly outputVariable?: string;
   readonly joinMode: 'all' | 'any';
@@ -27,7 +27,7 @@ export interface PlanEdge {
   readonly sourceOutputKey?: string;
   readonly targetParamLabel?: string;
   readonly mergeStrategy?: MergeStrategy;
-  /** it leads from a loop into its body, and is live from the beginning of each pass */
+  /** leads from a loop into its body, and is live from the start of each iteration */
   readonly isEntry?: true;
   readonly condition?: EdgeCondition;
 }
@@ -38,33 +38,33 @@ export interface PlanNode {
   readonly label?: string;
   readonly config: JsonObject;
   readonly policy: NodePolicy;
-  /** decided inside the commit that makes it ready: it needs nothing but the context and the time */
+  /** decided inside the commit that makes it ready: it needs only the context and the time */
   readonly isPure: boolean;
-  /** worth a NODE_STARTED commit of its own when it is taken from the queue: it may take long */
+  /** when taken from the queue, it gets a NODE_STARTED commit of its own, because it may take long */
   readonly recordsStart: boolean;
-  /** it takes its body through the items it comes to */
+  /** runs its body once per item */
   readonly isLoop: boolean;
-  /** the loop whose body it is in, the innermost; absent: it is in none */
+  /** the innermost loop whose body contains it; absent: none */
   readonly loop?: NodeId;
   readonly inbound: readonly PlanEdge[];
-  /** of a loop, without those into its body */
+  /** for a loop, without the edges into its body */
   readonly outbound: readonly PlanEdge[];
   /** longest distance from a root */
   readonly wave: number;
 }
 
 export interface PlanLoop {
-  /** the nodes of one pass; of a loop among them itself, and not what lies in it */
+  /** nodes of one iteration; includes a nested loop, but not the nodes in its body */
   readonly body: readonly PlanNode[];
-  /** the nodes whose outputs are the result of a pass: those that nothing follows when they end well */
+  /** nodes whose outputs are the result of an iteration: no edge follows them when they succeed */
   readonly resultNodes: readonly PlanNode[];
-  /** the nodes that its edges lead to */
+  /** targets of the loop's entry edges */
   readonly entries: readonly PlanNode[];
-  /** the nodes that a pass ends with */
+  /** last nodes of an iteration */
   readonly leaves: readonly PlanNode[];
 }
 
-/** A node in one pass of the loops around it. */
+/** A node and the iteration it belongs to. */
 export interface PlanNodeRef {
   readonly node: PlanNode;
   readonly iteration: IterationKey;
@@ -75,20 +75,20 @@ export interface Plan {
   readonly version: number;
   readonly options: WorkflowOptions;
   readonly nodes: ReadonlyMap<NodeId, PlanNode>;
-  /** of the graph outside all loops, as the leaves are */
+  /** outside all loops, like `leaves` */
   readonly roots: readonly PlanNode[];
   readonly leaves: readonly PlanNode[];
   readonly loops: ReadonlyMap<NodeId, PlanLoop>;
-  /** of a test run: nodes that are not run, and what they end with instead */
+  /** in a test run: nodes that do not run, and their outputs */
   readonly pinned?: ReadonlyMap<NodeId, PinnedOutput>;
 }
 
-/** What an attempt is given: the context pinned by its dispatch, and the inputs that its edges brought. */
+/** The input of an attempt: the context as of its dispatch, and the values of its edges. */
 export interface NodeInput {
   readonly context: ContextView;
   readonly inputs: JsonObject;
   readonly iteration: IterationKey;
 }
 
-/** Runs a pure node. Given to the engine by the service; the engine does not know the types. */
+/** Runs a pure node. The service supplies it; the engine does not know node types. */
 export type EvaluatePure = (node: PlanNode, input: NodeInput, now: Instant) => Outcome;

@@ -1,4 +1,4 @@
-/** Puts on the record what became of a node: it ended, it waits, or it goes through its items. */
+/** Records the outcome of a node: it ended, it waits, or its loop began. */
 import { defined } from '../defined.ts';
 import { type Attempt, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
@@ -12,7 +12,7 @@ import { type Outcome, errorHandle } from './outcome.ts';
 import type { PlanNodeRef } from './plan.ts';
 import { storableOutcome } from './storable-outcome.ts';
 
-/** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */
+/** Records the outcome of a node that needs no worker. There is no retry: the same context gives the same outcome. */
 export function recordOutcome(draft: Draft, nodeRef: PlanNodeRef, rawOutcome: Outcome): void {
   const { now } = draft.tools;
   const outcome = storableOutcome(rawOutcome);
@@ -56,7 +56,7 @@ export function beginSleep(
   });
 }
 
-/** A failure that is not tried again: the error edge takes it, or the run ends, or each child's policy decides. */
+/** Records a final failure: an error edge handles it, or the run ends, or each child's policy decides. */
 export function failNode(
   draft: Draft,
   nodeRef: PlanNodeRef,
@@ -68,7 +68,7 @@ export function failNode(
   if (nodeRef.node.policy.errorHandling === 'fail_workflow') failRun(draft, nodeRef);
 }
 
-/** The failure alone, where something else ends the run. */
+/** Records the failure alone, for callers that end the run themselves. */
 export function recordFailure(
   draft: Draft,
   { node, iteration }: PlanNodeRef,

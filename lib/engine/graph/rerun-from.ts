@@ -1,6 +1,6 @@
 /**
- * Running a run again from a chosen node: what came of the nodes before it is taken over, and what lies behind it, or did
- * not end well, is decided anew. Skips are not taken over: they follow from the rest.
+ * Rerun from a chosen node: results of nodes before it are reused; nodes after it, and nodes that did not succeed, are decided again.
+ * Skips are not reused, because they follow from the rest.
  */
 import { defined } from '../defined.ts';
 import { type NodeId, nodeKey, topLevel } from '../ids.ts';
@@ -13,12 +13,12 @@ import { isOverBudget } from './budget.ts';
 import { type DecideTools, type Draft, emit, hasEnded, openDraft } from './draft.ts';
 import type { Plan, PlanNode } from './plan.ts';
 
-/** A result that stands: a completion, or a failure that an error edge took. */
+/** A reusable result: a completion, or a failure that an error edge handled. */
 export type ReusedNode = Extract<EndedNode, { status: 'completed' | 'failed' | 'timed_out' }>;
 
 /**
- * The results of the earlier run that stand, in the order in which they came, so that a later writing of a context key
- * still wins. The plan may be of another version: what it does not have is left behind.
+ * The reusable results of the earlier run, in the order in which they came, so that a later write of a context key still wins.
+ * The plan may be of another version; results of nodes that it lacks are dropped.
  */
 export function reusableResults(plan: Plan, earlier: RunState, from: NodeId): readonly ReusedNode[] {
   const rerunNodes = reachableFrom(plan, outermostLoop(plan, from));
@@ -32,20 +32,20 @@ const isReusable = (state: { readonly status: string }): state is ReusedNode =>
   state.status === 'completed' ||
   ((state.status === 'failed' || state.status === 'timed_out') && 'isHandled' in state && state.isHandled === true);
 
-/** Of a node in the body of a loop, the outermost loop around it: passes that have ended left nothing but their results. */
+/** For a node in a loop body, the outermost loop around it: ended iterations leave only their results. */
 function outermostLoop(plan: Plan, id: NodeId): NodeId {
   const enclosingLoop = plan.nodes.get(id)?.loop;
   return enclosingLoop === undefined ? id : outermostLoop(plan, enclosingLoop);
 }
 
-/** The node and all that can be reached from it. */
+/** The node and every node reachable from it. */
 function reachableFrom(plan: Plan, from: NodeId): ReadonlySet<NodeId> {
   const found = new Set([from]);
   for (const id of found) for (const edge of plan.nodes.get(id)?.outbound ?? []) found.add(edge.target);
   return found;
 }
 
-/** The first commit of a run that goes on from a chosen node; undefined where the results that stand do not lead to it. */
+/** The first commit of a rerun from a chosen node; undefined if the reused results do not lead to that node. */
 export function decideRerunFrom(
   input: Payload,
   system: Readonly<Record<string, JsonValue>>,
@@ -63,7 +63,7 @@ export function decideRerunFrom(
   const startedDraft: Draft = { ...draft, state: fork(draft.state), events: [...draft.events] };
   beginGraph(startedDraft);
   const chosen = startedDraft.state.nodes.get(nodeKey({ nodeId: outermostLoop(tools.plan, from), iteration: topLevel }));
-  // It waits where something before it is run again too; skipped, or never come to, it would not be run at all.
+  // The node may wait for an earlier node that runs again. If it was skipped, or cannot be reached, it would not run at all.
   const isReached = chosen === undefined ? !hasEnded(startedDraft) || isOverBudget(startedDraft) : chosen.status !== 'skipped';
   if (!isReached) return undefined;
   if (!mustWaitForSlot(draft)) return startedDraft.events;

@@ -1,6 +1,6 @@
 /**
- * A definition's graph by number: node i is `nodes[i]`, and every edge that has two known, different ends is kept.
- * Deterministic: nodes and edges keep their order in the definition.
+ * The graph of a definition by number: node i is `nodes[i]`; edges between two known, different nodes are included.
+ * Nodes and edges keep their order in the definition.
  */
 import type { NodeId } from '../ids.ts';
 import { type LoopBodies, loopBodiesOf, effectiveLoopHandle } from './loop-bodies.ts';
@@ -11,15 +11,15 @@ export interface Shape {
   readonly size: number;
   readonly inbound: readonly (readonly ShapeEdge[])[];
   readonly outbound: readonly (readonly ShapeEdge[])[];
-  /** every node behind all its parents; nodes on a cycle, and behind one, are missing */
+  /** topological order; nodes on a cycle, and after one, are missing */
   readonly order: readonly number[];
-  /** longest distance from a root; 0 for what `order` misses */
+  /** longest distance from a root; 0 for nodes that `order` lacks */
   readonly waves: readonly number[];
-  /** of loops; the edges that lead back to them are in neither `inbound` nor `outbound` */
+  /** loop bodies; back edges of loops are in neither `inbound` nor `outbound` */
   readonly loopBodies: LoopBodies;
 }
 
-/** Where an id is used twice, its first node is meant. */
+/** If an id occurs twice, its first node counts. */
 export const positions = (definition: Pick<WorkflowDefinition, 'nodes'>): ReadonlyMap<NodeId, number> => {
   const found = new Map<NodeId, number>();
   definition.nodes.forEach((node, index) => {
@@ -28,7 +28,7 @@ export const positions = (definition: Pick<WorkflowDefinition, 'nodes'>): Readon
   return found;
 };
 
-/** What the shape of a graph hangs on beside its edges, asked by a node's position. */
+/** Node properties that affect the shape, by position. */
 export interface NodeKinds {
   readonly isLoop: (node: number) => boolean;
   readonly isTrigger: (node: number) => boolean;
@@ -58,7 +58,7 @@ const byEnd = (size: number, edges: readonly ShapeEdge[], end: 'source' | 'targe
   return lists;
 };
 
-/** Kahn's algorithm. Parallel edges count one by one on both sides. */
+/** Kahn's algorithm. Parallel edges count separately on both sides. */
 const topologicalOrder = (
   size: number,
   inbound: readonly (readonly ShapeEdge[])[],

@@ -1,10 +1,10 @@
-/** What an attempt came to, as it may be kept. */
+/** Limits an outcome to what can be stored. */
 import { defined } from '../defined.ts';
 import type { Failure } from '../log/events.ts';
 import type { Outcome } from './outcome.ts';
 import { checkPayload } from './payload-limits.ts';
 
-/** A value that cannot be kept, for its size, its depth or its numbers, is a failure, and what it cost is counted even so. */
+/** A value that cannot be stored, for its size, depth or numbers, becomes a failure; its tokens still count. */
 export function storableOutcome(outcome: Outcome): Outcome {
   const failure = storageFailureOf(outcome);
   if (failure === undefined) return outcome;

@@ -1,27 +1,27 @@
 /**
- * Reads one block of a template: `{{ctx.order.lines[0]["unit price"]}}`. Paths are looked up and nothing else:
- * no calls, no arithmetic, no logic, so a template needs no sandbox and says by itself what it depends on.
+ * Parses one block of a template: `{{ctx.order.lines[0]["unit price"]}}`. A block only looks up a path: no calls, arithmetic or logic,
+ * so a template needs no sandbox and its dependencies are visible in its text.
  */
 
-/** The steps behind `ctx`: a name for an object's key, a number for an array's place. Empty: all of the context. */
+/** The steps after `ctx`: a string is an object key, a number an array index. Empty: the whole context. */
 export type Path = readonly (string | number)[];
 
 export type ParsedPath =
-  | { readonly path: Path; /** the first character behind the block */ readonly end: number }
-  /** `{{secret:name}}`: no value of the run, so nothing stands behind the name */
+  | { readonly path: Path; /** offset after the block */ readonly end: number }
+  /** `{{secret:name}}`: not a value of the run, so no path may follow the name */
   | { readonly secret: string; readonly end: number }
   | { readonly error: string };
 
 const space = /\s*/y;
 const root = /[\p{ID_Start}_$][\p{ID_Continue}$]*/uy;
-/** The pattern of `lib/engine/secret-name.ts`, and nothing behind it. */
+/** The pattern of `lib/engine/secret-name.ts`, and the end of the block. */
 const secret = /:([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}/y;
 const dotted = /\.([\p{ID_Start}_$][\p{ID_Continue}$]*|\d+)/uy;
 const index = /\[\s*(\d{1,9})\s*\]/y;
-/** Two alternatives that begin differently and never overlap: linear, whatever the text. */
+/** The two alternatives begin differently and never overlap, so matching is linear. */
 const quoted = /\[\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]/sy;
 
-/** @param start the first character behind the opening braces */
+/** @param start offset after the opening braces */
 export function parsePath(text: string, start: number): ParsedPath {
   let at = start;
   const consume = (pattern: RegExp): RegExpExecArray | null => {
@@ -39,7 +39,7 @@ export function parsePath(text: string, start: number): ParsedPath {
       ? { error: expectedError(text, at, 'the name of a secret, as in {{secret:name}},') }
       : { secret: named, end: at };
   }
-  if (name !== 'ctx') return { error: `a path begins with ctx, and not with ${name}: write {{ctx.${name}}} if that is meant` };
+  if (name !== 'ctx') return { error: `a path begins with ctx, not with ${name}: write {{ctx.${name}}}` };
   const path: (string | number)[] = [];
   for (;;) {
     const nameStep = consume(dotted)?.[1];
@@ -55,24 +55,25 @@ export function parsePath(text: string, start: number): ParsedPath {
     const literal = consume(quoted)?.[1];
     if (literal === undefined) break;
     const key = unquote(literal);
-    if (key === undefined) return { error: `${literal} is not a key in quotes` };
+    if (key === undefined) return { error: `${literal} is not a valid quoted key` };
     path.push(key);
   }
   consume(space);
-  if (!text.startsWith('}}', at)) return { error: expectedError(text, at, 'a path such as {{ctx.order.lines[0]}} and then }}') };
+  if (!text.startsWith('}}', at))
+    return { error: expectedError(text, at, 'a path such as {{ctx.order.lines[0]}} followed by }}') };
   return { path, end: at + 2 };
 }
 
 const expectedError = (text: string, at: number, what: string): string =>
-  `expected ${what}, and found ${at < text.length ? JSON.stringify(text.slice(at, at + 12)) : 'the end'} at character ${at + 1}; calls and arithmetic are not part of templates`;
+  `expected ${what} but found ${at < text.length ? JSON.stringify(text.slice(at, at + 12)) : 'the end'} at character ${at + 1}; templates support neither calls nor arithmetic`;
 
-/** How the two quotes, where they stand between single ones, are written between double ones. */
+/** Rewrites quotes of a single-quoted key for JSON's double quotes. */
 const inDoubleQuotes: ReadonlyMap<string, string> = new Map([
   ['"', String.raw`\"`],
   [String.raw`\'`, "'"],
 ]);
 
-/** JSON's escapes between double quotes; between single quotes the same, and the quote itself escaped. */
+/** JSON escapes in both kinds of quotes, plus the escaped quote itself. */
 const unquote = (literal: string): string | undefined => {
   const inner = literal.slice(1, -1);
   const json = literal.startsWith('"')

@@ -1,9 +1,9 @@
 /**
- * Templates. `{{ctx.path}}` alone keeps the type of what it finds (null where there is nothing); inside text every
- * block is made text: objects and arrays as JSON, null and what is missing as ''. Only own keys are found, so
- * `ctx.constructor` is what a node wrote there, or nothing. There is no way to write `{{` itself.
- * `{{secret:name}}` stands for a secret where a node type lets it: it is not part of the context, and what a look-up
- * finds is never read as a template again, so no value of a run can name one.
+ * Templates. `{{ctx.path}}` alone keeps the type of its value, or null if there is none. Inside text, every block becomes text: objects
+ * and arrays as JSON, null and missing values as ''. Only own keys are found, so `ctx.constructor` is what a node wrote there, or
+ * nothing. There is no escape for `{{` itself.
+ * `{{secret:name}}` inserts a secret where the node type allows it. Secrets are not part of the context, and a looked-up value is never
+ * parsed as a template, so no value of a run can name one.
  */
 import { type JsonObject, type JsonValue, isJsonArray, isJsonObject, childAt } from '../json.ts';
 import type { ContextView } from './context.ts';
@@ -32,9 +32,9 @@ export function parseTemplate(text: string): ParsedTemplate | { readonly error: 
 }
 
 /**
- * The value with every template in it looked up, through arrays and objects; keys of objects are not templates.
- * Faulty templates, which validation refuses, stay as they are, and so do texts that name a secret which is not given.
- * Throws `PayloadsNeeded` where the context does, and what the count of its work does.
+ * Resolves every template in the value, through arrays and objects; keys of objects are not templates. Invalid templates, which
+ * validation reports, stay unchanged, and so do texts that name a secret without a value.
+ * Throws `PayloadsNeeded` like the context, and `WorkLimitExceeded` or `DecisionLimitReached` like the work counter.
  */
 export function resolveTemplate(value: JsonValue, context: ContextView, secrets: SecretValues = noSecrets): JsonValue {
   if (typeof value === 'string') return resolveText(value, context, secrets);
@@ -45,7 +45,7 @@ export function resolveTemplate(value: JsonValue, context: ContextView, secrets:
   return value;
 }
 
-/** Secrets by name, for the moment of use. */
+/** Secrets by name, loaded at the time of use. */
 export type SecretValues = ReadonlyMap<string, string>;
 const noSecrets: SecretValues = new Map();
 
@@ -55,7 +55,7 @@ function resolveText(text: string, context: ContextView, secrets: SecretValues):
   if ('error' in parsed || parsed.parts.some((part) => 'secret' in part && !secrets.has(part.secret))) return text;
   const [first, ...others] = parsed.parts;
   if (first !== undefined && 'path' in first && others.length === 0) return lookUp(first.path, context) ?? null;
-  // Counted before it is made: the same large value may be looked up again and again.
+  // Counted before the text is made: the same large value may be looked up many times.
   const texts = parsed.parts.map((part) => {
     if ('path' in part) return countedText(lookUp(part.path, context), context.work);
     const partText = 'text' in part ? part.text : (secrets.get(part.secret) ?? '');
@@ -65,19 +65,19 @@ function resolveText(text: string, context: ContextView, secrets: SecretValues):
   return texts.join('');
 }
 
-/** The same, within what its node may come to. */
+/** The text of a value, counted against the node's limit. */
 export function countedText(value: JsonValue | undefined, work: NodeWork): string {
   work.value(value);
   return asText(value);
 }
 
-/** How a value reads inside text. */
+/** The text form of a value. */
 export const asText = (value: JsonValue | undefined): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
-/** What is at the path, or undefined. Arrays have places and nothing else: `length` is not one of them. */
+/** The value at the path, or undefined. Arrays have indexes only: `length` is not found. */
 export function lookUp(path: Path, context: ContextView): JsonValue | undefined {
   const [key, ...steps] = path;
   let value: JsonValue | undefined = key === undefined ? allOf(context) : context.get(String(key));
@@ -90,31 +90,31 @@ function allOf(context: ContextView): JsonValue {
   return context.all();
 }
 
-/** To find a key among all that was written takes half a microsecond. */
+/** Finding one key among all written keys takes half a microsecond. */
 const costPerKey = 20;
 
-/** Every faulty template inside the value, its place as a JSON pointer below the value. */
+/** Every invalid template in the value, with a JSON pointer relative to the value. */
 export const templateErrorsOf = (value: JsonValue): readonly { readonly pointer: string; readonly message: string }[] =>
   [...textsOf(value, '')].flatMap(({ pointer, text }) => {
     const parsed = parseTemplate(text);
     return 'error' in parsed ? [{ pointer, message: parsed.error }] : [];
   });
 
-/** Every secret that the value's sound templates name, as often as they do, and where. */
+/** Every secret named by a valid template in the value, with repetitions. */
 export const secretsOf = (value: JsonValue): readonly { readonly pointer: string; readonly name: string }[] =>
   [...textsOf(value, '')].flatMap(({ pointer, text }) => {
     const parsed = parseTemplate(text);
     return 'error' in parsed ? [] : parsed.parts.flatMap((part) => ('secret' in part ? [{ pointer, name: part.secret }] : []));
   });
 
-/** Every path that the value's sound templates look up, as often as they do. */
+/** Every path looked up by a valid template in the value, with repetitions. */
 export const pathsOf = (value: JsonValue): readonly Path[] =>
   [...textsOf(value, '')].flatMap(({ text }) => {
     const parsed = parseTemplate(text);
     return 'error' in parsed ? [] : parsed.parts.flatMap((part) => ('path' in part ? [part.path] : []));
   });
 
-/** Does resolving this value look anything up? */
+/** Whether resolving this value looks anything up. */
 export const isTemplate = (value: JsonValue | undefined): boolean => value !== undefined && pathsOf(value).length > 0;
 
 function* textsOf(value: JsonValue, pointer: string): Generator<{ readonly pointer: string; readonly text: string }> {

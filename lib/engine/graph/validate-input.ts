@@ -1,9 +1,9 @@
-/** The arguments a start brings, held against what the workflow declares. */
+/** Validates the input of a start against the workflow's declared arguments. */
 import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 import type { ArgumentDeclaration } from './definition.ts';
 import { jsonPointer } from './findings.ts';
 
-/** One thing wrong with an input; the place is a JSON pointer into the start's body. */
+/** A problem of an input; `pointer` is a JSON pointer into the start's body. */
 export interface InputError {
   readonly pointer: string;
   readonly code: 'argument_missing' | 'argument_type' | 'argument_unknown' | 'input_type';
@@ -15,8 +15,8 @@ export type InputValidation =
   | { readonly kind: 'refused'; readonly errors: readonly InputError[] };
 
 /**
- * Without declarations anything is taken as it is; an absent input is an empty object. With declarations every fault is
- * reported at once, names that are not declared are refused, and defaults are filled in.
+ * Without declarations any input is accepted unchanged; an absent input is an empty object. With declarations every error is reported
+ * at once, undeclared names are rejected, and defaults are filled in.
  */
 export const validateInput = (
   declarations: readonly ArgumentDeclaration[] | undefined,

@@ -1,11 +1,9 @@
 /**
- * Judges a whole definition before anything is done with it, and reports everything that is wrong at once.
- * Pure: what a node type has to say about its own nodes is asked of `inspect`, which the service brings.
+ * Validates a whole definition before any side effect, and reports all findings at once.
+ * Pure: `inspect`, which the service supplies, evaluates the config of each node type.
  */
-import type { Finding, WorkflowDefinition } from './definition.ts';
-import { checkArguments } from './check-arguments.ts';
-import { checkBudget } from './check-budget.ts';
-import { checkConcurrency } from './check-concurrency.ts';
+import { maxSlots } from '../concurrency-slots.ts';
+import type { ArgumentDeclaration, Budget, Finding, WorkflowDefinition } from './definition.ts';
 import { checkEdges } from './check-edges.ts';
 import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
@@ -13,8 +11,9 @@ import { checkVariables } from './check-variables.ts';
 import { definitionLimits, finding, jsonPointer } from './findings.ts';
 import { type InspectNode, InspectionWork } from './inspection.ts';
 import { shapeOf } from './shape.ts';
+import { matchesArgumentType } from './validate-input.ts';
 
-/** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty where nothing is wrong. */
+/** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty if valid. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const tooLarge = checkSize(definition);
   if (tooLarge.length > 0) return tooLarge;
@@ -40,7 +39,7 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
   ];
 };
 
-/** Counted first and reported alone: the rest of the checks is only promised to be quick below the limits. */
+/** Checked first and reported alone: the other checks are fast only below these limits. */
 const checkSize = ({ nodes, edges }: WorkflowDefinition): readonly Finding[] => [
   ...exceeds('nodes', nodes.length, definitionLimits.nodes),
   ...exceeds('edges', edges.length, definitionLimits.edges),
@@ -62,8 +61,52 @@ const checkIds = ({ nodes }: WorkflowDefinition): readonly Finding[] => {
           finding(
             'duplicate_node_id',
             jsonPointer('nodes', index, 'id'),
-            `the id ${id} is that of ${jsonPointer('nodes', earlier)} already`,
+            `the id ${id} is already used by ${jsonPointer('nodes', earlier)}`,
           ),
         ];
   });
 };
+
+const checkArguments = (declarations: readonly ArgumentDeclaration[]): readonly Finding[] =>
+  declarations.flatMap(({ name, type, default: defaultValue }, index) => [
+    ...(declarations.findIndex((other) => other.name === name) < index
+      ? [finding('argument_invalid', jsonPointer('options', 'args', index, 'name'), `the argument ${name} is declared twice`)]
+      : []),
+    ...(defaultValue !== undefined && !matchesArgumentType(type, defaultValue)
+      ? [
+          finding(
+            'argument_invalid',
+            jsonPointer('options', 'args', index, 'default'),
+            `the default of ${name} is not of the type ${type}`,
+          ),
+        ]
+      : []),
+  ]);
+
+/** Far more than a run reaches before its deadline, and small enough that sums stay exact integers. */
+export const maxBudget = 1_000_000_000;
+
+const checkBudget = (budget: Budget | undefined): readonly Finding[] =>
+  Object.entries(budget ?? {}).flatMap(([name, value]) =>
+    Number.isInteger(value) && value >= 1 && value <= maxBudget
+      ? []
+      : [
+          finding(
+            'budget_invalid',
+            jsonPointer('options', 'budget', name),
+            `${name} must be a whole number from 1 to ${maxBudget}; it is ${value}`,
+          ),
+        ],
+  );
+
+const checkConcurrency = (maxConcurrentRuns: number | undefined): readonly Finding[] =>
+  maxConcurrentRuns === undefined ||
+  (Number.isInteger(maxConcurrentRuns) && maxConcurrentRuns >= 1 && maxConcurrentRuns <= maxSlots)
+    ? []
+    : [
+        finding(
+          'concurrency_invalid',
+          jsonPointer('options', 'maxConcurrentRuns'),
+          `maxConcurrentRuns must be a whole number from 1 to ${maxSlots}; it is ${maxConcurrentRuns}`,
+        ),
+      ];

@@ -1,9 +1,9 @@
 /**
- * How much one node, and one decision, may compute and say. Counted, not timed: what a decision depends on is the same on
- * every machine and each time that it is decided.
+ * Limits of the computation and text of one node and of one decision. Work is counted, not timed, so that the result is the same on
+ * every machine and in every repetition.
  *
- * A node that goes beyond its own bound fails. One that goes beyond what is left of its decision's is no fault of its own: it
- * is dispatched, and decided by a worker for itself (docs/decisions/decision-work-limits.md).
+ * A node that exceeds its own limit fails. A node that exceeds the rest of its decision's limit is dispatched instead, and a worker
+ * evaluates it (docs/decisions/decision-work-limits.md).
  */
 import type { JsonValue } from '../json.ts';
 import { minJsonLength } from '../min-json-length.ts';
@@ -12,32 +12,32 @@ import { jsonPointer } from './findings.ts';
 import { payloadLimits } from './payload-limits.ts';
 
 export const workLimits = {
-  /** texts that templates make, in characters: they are held in memory at once, for a node and for a decision */
+  /** `text`: characters of texts from templates, which are in memory together, for a node and for a decision */
   node: { text: payloadLimits.contextBytes, matching: 20_000_000 },
   decision: {
     text: 33_554_432,
-    /** about half a second; of an answer's 29 seconds the rest is for the stores */
+    /** about half a second; the rest of the 29 seconds of a response is for the stores */
     matching: 2_000_000,
-    /** that conditions of edges look at: they cannot be deferred, so what is more fails the node that the edge leads to */
+    /** for edge conditions: they cannot be deferred, so beyond this the edge's target fails */
     edges: 20_000_000,
     /**
-     * of what no commit can store apart, in bytes: messages, names, printed lines, and a frame for each event. Passes of loops
-     * that begin may come to as much again, and with both it stays below what a commit may have
+     * Bytes that a commit cannot offload: messages, names, printed lines, and an overhead per event. Iterations that begin may add as
+     * much again; both together stay below the limit of a commit.
      */
     inlineBytes: 131_072,
   },
 } as const;
 
-/** What was asked is more than one decision does. Nothing of it has been decided. */
+/** The node exceeds the rest of the decision's limit. Nothing of it is decided. */
 export class DecisionLimitReached extends Error {
-  override readonly name = 'DecisionIsFull';
+  override readonly name = 'DecisionLimitReached';
 }
 
-/** Raised where a node goes beyond its own bound; whoever runs nodes makes a failure of it. */
+/** A node exceeds its own limit; the code that runs nodes turns it into a failure. */
 export class WorkLimitExceeded extends Error {
-  override readonly name = 'TooMuchWork';
+  override readonly name = 'WorkLimitExceeded';
   readonly code: string;
-  /** where in the node's config, from the outside in */
+  /** path in the node's config, outermost step first */
   #steps: readonly (string | number)[] = [];
 
   constructor(code: string, message: string) {
@@ -45,7 +45,7 @@ export class WorkLimitExceeded extends Error {
     this.code = code;
   }
 
-  /** It happened at this place, or below it. */
+  /** Adds the enclosing step of the config path. */
   within(step: string | number): this {
     this.#steps = [step, ...this.#steps];
     return this;
@@ -57,7 +57,7 @@ export class WorkLimitExceeded extends Error {
   }
 }
 
-/** Runs what belongs to one place of a config, so that what goes beyond a bound there says so. */
+/** Runs work for one part of a config, so that an exceeded limit names that part. */
 export function withinConfigPath<Value>(step: string | number, work: () => Value): Value {
   try {
     return work();
@@ -66,10 +66,10 @@ export function withinConfigPath<Value>(step: string | number, work: () => Value
   }
 }
 
-/** A part takes 1 to 40 ns, and a step of matching 0.1 to 0.5 µs. */
+/** A part takes 1 to 40 ns, and a matching step 0.1 to 0.5 µs. */
 const partsPerStep = 4;
 
-/** What one decision has come to so far. */
+/** The work of one decision so far. */
 export class DecisionWork {
   #text = 0;
   #matching = 0;
@@ -92,23 +92,23 @@ export class DecisionWork {
     if (this.#matching > workLimits.decision.matching) throw new DecisionLimitReached();
   }
 
-  /** Before the condition of an edge looks at characters of texts, items and keys. The nodes that follow are deferred by it. */
+  /** Called before an edge condition reads text characters, items or keys. Counts towards the limit that defers later nodes. */
   addComparisons(parts: number): void {
     this.#matching += parts / partsPerStep;
     this.#edges += parts / partsPerStep;
     if (this.#edges > workLimits.decision.edges) {
       const message =
-        'the conditions of the edges look at more than one decision may: use fewer of them, or let sourceOutputKey name a smaller part of the output';
+        'the edge conditions read more than one decision may: use fewer conditions, or name a smaller part of the output with sourceOutputKey';
       throw new WorkLimitExceeded('comparison_too_costly', message);
     }
   }
 
-  /** Of an event that stands: it is not undone, and nothing more is decided after it. */
+  /** Counts an emitted event. It is never undone; it only stops further decisions. */
   inlineBytes(bytes: number): void {
     this.#inlineBytes += bytes;
   }
 
-  /** Whether a pass may begin that may come to so many bytes in this decision. The first one may, so each decision gets on. */
+  /** Whether an iteration with this many bytes may begin. The first always may, so that each decision makes progress. */
   reserveIteration(bytes: number): boolean {
     const hasRoom =
       !this.isFull && (this.#iterationBytes === 0 || this.#iterationBytes + bytes <= workLimits.decision.inlineBytes);
@@ -116,48 +116,48 @@ export class DecisionWork {
     return hasRoom;
   }
 
-  /** Of an output that stands. */
+  /** Counts the text of an emitted output. */
   addStoredText(characters: number): void {
     this.#text += characters;
   }
 }
 
-/** What one node has come to so far. */
+/** The work of one node so far. */
 export class NodeWork {
   readonly #decision: DecisionWork | undefined;
   #text = 0;
   #matching = 0;
 
-  /** @param decision absent: a worker decides it for itself */
+  /** @param decision absent: a worker evaluates the node */
   constructor(decision?: DecisionWork) {
     this.#decision = decision;
   }
 
-  /** Before a text is made. */
+  /** Called before a text is made. */
   text(characters: number): void {
     this.#text += characters;
     const maxText = workLimits.node.text;
     if (this.#text > maxText) {
-      const message = `what its templates come to has at least ${this.#text} characters, and may have ${maxText} for all of the node`;
+      const message = `the texts from the node's templates have at least ${this.#text} characters together; the limit is ${maxText}`;
       throw new WorkLimitExceeded('context_too_large', message);
     }
     this.#decision?.text(characters);
   }
 
-  /** What a value comes to as text, before it is made one. */
+  /** Counts the text form of a value before it is made. */
   value(value: JsonValue | undefined): void {
     if (value !== undefined) this.text(minJsonLength(value, workLimits.node.text - this.#text));
   }
 
-  /** Before a pattern is compiled or looked for. */
+  /** Called before a pattern is compiled or matched. */
   matching(steps: number): void {
-    const message = 'its regular expressions take more work than a node may have: use fewer of them, or shorter texts';
+    const message = 'the regular expressions of the node take too much work: use fewer patterns, or shorter texts';
     this.#step(steps, 'regex_too_costly', message);
   }
 
-  /** Before values are compared or gone through: characters of their texts, items and keys. */
+  /** Called before values are compared or traversed: counts text characters, items and keys. */
   addComparisons(parts: number): void {
-    const message = 'its comparisons look at more than a node may: use fewer of them, or smaller values';
+    const message = 'the comparisons of the node read too much: use fewer comparisons, or smaller values';
     this.#step(parts / partsPerStep, 'comparison_too_costly', message);
   }
 

@@ -1,4 +1,4 @@
-/** What an open run may be looked for by: that it keeps retrying, or that it waits. Most runs are neither for long. */
+/** The label by which lists find an open run: it retries, or it waits. Most runs have neither for long. */
 import { firstAttempt } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';

@@ -1,4 +1,4 @@
-/** A commit is one item of the log: facts that became true together, by one conditional write. */
+/** A commit is one item of the log: events that one conditional write records together. */
 import { type CommitNo, type EventId, type Nonce, type RunAddress, commitNo, eventId } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import type { RunEvent } from './events.ts';
@@ -7,27 +7,27 @@ export interface Commit {
   readonly number: CommitNo;
   readonly firstEventId: EventId;
   readonly events: readonly RunEvent[];
-  /** the writer's clock; orders nothing */
+  /** the writer's clock; it never defines an order */
   readonly at: Instant;
-  /** who wrote it, for people: `api`, `worker`, `collect`, `sweep` … */
+  /** the writer, for operators: `api`, `worker`, `collect`, `sweep` … */
   readonly by: string;
-  /** tells one's own put from another's */
+  /** lets the writer recognise its own put after a conflict */
   readonly nonce: Nonce;
 }
 
-/** The id of the first event behind this commit: the previous commit's first plus its number of events. */
+/** Id of the first event after this commit. */
 export const eventIdAfter = (commit: Pick<Commit, 'firstEventId' | 'events'>): EventId =>
   eventId(commit.firstEventId + commit.events.length);
 
 export const nextCommitNo = (number: CommitNo): CommitNo => commitNo(number + 1);
 
-/** What `graph#` runs were started from: one published, immutable version. */
+/** The published, immutable version that `graph#` runs start from. */
 export interface PinnedVersion {
   readonly name: string;
   readonly version: number;
 }
 
-/** What a test run was started from: a graph of its own, kept beside its log. */
+/** The unpublished graph of a test run, stored beside the run's log. */
 export interface CarriedGraph extends PinnedVersion {
   readonly carriedBy: RunAddress;
 }

@@ -1,47 +1,47 @@
 /**
- * What is known of the deliveries of an attempt that did not end it, and when they end it as lost. A first delivery records nothing.
- * A later one records that it begins, so that a worker that dies in it is noticed by the next. A death counts against the
- * attempt only where nothing else explains it: a storm of crashes must fail no healthy run, and an attempt that kills its worker
- * must end. (docs/decisions/worker-crashes.md)
+ * Deliveries of an attempt that ended without a result, and when they fail the attempt as lost. A first delivery records nothing.
+ * A later delivery records that it begins, so that the next one notices if its worker crashes. A crash counts against the attempt
+ * only where nothing else explains it: a crash storm must not fail a healthy run, and an attempt that crashes its worker must end.
+ * (docs/decisions/worker-crashes.md)
  */
 import { defined } from '../defined.ts';
 import type { RunId, NodeKey } from '../ids.ts';
 import { type DurationMs, type Instant, between, durationMs, hours, instant, minutes, seconds } from '../time.ts';
 import type { Failure } from './events.ts';
 
-/** The worker that last began the attempt beyond its first delivery. */
+/** The latest delivery, after the first, that began the attempt. */
 export interface BegunDelivery {
   readonly at: Instant;
-  /** its last heartbeat; `at` where it sent none */
+  /** its last heartbeat; `at` if it sent none */
   readonly lastHeartbeatAt: Instant;
-  /** steps that had ended when it began; 0 where none belong to the attempt */
+  /** steps of the attempt that had ended when the delivery began; 0 for an attempt without steps */
   readonly endedSteps: number;
-  /** how often the job had been sent again; heartbeats keep it, so that the next send has another group and deduplication id */
+  /** resends of the job so far; heartbeats repeat the number, so that the next resend gets a new group and deduplication id */
   readonly resends: number;
 }
 
 /** A delivery that ended without a result. */
 export interface LostDelivery {
-  /** absent: the delivery did not record that it began, so its worker may never have reached the attempt */
+  /** absent: the delivery recorded no begin, so its worker may never have reached the attempt */
   readonly begunAt?: Instant;
-  /** the last that is known of its worker */
+  /** last evidence of its worker */
   readonly lastHeartbeatAt: Instant;
   readonly noticedAt: Instant;
-  /** parts of the run ended while this worker was at work, such as steps of its workflow task */
+  /** other parts of the run ended while this worker ran, such as steps of its workflow task */
   readonly hasProgressed?: true;
-  /** what the worker threw, where it lived to record it */
+  /** the error that the worker threw, if it recorded one */
   readonly reason?: string;
 }
 
 export interface Deliveries {
   readonly begun?: BegunDelivery;
-  /** oldest first, the last `mostKept` of them */
+  /** oldest first, the last `maxStoredDeliveries` */
   readonly lost: readonly LostDelivery[];
-  /** the worker that last began it lives, and is no longer at it: the next delivery says nothing of a loss */
+  /** the worker of the last delivery gave the attempt up without crashing; the next delivery records no loss */
   readonly isReleased?: true;
 }
 
-/** A worker's death in an attempt of some run of the installation. */
+/** A worker crash during an attempt of any run of the installation. */
 export interface WorkerCrash {
   readonly runId: RunId;
   readonly node: NodeKey;
@@ -52,14 +52,14 @@ export interface WorkerCrash {
 
 export const noDeliveries: Deliveries = { lost: [] };
 
-/** Deaths that can be attributed to an attempt, and end it. */
+/** Crashes attributed to an attempt that fail it. */
 export const maxCrashes = 5;
-/** Fewer end it once they have gone on for `crashWindow`. */
+/** This many suffice once the first is older than `crashWindow`. */
 const maxCrashesInWindow = 3;
 export const crashWindow: DurationMs = hours(1);
-/** How many are kept: older ones have no say any more. */
+/** Deliveries stored per attempt; older ones no longer count. */
 const maxStoredDeliveries = 16;
-/** UTF-16 units of a reason that are kept. */
+/** UTF-16 units stored of a reason. */
 const maxReasonLength = 500;
 
 const minRedeliveryPause: DurationMs = seconds(100);
@@ -70,17 +70,17 @@ export const beginDelivery = ({ lost }: Deliveries, now: Instant, endedSteps: nu
   lost,
 });
 
-/** The worker that began the attempt gives it up alive: a store was unavailable, its result is with the collector, or its first slice is spent. */
+/** The worker gives the attempt up without crashing: a store is unavailable, the collector has its result, or the script exceeded its time slice. */
 export const releaseDelivery = ({ lost }: Deliveries): Deliveries => ({ lost, isReleased: true });
 
-/** A heartbeat of the worker that began last. */
+/** Records a heartbeat of the latest delivery. */
 export const recordHeartbeat = (deliveries: Deliveries, now: Instant): Deliveries =>
   deliveries.begun === undefined ? deliveries : { ...deliveries, begun: { ...deliveries.begun, lastHeartbeatAt: now } };
 
 /**
- * The delivery at work is over without a result.
+ * Records that the latest delivery ended without a result.
  * @param endedSteps steps that have ended by now
- * @param reason what its worker threw; absent: it is gone
+ * @param reason the error that its worker threw; absent: the worker disappeared
  */
 export function loseDelivery({ begun, lost }: Deliveries, now: Instant, endedSteps: number, reason?: string): Deliveries {
   const delivery: LostDelivery = defined({
@@ -89,16 +89,16 @@ export function loseDelivery({ begun, lost }: Deliveries, now: Instant, endedSte
     hasProgressed: begun !== undefined && endedSteps > begun.endedSteps ? true : undefined,
     reason: reason === undefined ? undefined : reason.slice(0, maxReasonLength).toWellFormed(),
   });
-  // A worker that lived this long shows that whatever lost the deliveries before it, of which nothing is known, is over.
+  // A worker that lived this long shows that the cause of earlier unexplained losses has passed.
   const outlivedWindow = begun !== undefined && between(begun.at, begun.lastHeartbeatAt) >= crashWindow;
   const before = outlivedWindow ? lost.filter((each) => !isUnexplained(each)) : lost;
   return { lost: [...before, delivery].slice(-maxStoredDeliveries) };
 }
 
 /**
- * How long the queue and the sweep wait before they deliver the attempt again, from the last sign of its worker: twice as long
- * with each loss from the second, up to ten minutes, and up to twice that by chance, so that two attempts that died together do not
- * begin together for ever. Undefined where the last that is known is a message on its way.
+ * The pause before the queue or the sweep delivers the attempt again, counted from the worker's last heartbeat. It doubles with each
+ * loss from the second on, up to ten minutes. Jitter adds up to the same again, so that two attempts that crash each other's worker
+ * do not keep starting together. Undefined if the latest heartbeat is not from a worker but from a resend.
  */
 export function redeliveryPauseAfter(deliveries: Deliveries, lastHeartbeatAt: Instant): DurationMs | undefined {
   const { begun, lost } = deliveries;
@@ -108,15 +108,15 @@ export function redeliveryPauseAfter(deliveries: Deliveries, lastHeartbeatAt: In
   return durationMs(Math.round(pause * (1 + hashedJitter(lastHeartbeatAt + lost.length))));
 }
 
-/** From 0 up to 1, the same for the same number: the engine draws nothing. By Knuth's multiplicative hash. */
+/** From 0 up to 1, the same for the same number: the engine has no random source. Knuth's multiplicative hash. */
 const hashedJitter = (seed: number): number => ((seed * 2_654_435_761) % 2 ** 32) / 2 ** 32;
 
-/** Whether a verdict needs the deaths of other attempts. */
+/** Whether `failureIfLost` needs the crashes of other attempts. */
 export const needsOtherCrashes = ({ lost }: Deliveries): boolean => lost.length >= maxCrashesInWindow;
 
 /**
- * The failure of an attempt whose deliveries were lost too often; undefined where it may begin once more.
- * @param otherCrashes deaths of workers in attempts of other runs since the first of these
+ * The failure of an attempt that lost too many deliveries; undefined if it may begin again.
+ * @param otherCrashes worker crashes in attempts of other runs since the first of these deliveries
  */
 export function failureIfLost(deliveries: Deliveries, otherCrashes: readonly WorkerCrash[], now: Instant): Failure | undefined {
   const { lost } = deliveries;
@@ -132,8 +132,8 @@ export function failureIfLost(deliveries: Deliveries, otherCrashes: readonly Wor
 const isUnexplained = ({ begunAt, reason }: LostDelivery): boolean => begunAt === undefined && reason === undefined;
 
 /**
- * A worker that threw says so itself. Another death counts unless the run got on meanwhile, or the worker of another run's
- * attempt may have died with this one and had been at work for a shorter time: that one is the likelier cause.
+ * An error that the worker threw is always attributed. A crash is attributed unless the run progressed meanwhile, or another run's
+ * attempt overlapped with it and had started later: then the other attempt is the likelier cause.
  */
 function isAttributed(delivery: LostDelivery, otherCrashes: readonly WorkerCrash[]): boolean {
   if (delivery.reason !== undefined) return true;
@@ -159,6 +159,6 @@ function failureOfDeliveries(counted: readonly LostDelivery[]): Failure {
   };
 }
 
-/** When the first of the deaths that a verdict looks at may have happened. */
+/** Start of the period whose crashes `failureIfLost` considers. */
 export const firstHeartbeatAt = ({ lost }: Deliveries): Instant | undefined =>
   lost.length === 0 ? undefined : instant(Math.min(...lost.map(({ lastHeartbeatAt }) => lastHeartbeatAt)));

@@ -1,4 +1,4 @@
-/** What the fold keeps of an attempt since it was asked for. */
+/** The part of a node's state that the fold keeps from the dispatch of an attempt. */
 import { defined } from '../defined.ts';
 import type { StepInfo } from '../durable/step.ts';
 import { type Attempt, type EventId, type NodeRef } from '../ids.ts';
@@ -41,7 +41,7 @@ export const dispatchRecordOf = (open: OpenNode): DispatchRecord => {
   });
 };
 
-/** A node that begins to wait: from here on the commit that says so is what its timer names. */
+/** Record of a node that begins to wait. Its timer names the commit that recorded the wait. */
 export const waitRecordOf = (
   before: NodeState | undefined,
   ref: NodeRef,

@@ -1,21 +1,21 @@
 /**
- * Which words of an event come from outside and stay in it: a value is stored apart where its commit becomes too large, and
- * these are not. Each has a bound of its own, so that their sum over a commit can be kept.
+ * Bounds for the text in an event that comes from outside the engine and is never offloaded. A payload is offloaded when its commit
+ * becomes too large; such text is not, so each kind has its own bound and their sum per commit stays limited.
  */
 import { failureLimits, reportedFailure, reportedGate } from './failure-limits.ts';
 import type { Failure, RunEvent } from './events.ts';
 import { boundPrintedLines } from './printed-lines.ts';
 
 export const eventLimits = {
-  /** of a reason or another remark, in UTF-16 units */
+  /** of a reason, in UTF-16 units */
   reason: failureLimits.message,
-  /** ids of nodes that one event names */
+  /** node ids named in one event */
   nodes: 200,
-  /** what is counted of any event beside its words and names, in bytes: more than the rest of it takes in a compressed commit */
+  /** bytes assumed for each event besides text and names: more than they take in a compressed commit */
   overhead: 20,
 } as const;
 
-/** The event as it may be stored, whoever made it. */
+/** The event with its text truncated to the bounds. */
 export function truncateEvent(event: RunEvent): RunEvent {
   switch (event.type) {
     case 'NODE_COMPLETED':
@@ -62,7 +62,7 @@ const truncateRunOutcome = (runOutcome: RunOutcome): RunOutcome => {
 const truncate = (text: string): string =>
   text.length <= eventLimits.reason ? text : text.slice(0, eventLimits.reason).toWellFormed();
 
-/** How much an event takes of a commit that no value of it can give back by being stored apart, in bytes. */
+/** Bytes of a commit that the event needs even when its payloads are offloaded. */
 export function inlineBytesOf(event: RunEvent): number {
   const names = 'nodeId' in event ? event.nodeId.length + event.iteration.length : 0;
   const variableLength = 'variable' in event ? (event.variable?.length ?? 0) : 0;
@@ -71,8 +71,8 @@ export function inlineBytesOf(event: RunEvent): number {
 }
 
 /**
- * How many bytes of an event are words from outside, at most: a UTF-16 unit is up to three bytes in UTF-8, and up to six where
- * JSON escapes it.
+ * Upper bound of the event's text from outside, in bytes. A UTF-16 unit takes up to three bytes in UTF-8, or up to six where JSON
+ * escapes it.
  */
 function textBytesOf(event: RunEvent): number {
   switch (event.type) {
@@ -109,7 +109,7 @@ export const failureBytes = ({ message, code, details }: Failure): number => jso
 
 const jsonBytes = (value: unknown): number => utf8Length(JSON.stringify(value));
 
-/** In bytes. */
+/** Length in bytes. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {

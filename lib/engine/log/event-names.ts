@@ -1,6 +1,6 @@
 /**
- * The one table that gives each engine event its public, dotted name. Nothing else spells an event name.
- * A name, once published, keeps its meaning for ever: readers resume by it.
+ * The one table that gives each engine event its public, dotted name. No other code spells an event name.
+ * A published name keeps its meaning: readers resume by it.
  */
 import type { RunEventType } from './events.ts';
 
@@ -43,7 +43,7 @@ const failedNames = { timeout: 'node.timed_out', blocked: 'node.blocked', invali
 
 export type PublicEventName = (typeof publicNames)[RunEventType] | (typeof failedNames)[keyof typeof failedNames];
 
-/** The public name of an engine event. A node that failed by its time limit or at a gate is told apart: `node.timed_out`. */
+/** The public name of an engine event. A failure by timeout or at a gate has its own name, such as `node.timed_out`. */
 export const mapEngineEventToSse = (event: {
   type: RunEventType;
   failure?: { cause: string; status?: 'blocked' | 'invalidated' };
@@ -55,6 +55,6 @@ export const mapEngineEventToSse = (event: {
 
 export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), ...Object.values(failedNames)];
 
-/** Of what readers see and no log has: a piece of what a node says, and the sign that a stream is alive. */
+/** Frames that readers receive and no log contains: a piece of a node's output stream, and the stream's keep-alive. */
 export const deltaEventName = 'node.stream.delta';
 export const heartbeatEventName = 'heartbeat';

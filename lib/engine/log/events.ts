@@ -1,6 +1,6 @@
 /**
- * The facts a run is made of. A name here is the engine's own; `event-names.ts` gives each its public one.
- * The fold (`fold.ts`) is the only reader that gives them meaning, and it never needs the definition.
+ * The events of a run's log. These names are internal; `event-names.ts` gives each its public name.
+ * Only the fold (`fold.ts`) interprets them, and it does not need the workflow definition.
  */
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
@@ -8,21 +8,20 @@ import type { StepInfo } from '../durable/step.ts';
 import type { FailureCause } from '../retry/causes.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
-/** What went wrong, in words for the reader; the cause is what policies look at. */
+/** Why an attempt or a run failed: a message for readers, and the cause that policies evaluate. */
 export interface Failure {
   readonly cause: FailureCause;
   readonly message: string;
-  /** The stable code of the run's or node's error where it is narrower than the cause, e.g. `deadline_exceeded`. */
+  /** stable error code where it is narrower than the cause, e.g. `deadline_exceeded` */
   readonly code?: string;
   readonly details?: JsonObject;
   /**
-   * How the failed node is shown, where that is narrower than failed: `blocked` could not begin, `invalidated` came to an
-   * answer that does not count.
+   * Node status where it is narrower than failed: `blocked` could not begin, `invalidated` produced an output that does not count.
    */
   readonly status?: 'blocked' | 'invalidated';
 }
 
-/** What a model counted, as its provider reports it. */
+/** Tokens as the model provider reports them. */
 export interface TokenCount {
   readonly input: number;
   readonly output: number;
@@ -31,23 +30,23 @@ export interface TokenCount {
 export const gatePhases = ['input', 'output'] as const;
 type GatePhase = (typeof gatePhases)[number];
 
-/** What stopped an attempt at a gate, told beside its failure. */
+/** The gate that stopped an attempt, recorded beside its failure. */
 export type Gate =
   | { readonly kind: 'contract'; readonly phase: GatePhase; readonly errors: readonly JsonObject[] }
   | { readonly kind: 'moderation'; readonly phase: GatePhase; readonly decision: JsonObject };
 
-/** How a code run ends once everything that it did is undone. */
+/** How a code run ends after its rollback. */
 export type RunOutcome =
   | { readonly status: 'failed' | 'timed_out'; readonly error: Failure }
   | { readonly status: 'cancelled'; readonly reason?: string };
 
-/** How an attempt reaches its worker, and its result the log. */
+/** How the worker receives an attempt, and how its result reaches the log. */
 export type Via =
-  /** the worker that made the commit goes on with it */
+  /** the worker that made the commit runs the attempt itself */
   | 'inline'
   /** a job on the node queue; its worker commits the result */
   | 'queue'
-  /** a job on the node queue; its result goes over the results queue, because many siblings end together */
+  /** a job on the node queue; its result goes to the results queue, because many siblings end together */
   | 'collect';
 
 interface NodeIdentity {
@@ -55,16 +54,16 @@ interface NodeIdentity {
   readonly iteration: IterationKey;
 }
 
-/** What a pass that fails does to its loop. */
+/** What a failed iteration does to its loop. */
 export const itemFailurePolicies = ['fail', 'continue'] as const;
 
-/** How a loop goes through its items. */
+/** How a loop processes its items. */
 export interface LoopSettings {
   readonly itemVariable: string;
   readonly indexVariable: string;
-  /** passes at a time */
+  /** iterations at a time */
   readonly concurrency: number;
-  /** after a pass has ended, none begins for this long */
+  /** pause after an iteration ends before the next begins */
   readonly delayMs: DurationMs;
   readonly onItemFailure: (typeof itemFailurePolicies)[number];
 }
@@ -75,11 +74,11 @@ export type RunEvent =
   | { readonly type: 'INPUT_SET'; readonly input: Payload }
   | { readonly type: 'SYSTEM_SET'; readonly key: string; readonly value: Payload }
   | { readonly type: 'RUN_STARTED' }
-  /** its workflow limits how many runs are at work: nothing of this one begins before it has one of the places */
+  /** its workflow limits concurrent runs: nothing of this run begins before it has a slot */
   | {
       readonly type: 'SLOT_AWAITED';
       readonly slots: number;
-      /** the run was asked to start later */ readonly notBefore?: Instant;
+      /** the requested start time */ readonly notBefore?: Instant;
     }
   | { readonly type: 'SLOT_TAKEN'; readonly slot: number }
   | { readonly type: 'RUN_STATUS_CHANGED'; readonly status: 'running' | 'completed' | 'failed' | 'cancelled' }
@@ -87,10 +86,10 @@ export type RunEvent =
   | { readonly type: 'RUN_FAILED'; readonly error: Failure }
   | { readonly type: 'RUN_TIMED_OUT'; readonly error: Failure }
   | { readonly type: 'RUN_CANCELLED'; readonly reason?: string }
-  /** `token` tells the request that asked for it from others, where it may be repeated */
+  /** `token` identifies the request, so that a repeated request resumes once */
   | { readonly type: 'RUN_RESUMED'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
   | { readonly type: 'RUN_RECOVERED'; readonly nodes: readonly string[] }
-  /** the author's code failed and is run once more; what its steps have completed stands */
+  /** the author's code failed and runs again; results of completed steps stand */
   | {
       readonly type: 'RUN_RETRIED';
       readonly attempt: Attempt;
@@ -98,18 +97,18 @@ export type RunEvent =
       readonly delayMs: DurationMs;
       readonly retryAt: Instant;
     }
-  /** the author's code is over, and what it did is undone before the run ends so */
+  /** the author's code ended without success; the run ends with this outcome after the rollback */
   | { readonly type: 'ROLLBACK_STARTED'; readonly runOutcome: RunOutcome }
   | (NodeIdentity & {
       readonly type: 'NODE_DISPATCHED';
       readonly attempt: Attempt;
       readonly via: Via;
       readonly wave: number;
-      /** its worker takes it no earlier: the run was asked to start later */
+      /** the worker starts it no earlier: the requested start time of the run */
       readonly notBefore?: Instant;
-      /** only its time is waited for: the worker decides it as its parent's commit would have, and it counts for no budget */
+      /** a pure node that only waits for the start time: the worker decides it like its parent's commit would; no budget counts it */
       readonly isPure?: true;
-      /** of a code run: what its code asked for */
+      /** in a code run: the step */
       readonly step?: StepInfo;
     })
   | (NodeIdentity & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
@@ -120,16 +119,16 @@ export type RunEvent =
       readonly output: Payload;
       readonly step?: StepInfo;
     })
-  /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
+  /** a request ended a sleep early; the completion follows in the same commit */
   | (NodeIdentity & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
   | (NodeIdentity & {
       readonly type: 'SIGNAL_AWAITED';
       readonly attempt: Attempt;
       readonly name: string;
       readonly correlation: string;
-      /** when the wait is over without a signal; absent: it lasts as long as the run */
+      /** when the wait ends without a signal; absent: with the run */
       readonly expiresAt?: Instant;
-      /** the way out of a wait that is over without a signal; absent: the node fails then */
+      /** the handle that the node takes when the wait ends without a signal; absent: the node fails */
       readonly expiryHandle?: string;
       readonly step?: StepInfo;
     })
@@ -141,20 +140,20 @@ export type RunEvent =
       readonly name: string;
       readonly correlation: string;
     })
-  /** another workflow is called: the run of it is made after this commit, and this node ends with it */
+  /** calls another workflow: the child run is created after this commit, and its end completes this node */
   | (NodeIdentity & {
       readonly type: 'SUBFLOW_CALLED';
       readonly attempt: Attempt;
       readonly childRunId: RunId;
       readonly workflowName: string;
-      /** absent: the latest when the call is carried out */
+      /** absent: the latest version when the child run is created */
       readonly version?: number;
       readonly input: Payload;
-      /** when the wait for it is over; absent: it lasts as long as the run */
+      /** when the wait for the child ends; absent: with the run */
       readonly expiresAt?: Instant;
-      /** what becomes of it when nobody waits for it any more */
+      /** what happens to the child when this node no longer waits for it */
       readonly parentClosePolicy: 'cancel' | 'abandon';
-      /** what becomes of this run when it is cancelled */
+      /** what happens to this run when the child is cancelled */
       readonly onChildCancelled: 'fail' | 'cancel';
       readonly step?: StepInfo;
     })
@@ -162,13 +161,13 @@ export type RunEvent =
       readonly type: 'NODE_COMPLETED';
       readonly attempt: Attempt;
       readonly output: Payload;
-      /** the key of the context that the output is written under, besides `__node_<id>` */
+      /** the context key of the output, besides `__node_<id>` */
       readonly variable?: string;
-      /** which outgoing edges become live; null ends the branch here */
+      /** selects the outgoing edges that become live; null: none */
       readonly handle: string | null;
-      /** an end node: its output is the run's, or a part of it, and it says whether the run ends well */
+      /** of an end node: its output is the run's output or a part of it, and this is whether the run succeeds */
       readonly end?: 'success' | 'error';
-      /** it was not run: a test said what it ends with */
+      /** a test run supplied the output; the node did not run */
       readonly isPinned?: true;
       readonly startedAt: Instant;
       readonly endedAt: Instant;
@@ -188,14 +187,14 @@ export type RunEvent =
       readonly printed?: readonly string[];
       readonly tokens?: TokenCount;
     })
-  /** the failure of the attempt, or its repetition, follows in the same commit */
+  /** the failure or retry of the attempt follows in the same commit */
   | (NodeIdentity & {
       readonly type: 'CONTRACT_VIOLATED';
       readonly attempt: Attempt;
       readonly phase: GatePhase;
       readonly errors: readonly JsonObject[];
     })
-  /** likewise */
+  /** the failure or retry of the attempt follows in the same commit */
   | (NodeIdentity & {
       readonly type: 'MODERATION_FLAGGED';
       readonly attempt: Attempt;
@@ -206,7 +205,7 @@ export type RunEvent =
       readonly type: 'NODE_FAILED';
       readonly attempt: Attempt;
       readonly failure: Failure;
-      /** the error handle, where the failure is handled by an edge; absent where children decide by their policy */
+      /** set if an error edge handles the failure; otherwise each child's policy decides */
       readonly handle?: 'error';
       readonly variable?: string;
       readonly startedAt: Instant;
@@ -217,19 +216,19 @@ export type RunEvent =
   | (NodeIdentity & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason })
   | (NodeIdentity & LoopEvent);
 
-/** What a loop says of itself: `nodeId` is the loop, `iteration` where the loop stands, `index` which of its passes. */
+/** Events of a loop: `nodeId` is the loop node, `iteration` the iteration that contains it, `index` its own iteration. */
 type LoopEvent =
   | (LoopSettings & {
       readonly type: 'LOOP_STARTED';
       readonly attempt: Attempt;
       readonly items: number;
-      /** the items in their order, `pageSize` of them in each array */
+      /** the items in order, `pageSize` per array */
       readonly pages: readonly Payload[];
       readonly pageSize: number;
     })
-  /** `item` where it is small and its page is not at hand; otherwise it is found in its page */
+  /** `item` is set if it is small and its page is offloaded; otherwise readers find it in its page */
   | { readonly type: 'ITERATION_STARTED'; readonly attempt: Attempt; readonly index: number; readonly item?: Payload }
-  /** the result of the pass is the output of the node `from`, or `result` */
+  /** the result of the iteration is the output of node `from`, or `result` */
   | {
       readonly type: 'ITERATION_ENDED';
       readonly attempt: Attempt;
@@ -238,9 +237,9 @@ type LoopEvent =
       readonly from?: NodeId;
       readonly result?: Payload;
     }
-  /** results are put away together: `[{ index, payload }, …]` */
+  /** results stored together: `[{ index, payload }, …]` */
   | { readonly type: 'LOOP_RESULTS_STORED'; readonly attempt: Attempt; readonly results: Payload }
-  /** no pass begins before then */
+  /** no iteration begins before `wakeAt` */
   | { readonly type: 'LOOP_PAUSED'; readonly attempt: Attempt; readonly wakeAt: Instant };
 
 export type RunEventType = RunEvent['type'];

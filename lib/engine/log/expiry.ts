@@ -1,10 +1,10 @@
-/** When the items of a run expire. One place says it, and every item of the run has the same. */
+/** When the items of a run expire. All items of a run share this time. */
 import { invariant } from '../invariant.ts';
 import { type DurationMs, type Instant, after, days } from '../time.ts';
 
 /**
- * So long after its deadline a run ends at the latest: code may undo what it did for an hour, and the sweep that ends a run may be
- * late. The retention counts from then, so no item expires before the retention after the run's end is over.
+ * The latest end of a run after its deadline: a rollback may take an hour, and the sweep that ends a run may be late. The retention
+ * counts from here, so every item outlives the run's end by the full retention.
  */
 export const latestEndAfterDeadline: DurationMs = days(1);
 
@@ -14,6 +14,6 @@ interface Lifetime {
 }
 
 export function expiryOf({ createdAt, deadlineAt }: Lifetime, retention: DurationMs): Instant {
-  invariant(deadlineAt > createdAt, () => `a run of ${createdAt} has a deadline that has passed: ${deadlineAt}`);
+  invariant(deadlineAt > createdAt, () => `the deadline ${deadlineAt} is not after the creation of the run at ${createdAt}`);
   return after(after(deadlineAt, latestEndAfterDeadline), retention);
 }

@@ -1,6 +1,6 @@
 /**
- * How much of a failure is told. Its words can come from anywhere, a model's answer or an error of the author's code among
- * them, and it is a part of its commit and of whatever else tells of it: unlike a value it is never stored apart.
+ * Bounds for the text of a failure. It can come from any source, such as a model's response or an error of the author's code.
+ * A failure is part of its commit and of every report of it; unlike a payload it is never offloaded.
  */
 import { defined } from '../defined.ts';
 import { type JsonObject, type JsonValue, isJsonArray } from '../json.ts';
@@ -12,11 +12,11 @@ import type { Failure, Gate } from './events.ts';
 export const failureLimits = {
   message: 2_000,
   code: 128,
-  /** of the details, of a gate's errors and of its decision, each as JSON: of ten results in one commit all fit it */
+  /** of the details, a gate's errors and its decision, each as JSON; the failures of ten results in one commit fit together */
   details: 4_096,
 } as const;
 
-/** The same where it is small enough. Entries of its details that do not fit are named, and left out. */
+/** The failure, shortened to the limits. `omitted` names the detail entries that do not fit. */
 export function reportedFailure({ message, code, details, ...rest }: Failure): Failure {
   return defined({
     ...rest,
@@ -26,7 +26,7 @@ export function reportedFailure({ message, code, details, ...rest }: Failure): F
   });
 }
 
-/** What an attempt came to, as it may stand in a commit. */
+/** The outcome of an attempt, shortened to what a commit may contain. */
 export const reportedOutcome = (outcome: Outcome): Outcome =>
   outcome.kind !== 'failed'
     ? outcome
@@ -39,7 +39,7 @@ export const reportedOutcome = (outcome: Outcome): Outcome =>
 export const reportedGate = (gate: Gate): Gate =>
   gate.kind === 'contract' ? { ...gate, errors: takeFitting(gate.errors) } : { ...gate, decision: boundDetails(gate.decision) };
 
-/** The small ones have the room first. Whatever is too long for what is left of it is shortened, or left out and named. */
+/** Small entries go first. An entry that is too long for the remaining space is shortened, or omitted and named. */
 function boundDetails(details: JsonObject): JsonObject {
   const storable = Object.entries(details).filter(([, value]) => isStorable(value));
   if (storable.length === Object.keys(details).length && sizeOf(details) <= failureLimits.details) return details;
@@ -62,7 +62,7 @@ function boundDetails(details: JsonObject): JsonObject {
   return { ...Object.fromEntries(all), ...(omitted.length === 0 ? {} : { omitted: omitted.slice(0, maxOmittedNames) }) };
 }
 
-/** What cannot be written as JSON, or only by more recursion than a small stack has, is left out like what is too large. */
+/** A value that JSON cannot represent, or that is nested too deeply, is omitted like one that is too large. */
 const isStorable = (value: JsonValue): boolean => findOutputError(value) === undefined;
 
 /** Two braces and a colon. */
@@ -70,17 +70,17 @@ const entryOverhead = 3;
 
 const maxOmittedNames = 4;
 const maxOmittedNameLength = 40;
-/** Each of a name's characters may be written as six. */
+/** JSON may escape each character of a name as six. */
 const reservedForOmittedNames = maxOmittedNames * (maxOmittedNameLength * 6 + 3) + 16;
 
-/** A list or a text that is too long loses its end; anything else is as it is. */
+/** Cuts the end of a string or a list that is too long; other values stay as they are. */
 function shorten(value: JsonValue, available: number): JsonValue {
   if (typeof value === 'string')
     return sizeOf(value) <= available ? value : truncate(value, Math.max(0, Math.floor(available / 6)));
   return isJsonArray(value) ? takeFitting(value, available) : value;
 }
 
-/** Those that fit, in their order. */
+/** The items that fit, in order. */
 function takeFitting<Item extends JsonValue>(items: readonly Item[], available: number = failureLimits.details): readonly Item[] {
   let remaining = available - 2;
   return items.filter((item) => {
@@ -94,5 +94,5 @@ function takeFitting<Item extends JsonValue>(items: readonly Item[], available: 
 
 const sizeOf = (value: JsonValue): number => JSON.stringify(value).length;
 
-/** Never in the middle of a character. */
+/** Never splits a character. */
 const truncate = (text: string, length: number): string => (text.length <= length ? text : text.slice(0, length).toWellFormed());

@@ -1,15 +1,14 @@
-/** What the events of a code run write, beside what those of any node do. */
+/** The fold of events that only code runs have. */
 import { type EventId, type NodeId, attempt, eventId, firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { workflowExpiredCode } from '../durable/waits.ts';
-import type { CodeState } from './code-state.ts';
 import type { RunEvent } from './events.ts';
 import { type NodeState, isOpen } from './node-state.ts';
-import type { RunState } from './run-state.ts';
+import type { CodeState, RunState } from './run-state.ts';
 
 const initialCodeState: CodeState = { workflowTasks: 0, stepAttempts: 0, attempt: firstAttempt, attemptStartedAfter: eventId(1) };
 
-/** Counts drives, and the attempts of steps. */
+/** Counts workflow tasks and step attempts. */
 export function countTaskOrStep(state: RunState, event: RunEvent, before: NodeState | undefined): void {
   const startedStep = 'step' in event ? event.step : undefined;
   if (startedStep !== undefined) {
@@ -26,7 +25,7 @@ export function countTaskOrStep(state: RunState, event: RunEvent, before: NodeSt
   state.code = { ...code, stepAttempts: code.stepAttempts + 1 };
 }
 
-/** Only what was completed stands; and whoever is on the way to drive the run. */
+/** Keeps completed steps and open workflow tasks; forgets every other node. */
 export function retryWorkflow(state: RunState, event: Extract<RunEvent, { type: 'RUN_RETRIED' }>, id: EventId): void {
   const code = requireCodeState(state);
   invariant(event.attempt === code.attempt, `the workflow is at attempt ${code.attempt}, not ${event.attempt}`);
@@ -37,11 +36,11 @@ export function retryWorkflow(state: RunState, event: Extract<RunEvent, { type: 
     state.nodes.delete(key);
     state.open.delete(key);
   }
-  const failedCallsField = Object.keys(failedCalls).length === 0 ? {} : { calls: failedCalls };
+  const failedCallsField: Pick<CodeState, 'failedCalls'> = Object.keys(failedCalls).length === 0 ? {} : { failedCalls };
   state.code = { ...code, attempt: attempt(code.attempt + 1), attemptStartedAfter: id, ...failedCallsField };
 }
 
-/** One that was not waited for any longer goes on, and may be waited for again. */
+/** A call whose wait expired did not fail: its run continues, and the next attempt may wait for it again. */
 const hasFailedCall = (node: NodeState): boolean =>
   (node.status === 'failed' || node.status === 'timed_out') &&
   node.step?.kind === 'workflow' &&
@@ -49,11 +48,11 @@ const hasFailedCall = (node: NodeState): boolean =>
 
 export function beginRollback(state: RunState, { runOutcome }: Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>): void {
   const code = requireCodeState(state);
-  invariant(code.runOutcome === undefined, 'a rollback began twice');
+  invariant(code.runOutcome === undefined, 'ROLLBACK_STARTED occurs twice');
   state.code = { ...code, runOutcome, workflowTasksAtRollback: code.workflowTasks };
 }
 
 function requireCodeState({ code }: RunState): CodeState {
-  invariant(code !== undefined, 'the run is none of code that is replayed');
+  invariant(code !== undefined, 'the run has no code state: only code runs have steps and rollbacks');
   return code;
 }

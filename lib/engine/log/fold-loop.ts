@@ -1,4 +1,4 @@
-/** The part of the fold that loops write: how far each has come, and its passes under way. */
+/** The fold of loop events: the progress of each loop and its open iterations. */
 import { type NodeRef, nodeKey, iterationKeyOf } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { Payload } from '../json.ts';
@@ -29,7 +29,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
   const { loop } = wait;
   switch (event.type) {
     case 'LOOP_PAUSED':
-      // From here on the commit that says so is what its timer names.
+      // From here on the loop's timer names this commit.
       return setOpenNode(state, {
         ...wait,
         dispatchedIn: stamp.commit,
@@ -43,7 +43,10 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       });
     case 'ITERATION_STARTED': {
       const { index, item } = event;
-      invariant(index === loop.next && index < loop.items, () => `${nodeKey(ref)} began its pass ${index}, not ${loop.next}`);
+      invariant(
+        index === loop.next && index < loop.items,
+        () => `${nodeKey(ref)} began iteration ${index}, but the next of its ${loop.items} is ${loop.next}`,
+      );
       const { wakeAt: _elapsedPause, ...rest } = loop;
       setOpenNode(state, { ...wait, loop: { ...rest, next: index + 1, open: [...loop.open, index] } });
       const itemField = item === undefined ? {} : { item };
@@ -59,7 +62,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       return undefined;
     }
     case 'ITERATION_ENDED': {
-      invariant(loop.open.includes(event.index), () => `${nodeKey(ref)} ended its pass ${event.index}, which was not under way`);
+      invariant(loop.open.includes(event.index), () => `${nodeKey(ref)} ended iteration ${event.index}, which is not open`);
       const payload = event.result ?? resultNodeOutput(state, ref, event);
       dropIteration(state, iterationKeyOf(ref, event.index));
       return setOpenNode(state, {
@@ -74,7 +77,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
 
 function beginLoop(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 'LOOP_STARTED' }>, stamp: Stamp): void {
   const before = state.nodes.get(nodeKey(ref));
-  invariant(before === undefined || isOpen(before), () => `${nodeKey(ref)} had ended before it began to loop`);
+  invariant(before === undefined || isOpen(before), () => `${nodeKey(ref)} ended before its loop started`);
   const { type: _type, nodeId: _nodeId, iteration: _iteration, attempt, ...terms } = event;
   setOpenNode(state, {
     ...waitRecordOf(before, ref, { attempt }, state.nextEventId, stamp),
@@ -96,7 +99,7 @@ function beginLoop(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { ty
 
 function requireLoopWait(state: RunState, ref: NodeRef, attempt: LoopEvent['attempt']): LoopWait {
   const open = requireOpenNode(state.nodes.get(nodeKey(ref)), attempt, ref);
-  invariant(open.status === 'waiting' && open.for === 'iterations', () => `${nodeKey(ref)} is no loop at work`);
+  invariant(open.status === 'waiting' && open.for === 'iterations', () => `${nodeKey(ref)} is not an open loop`);
   return open;
 }
 
@@ -109,8 +112,8 @@ const withResult = (loop: LoopState, index: number, payload: Payload): LoopState
 });
 
 function resultNodeOutput(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 'ITERATION_ENDED' }>): Payload {
-  invariant(event.from !== undefined, () => `a pass of ${nodeKey(ref)} ended without a result`);
+  invariant(event.from !== undefined, () => `iteration ${event.index} of ${nodeKey(ref)} ended without a result`);
   const node = state.nodes.get(nodeKey({ nodeId: event.from, iteration: iterationKeyOf(ref, event.index) }));
-  invariant(node?.status === 'completed', () => `${event.from}, whose output is to be the result of a pass, has not completed`);
+  invariant(node?.status === 'completed', () => `${event.from} supplies the result of an iteration and has not completed`);
   return node.output;
 }

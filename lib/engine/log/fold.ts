@@ -1,6 +1,6 @@
 /**
- * The fold: commits in, state out. The same log folds to the same state, always. It needs no definition,
- * no clock and no configuration, so that every reader of a log, now and years later, sees the same run.
+ * The fold: commits in, state out. The same log always folds to the same state. The fold needs no definition, clock or
+ * configuration, so every reader of a log sees the same run, now and years later.
  */
 import { defined } from '../defined.ts';
 import {
@@ -22,7 +22,7 @@ import { dispatchRecordOf, dispatchRecord, waitRecordOf } from './dispatch-recor
 import type { Failure, RunEvent } from './events.ts';
 import { type LoopEvent, applyLoopEvent, isLoopEvent } from './fold-loop.ts';
 import { beginRollback, countTaskOrStep, retryWorkflow } from './fold-code.ts';
-import { iterationCountsOf } from './loop-state.ts';
+import { type IterationCounts, iterationCountsOf } from './loop-state.ts';
 import { type EndedStep, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 import {
   type RunProgress,
@@ -45,6 +45,7 @@ export {
   type RunProgress,
   type RunState,
   type BudgetUsage,
+  type CodeState,
   type ContextWrite,
   emptyState,
   fork,
@@ -53,10 +54,10 @@ export {
   isWaitingForSlot,
 } from './run-state.ts';
 
-/** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 6;
+/** Raise it when a stored fold no longer means the same as a new fold of its log. */
+export const foldSchema = 7;
 
-/** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
+/** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
   const expected = state.asOf === 0 ? commitNo(1) : nextCommitNo(state.asOf);
   invariant(commit.number === expected, () => `commit ${commit.number} cannot follow commit ${state.asOf}`);
@@ -68,9 +69,9 @@ export function applyCommit(state: RunState, commit: Commit): void {
   state.asOf = commit.number;
 }
 
-/** Folds one event; its id is the state's next. */
+/** Folds one event, with the state's next event id. */
 export function applyEvent(state: RunState, event: RunEvent, stamp: Stamp): void {
-  invariant(!isTerminal(state.progress), () => `${event.type} after the run had ended as ${state.progress.status}`);
+  invariant(!isTerminal(state.progress), () => `${event.type} after the run ended as ${state.progress.status}`);
   const id = state.nextEventId;
   if (isLoopEvent(event)) applyLoopEvent(state, event, stamp);
   else if ('nodeId' in event) applyNodeEvent(state, event, stamp);
@@ -99,7 +100,7 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
       break;
     }
     case 'SLOT_TAKEN':
-      invariant(state.admission !== undefined && isWaitingForSlot(state), 'a place was taken that nobody waited for');
+      invariant(state.admission !== undefined && isWaitingForSlot(state), 'SLOT_TAKEN in a run that waits for no slot');
       state.admission = { ...state.admission, slot: event.slot };
       break;
     case 'RUN_STATUS_CHANGED':
@@ -142,7 +143,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   const before = state.nodes.get(nodeKey(ref));
   invariant(
     before === undefined || isOpen(before),
-    () => `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`,
+    () => `${event.type} of ${nodeKey(ref)}, which already ended as ${before?.status}`,
   );
   if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED')
     requireOpenNode(before, event.attempt, ref);
@@ -191,13 +192,13 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       break;
     case 'SIGNAL_RECEIVED': {
       const open = requireOpenNode(before, event.attempt, ref);
-      invariant(open.status === 'waiting' && open.for === 'signal', () => `${nodeKey(ref)} was given a signal and awaited none`);
+      invariant(open.status === 'waiting' && open.for === 'signal', () => `${nodeKey(ref)} received a signal and awaits none`);
       setOpenNode(state, { ...open, signalId: event.signalId });
       break;
     }
     case 'SUBFLOW_CALLED': {
       const { childRunId, workflowName, input, parentClosePolicy, onChildCancelled } = event;
-      // Another call was asked for, and counted, as a repetition.
+      // NODE_RETRIED already counted a repeated call.
       if (event.attempt === firstAttempt) countExecution(state);
       setOpenNode(
         state,
@@ -218,7 +219,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'NODE_WOKEN': {
       const open = requireOpenNode(before, event.attempt, ref);
-      invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and did not sleep`);
+      invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and does not sleep`);
       break;
     }
     case 'CONTRACT_VIOLATED':
@@ -288,7 +289,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
 const signalFieldOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>
   before?.status === 'waiting' && before.for === 'signal' && before.signalId !== undefined ? { signalId: before.signalId } : {};
 
-/** What of an open node outlives its end. */
+/** Fields of an open node that its ended state keeps. */
 const endedFieldsOf = (before: NodeState | undefined) => ({
   ...childRunFieldOf(before),
   ...iterationsFieldOf(before),
@@ -301,16 +302,16 @@ const stepFieldsOf = (before: NodeState | undefined): EndedStep =>
 const childRunFieldOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
   before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
-const iterationsFieldOf = (before: NodeState | undefined) =>
-  before?.status === 'waiting' && before.for === 'iterations' ? { passes: iterationCountsOf(before.loop) } : {};
+const iterationsFieldOf = (before: NodeState | undefined): { readonly iterations?: IterationCounts } =>
+  before?.status === 'waiting' && before.for === 'iterations' ? { iterations: iterationCountsOf(before.loop) } : {};
 
-/** What the error branch of a failed node finds under the node's output variable. */
+/** The context value for the error branch of a failed node. */
 const failureValue = (failure: Failure, attempts: Attempt) => ({
   success: false,
   error: { cause: failure.cause, message: failure.message, attempts },
 });
 
-/** One event ends the run; what was still open is cancelled by it. */
+/** One event ends the run and cancels every open node. */
 function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgress): void {
   cancelOpenNodes(state, id, stamp, () => true);
   state.progress = progress;
@@ -334,6 +335,6 @@ function cancelOpenNodes(state: RunState, id: EventId, stamp: Stamp, shouldCance
   }
 }
 
-/** The attempt a node is at, or the first where it has not begun. */
+/** The current attempt of a node, or the first if it has not begun. */
 export const attemptOf = (node: NodeState | undefined): Attempt =>
   node === undefined || node.status === 'skipped' ? firstAttempt : node.attempt;

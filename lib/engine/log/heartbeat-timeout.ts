@@ -1,6 +1,6 @@
 /**
- * Which open nodes nobody seems to be at work on. Judged node by node, never for the run as a whole: one busy branch
- * must not hide a dead one. Silence never fails anything: a backlog is silent too.
+ * Evaluates which open nodes no worker seems to execute. Each node is evaluated by itself, so that a busy branch does not hide a
+ * stuck one. A heartbeat timeout never fails a node: a node in a queue backlog sends no heartbeat either.
  */
 import { defined } from '../defined.ts';
 import { type Attempt, type NodeKey, type NodeRef, nodeId, nodeKey, iterationKeyOf, topLevel } from '../ids.ts';
@@ -20,49 +20,49 @@ import { type Deliveries, redeliveryPauseAfter } from './deliveries.ts';
 import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';
 import { type ChildWait, type OpenNode, type SignalWait, waitEndsAt } from './node-state.ts';
 
-/** The last sign of life of a node, beside what the log says. */
+/** The last heartbeat or resend of a node, stored beside the log. */
 export interface Heartbeat {
   readonly node: NodeKey;
   readonly at: Instant;
   readonly resends: number;
-  /** absent: the first delivery is at work, or was sent, and no other is known */
+  /** absent: only the first delivery is known */
   readonly deliveries?: Deliveries;
-  /** whose deliveries these are: a worker of an earlier attempt may write its last after the next was asked for */
+  /** the attempt of the deliveries: the worker of an earlier attempt may write its last heartbeat after the next dispatch */
   readonly attempt?: Attempt;
 }
 
-/** One from before the attempt was asked for belongs to an earlier one. */
+/** A heartbeat from before the dispatch belongs to an earlier attempt. */
 export const belongsToAttempt = ({ at, attempt }: Heartbeat, node: OpenNode): boolean =>
   at >= node.dispatchedAt && (attempt === undefined || attempt === node.attempt);
 
-/** Silent after this long without a beat, a dispatch or a re-send, doubled with each re-send, and at most an hour. */
+/** Timeout without a heartbeat, dispatch or resend; doubled with each resend, at most an hour. */
 const baseHeartbeatTimeout: DurationMs = seconds(100);
 const maxHeartbeatTimeout: DurationMs = minutes(60);
-/** A timer may come this late by its service's precision (EventBridge Scheduler: 60 s). */
+/** A timer may be this late: the precision of EventBridge Scheduler is 60 s. */
 const timerGrace: DurationMs = seconds(60);
-/** How soon the sweep looks again at a run that works. */
+/** Interval of the sweep's checks of a run that makes progress. */
 const workingCheckInterval: DurationMs = minutes(2);
-/** And at one that awaits a signal, where a meeting may have been left half done: seldomer the longer it waits. */
+/** Interval while a signal is awaited, where matching may have stopped half way; it grows with the wait. */
 const minSignalCheckInterval: DurationMs = minutes(10);
 const maxSignalCheckInterval: DurationMs = hours(6);
 
-/** And at one that waits for a place of its workflow, where the word that one is free may have been lost. */
+/** Interval while a run waits for a concurrency slot, because the message that a slot is free may be lost. */
 const maxSlotCheckInterval: DurationMs = minutes(10);
 
 export type HeartbeatState =
-  /** not expected to show life before then */
+  /** no heartbeat is expected before its time */
   | { readonly kind: 'sleeping'; readonly node: OpenNode; readonly wasCheckedRecently: boolean }
-  /** its own passes move it on, or the drive of its run, each of which is judged for itself */
+  /** its own iterations or the run's workflow task move it on; those are evaluated themselves */
   | { readonly kind: 'delegated' }
-  /** only a signal or a child is expected to move it on, and its wait is not over */
+  /** only a signal or a child moves it on, and its wait has not expired */
   | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait; readonly wasCheckedRecently: boolean }
-  /** asked for or seen at work recently */
+  /** dispatched or alive recently */
   | { readonly kind: 'within_timeout' }
   | {
       readonly kind: 'timed_out';
       readonly node: OpenNode;
       readonly resends: number;
-      /** of its current attempt */
+      /** of the current attempt */
       readonly heartbeat?: Heartbeat;
     };
 
@@ -94,11 +94,11 @@ export function heartbeatStateOf(node: OpenNode, heartbeat: Heartbeat | undefine
     : { kind: 'within_timeout' };
 }
 
-/** At first as long as a node may be silent, then as long as the wait has lasted, as with the looks of the sweep. */
+/** At first the heartbeat timeout, then as long as the wait has lasted, like the sweep's interval. */
 const recheckInterval = ({ dispatchedAt }: OpenNode, lastCheck: Heartbeat): DurationMs =>
   durationMs(Math.min(maxSignalCheckInterval, Math.max(baseHeartbeatTimeout, between(dispatchedAt, lastCheck.at))));
 
-/** What the author's code asked for and is at work on: whoever drives the code has it in hand. */
+/** Steps that the run's workflow task executes. */
 const isRunByWorkflowTask = ({ step }: OpenNode): boolean => step !== undefined && step.kind !== 'workflow_task';
 
 export function heartbeatStates(
@@ -110,7 +110,7 @@ export function heartbeatStates(
   return openNodes(state).map((node) => [nodeKey(node), heartbeatStateOf(node, byNode.get(nodeKey(node)), now)]);
 }
 
-/** One drive of a run is at work at a time, and the message of another waits behind it: while one beats, none is lost. */
+/** Workflow tasks of a run execute one at a time, so a heartbeat of one shows that the queued ones are not lost. */
 function heartbeatsByNode({ nodes, open }: RunState, heartbeats: readonly Heartbeat[]): ReadonlyMap<NodeKey, Heartbeat> {
   const byNode = new Map(heartbeats.map((heartbeat) => [heartbeat.node, heartbeat]));
   const isWorkflowTask = (key: NodeKey): boolean => {
@@ -125,7 +125,7 @@ function heartbeatsByNode({ nodes, open }: RunState, heartbeats: readonly Heartb
   return byNode;
 }
 
-/** A heartbeat or a begin, as opposed to a message that was sent again. */
+/** A heartbeat or begin of a worker, as opposed to a resend. */
 export const isFromWorker = ({ at, resends, deliveries }: Heartbeat): boolean =>
   deliveries === undefined ? resends === 0 : deliveries.begun?.lastHeartbeatAt === at;
 
@@ -134,22 +134,22 @@ function laterHeartbeat(existing: Heartbeat | undefined, { attempt: _attempt, ..
   return existing.at >= other.at ? existing : { ...existing, at: other.at };
 }
 
-/** Its sign says when a look at the run last left another one. No loop is in a pass of its own, so that no node has this key. */
+/** Its heartbeat item records when a check of the run last sent a recheck. Loops have no such iteration, so no node has this key. */
 const recheckNode: NodeRef = { nodeId: nodeId('.recheck'), iteration: topLevel };
 export const recheckKey: NodeKey = nodeKey({ ...recheckNode, iteration: iterationKeyOf(recheckNode, 0) });
-/** How long before its look a nudge is left: longer than the first patience by this. */
+/** A recheck comes this much later than the base heartbeat timeout. */
 const recheckLead: DurationMs = seconds(50);
 
-/** Whether another look was left so lately that whatever is young now has had the first patience when it comes. */
+/** Whether a recheck was sent so recently that every node now within its timeout has passed the base timeout when it arrives. */
 export function isRecheckPending(heartbeats: readonly Heartbeat[], now: Instant): boolean {
   const lastRecheck = heartbeats.find(({ node }) => node === recheckKey);
   return lastRecheck !== undefined && now - lastRecheck.at < recheckLead;
 }
 
 /**
- * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued
- * or running, ten minutes to six hours while a signal or a child is awaited, two to ten
- * minutes while a place is, and in any case shortly before the deadline and at it.
+ * When the sweep must next check an open run: a minute after the next timer, every two minutes while a node is queued or running,
+ * every ten minutes to six hours while a signal or a child is awaited, every two to ten minutes while a slot is awaited. In any case
+ * shortly before the deadline and at the deadline.
  */
 export function nextCheck(state: RunState, deadlineAt: Instant, now: Instant): Instant {
   const checks: Instant[] = [deadlineCheckAt(deadlineAt, now)];
@@ -170,7 +170,7 @@ export function nextCheck(state: RunState, deadlineAt: Instant, now: Instant): I
   return earliest(checks) ?? after(now, workingCheckInterval);
 }
 
-/** The sweep takes a minute once it has passed, and may begin a minute late: it looks at the run two minutes before, at the latest. */
+/** The sweep processes a minute after it has passed, and may start a minute late: it checks the run at least two minutes before. */
 const deadlineLead: DurationMs = minutes(4);
 
 const deadlineCheckAt = (deadlineAt: Instant, now: Instant): Instant =>
@@ -182,5 +182,5 @@ const waitCheckAt = (wait: SignalWait | ChildWait, now: Instant): Instant =>
 const slotCheckInterval = (since: Instant, now: Instant): DurationMs =>
   durationMs(Math.min(maxSlotCheckInterval, Math.max(workingCheckInterval, between(since, now))));
 
-/** The whole minute, since the epoch, that an instant lies in. */
+/** Whole minutes since the epoch. */
 export const minuteOf = (moment: Instant): number => Math.floor(moment / 60_000);

@@ -1,6 +1,6 @@
 /**
- * A map that can be forked in constant time: a fork sees its base and keeps its own changes apart.
- * `decide` works on a fork of the fold, so that a lost commit costs nothing but the fork.
+ * A map that can be forked in constant time: a fork reads its base and stores its own changes.
+ * `decide` works on a fork of the fold, so that a commit that loses its conflict is dropped with the fork.
  */
 export class LayeredMap<Key, Value> {
   readonly #base: LayeredMap<Key, Value> | undefined;
@@ -40,7 +40,7 @@ export class LayeredMap<Key, Value> {
     if (this.#base?.has(key) === true) this.#removed.add(key);
   }
 
-  /** Keys in the order in which they were first set; a fork's own new keys come last. */
+  /** Keys in the order in which they were first set; new keys of a fork come last. */
   *keys(): IterableIterator<Key> {
     if (this.#base !== undefined) for (const key of this.#base.keys()) if (!this.#removed.has(key)) yield key;
     for (const key of this.#changed.keys()) if (this.#base?.has(key) !== true) yield key;

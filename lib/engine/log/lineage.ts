@@ -1,4 +1,4 @@
-/** Which run, node or schedule a run was made from or by: said in its first commit, so that its head alone can tell. */
+/** The run, node or schedule that created a run. The first commit records it, so the head alone suffices to read it. */
 import {
   type Attempt,
   type IterationKey,
@@ -26,25 +26,25 @@ export const rerunSystemValues = (of: RunId, from?: NodeId): Readonly<Record<str
   ...(from === undefined ? {} : { [rerunFromKey]: from }),
 });
 
-/** The run that this one runs again; undefined where it is no rerun. */
+/** The run that this one repeats; undefined if it is not a rerun. */
 export function rerunOf(run: Pick<RunCreation, 'commit'>): RunId | undefined {
   const value = systemText(run, rerunOfKey);
   return value !== undefined && runIdPattern.test(value) ? runId(value) : undefined;
 }
 
-/** The node that this run went on from; undefined where it began anew. */
+/** The node that this rerun started from; undefined if it started from the beginning. */
 export function rerunFrom(run: Pick<RunCreation, 'commit'>): NodeId | undefined {
   const value = systemText(run, rerunFromKey);
   return value !== undefined && nodeIdPattern.test(value) ? nodeId(value) : undefined;
 }
 
-/** The attempt of a node that called a run. */
+/** The attempt of a node that called this run. */
 export interface Caller {
   readonly runId: RunId;
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
   readonly attempt: Attempt;
-  /** how many callers there are, this one included */
+  /** depth of the call chain, this caller included */
   readonly depth: number;
   readonly parentClosePolicy: 'cancel' | 'abandon';
 }
@@ -53,7 +53,7 @@ const callerKey = '__calledBy';
 
 export const callerSystemValues = (caller: Caller): Readonly<Record<string, JsonValue>> => ({ [callerKey]: { ...caller } });
 
-/** Who called this run; undefined where nobody did. */
+/** The caller of this run; undefined if no workflow called it. */
 export function callerOf(run: Pick<RunCreation, 'commit'>): Caller | undefined {
   const value = systemValue(run, callerKey);
   return value !== undefined && isJsonObject(value) ? parseCaller(value) : undefined;
@@ -81,7 +81,7 @@ export const scheduleSystemValues = (id: ScheduleId, scheduledAt: Instant): Read
   [scheduledAtKey]: String(scheduledAt),
 });
 
-/** The schedule that started this run, and the time that was due; undefined where somebody asked for it. */
+/** The schedule that started this run, and its due time; undefined if no schedule did. */
 export function scheduleOf(
   run: Pick<RunCreation, 'commit'>,
 ): { readonly scheduleId: ScheduleId; readonly scheduledAt: Instant } | undefined {

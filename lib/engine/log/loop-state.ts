@@ -1,6 +1,6 @@
 /**
- * What the fold knows of a loop at work, and of each pass under way. What a pass did is forgotten when it has ended,
- * but for its result; results are put away in bulk. So the fold of 10,000 items is as large as that of 100.
+ * The fold's state of an open loop and of each open iteration. When an iteration ends, the fold keeps only its result, and results
+ * are stored in bulk. So the fold of 10,000 items is as large as that of 100.
  */
 import type { EventId, NodeKey, NodeRef } from '../ids.ts';
 import type { Payload } from '../json.ts';
@@ -25,35 +25,35 @@ export interface LoopState extends LoopSettings {
   readonly items: number;
   readonly pages: readonly Payload[];
   readonly pageSize: number;
-  /** the index that the next pass will have */
+  /** index of the next iteration */
   readonly next: number;
-  /** the indexes of the passes under way */
+  /** indexes of the open iterations */
   readonly open: readonly number[];
   readonly failed: number;
-  /** results that are not put away yet, in the order in which they came */
+  /** results that are not stored yet, in the order of their completion */
   readonly pendingResults: readonly IterationResult[];
-  /** the length of the fresh results' JSON text, in UTF-16 units or bytes where they are stored apart */
+  /** length of the pending results as JSON: UTF-16 units, or bytes for an offloaded result */
   readonly pendingSize: number;
-  /** the same of all results */
+  /** the same for all results */
   readonly totalSize: number;
-  /** arrays of results that were put away together */
+  /** arrays of results that were stored together */
   readonly stored: readonly Payload[];
-  /** no pass begins before then */
+  /** no iteration begins before this time */
   readonly wakeAt?: Instant;
 }
 
-/** One pass of a loop, as long as it is under way. */
+/** An open iteration of a loop. */
 export interface LoopIteration {
   readonly loop: NodeRef;
   readonly index: number;
-  /** absent: to be found in the loop's pages */
+  /** absent: read it from the loop's pages */
   readonly item?: Payload;
   readonly startedBy: EventId;
-  /** the nodes of the body that something has been decided about */
+  /** nodes of the loop body that have a state */
   readonly members: readonly NodeKey[];
-  /** how many of them are open */
+  /** number of open members */
   readonly open: number;
-  /** what they wrote: seen inside the pass alone */
+  /** context values that only this iteration sees */
   readonly contextWrites: Readonly<Record<string, readonly ContextWrite[]>>;
 }
 

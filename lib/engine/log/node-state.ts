@@ -1,4 +1,4 @@
-/** What the log says of one node. Absent means pending: nothing has been decided about it yet. */
+/** The state of one node. A node without a state is pending: no event names it yet. */
 import type { Attempt, CommitNo, EventId, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { StepInfo } from '../durable/step.ts';
 import type { Payload } from '../json.ts';
@@ -11,23 +11,23 @@ interface NodeIdentity {
   readonly iteration: IterationKey;
 }
 
-/** What is known of an attempt since it was asked for. */
+/** Known of an attempt since its dispatch. */
 export interface DispatchRecord extends NodeIdentity {
   readonly attempt: Attempt;
   readonly via: Via;
-  /** the commit that asked for this attempt: what its job names */
+  /** the commit that dispatched this attempt; its job names it */
   readonly dispatchedIn: CommitNo;
   readonly dispatchedAt: Instant;
-  /** the attempt sees the context as it was before this event, and so does each repetition of it */
+  /** the attempt and its retries see the context as it was before this event */
   readonly pinnedAt: EventId;
   readonly wave: number;
-  /** of a code run: what its code asked for */
+  /** in a code run: the step */
   readonly step?: StepInfo;
-  /** attempts of a step that were lost with whoever was at work on them; absent: none */
+  /** attempts of a step that were lost with their worker; absent: none */
   readonly lostAttempts?: number;
 }
 
-/** Of a node that is a step: where in the order of things the code asked for it. */
+/** Of a node that is a step: the event by which the code scheduled it. */
 export interface EndedStep {
   readonly step?: StepInfo;
   readonly begunBy?: EventId;
@@ -35,20 +35,20 @@ export interface EndedStep {
 
 interface Ended extends NodeIdentity, EndedStep {
   readonly attempt: Attempt;
-  /** the run that its last attempt called */
+  /** the run that the last attempt called */
   readonly childRunId?: RunId;
   readonly endedAt: Instant;
-  /** the event that ended it: what later contexts see */
+  /** the event that ended it; later contexts see its output */
   readonly endedBy: EventId;
   readonly startedAt?: Instant;
-  /** of a loop that began */
+  /** of a loop that started */
   readonly iterations?: IterationCounts;
 }
 
 export type OpenNode =
   | (DispatchRecord & {
       readonly status: 'queued';
-      /** the wait before a retry, or for a run that starts later */ readonly notBefore?: Instant;
+      /** end of the retry backoff, or the requested start of the run */ readonly notBefore?: Instant;
     })
   | (DispatchRecord & { readonly status: 'running'; readonly startedAt: Instant })
   | (DispatchRecord & {
@@ -64,7 +64,7 @@ export type OpenNode =
       readonly correlation: string;
       readonly expiresAt?: Instant;
       readonly expiryHandle?: string;
-      /** the signal that has come; the completion is the next event */
+      /** the received signal; the completion is the next event */
       readonly signalId?: SignalId;
     })
   | (DispatchRecord & { readonly status: 'waiting'; readonly for: 'iterations'; readonly loop: LoopState })
@@ -80,7 +80,7 @@ export type OpenNode =
       readonly onChildCancelled: 'fail' | 'cancel';
     });
 
-/** It holds no worker: a time, something outside, or the passes of its own body move it on. */
+/** It occupies no worker: a timer, a signal, a child or its own iterations move it on. */
 export type WaitingNode = Extract<OpenNode, { status: 'waiting' }>;
 export type LoopWait = Extract<WaitingNode, { for: 'iterations' }>;
 export type SignalWait = Extract<WaitingNode, { for: 'signal' }>;
@@ -93,7 +93,7 @@ export type EndedNode =
       readonly output: Payload;
       readonly variable?: string;
       readonly end?: 'success' | 'error';
-      /** the signal that ended its wait */
+      /** the signal that ended the wait */
       readonly signalId?: SignalId;
     })
   | (Ended & { readonly status: 'failed' | 'timed_out'; readonly failure: Failure; readonly isHandled: boolean })
@@ -110,7 +110,7 @@ export type NodeState = OpenNode | EndedNode;
 export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';
 
-/** When a wait ends by itself; undefined where only a signal, a child, its passes, or the end of the run, ends it. */
+/** When a wait ends by itself; undefined if only a signal, a child, its iterations or the end of the run ends it. */
 export function waitEndsAt(node: WaitingNode): Instant | undefined {
   switch (node.for) {
     case 'time':

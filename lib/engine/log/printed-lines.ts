@@ -1,4 +1,4 @@
-/** What an attempt printed, as it is kept: the same bound for every type of node, whoever collected the lines. */
+/** The lines that an attempt printed, with one bound for every node type. */
 
 export const printedLimits = {
   lines: 200,
@@ -6,8 +6,8 @@ export const printedLimits = {
   bytes: 16_384,
 } as const;
 
-/** Stands in the last line's place where there was more. */
-const truncationMark = '… more was printed and is not kept';
+/** Replaces the last line if lines were dropped. */
+const truncationMark = '… more was printed and is not stored';
 
 export interface PrintedLines {
   add(line: string): void;
@@ -20,7 +20,7 @@ export function collectPrintedLines(): PrintedLines {
   let isTruncated = false;
   return {
     add: (line) => {
-      // Measured only where it may fit: a line may be far longer than all that is kept.
+      // Measured only if it may fit: a line may be far longer than the whole bound.
       const size = isTruncated || line.length > printedLimits.bytes ? Infinity : bytesOf(line);
       bytes += size;
       isTruncated ||= lines.length >= printedLimits.lines - 1 || bytes > printedLimits.bytes;
@@ -30,7 +30,7 @@ export function collectPrintedLines(): PrintedLines {
   };
 }
 
-/** The same lines where they keep to the bound. What was cut before may be cut again, and says so once. */
+/** The lines within the bound. Lines that were already truncated may be truncated again and carry one mark. */
 export function boundPrintedLines(lines: readonly string[]): readonly string[] {
   if (lines.length <= printedLimits.lines && lines.reduce((sum, line) => sum + bytesOf(line), 0) <= printedLimits.bytes)
     return lines;
@@ -39,7 +39,7 @@ export function boundPrintedLines(lines: readonly string[]): readonly string[] {
   return printed.lines();
 }
 
-/** Of a text in UTF-8; half a character counts as the three bytes that it is written as. */
+/** Length in UTF-8. A lone surrogate counts as the three bytes that encode it. */
 function bytesOf(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += 1) {

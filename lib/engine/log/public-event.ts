@@ -1,4 +1,4 @@
-/** An event as readers outside see it: one envelope for HTTP, streams, sockets and the console. */
+/** An event as readers see it: one envelope for HTTP, streams, sockets and the console. */
 import { defined } from '../defined.ts';
 import { type EventId, eventId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -11,33 +11,33 @@ import type { RunCreation } from './head.ts';
 
 export interface PublicEvent {
   readonly eventId: EventId;
-  /** the same number, for readers that expect it under this name */
+  /** equal to `eventId`, for readers that expect this name */
   readonly sequence: EventId;
   readonly type: PublicEventName;
   readonly runId: string;
-  /** the name of its workflow */
+  /** the workflow's name */
   readonly workflowId: string;
   readonly timestamp: string;
-  /** absent where there is nothing to say */
+  /** absent if it has no fields */
   readonly correlation?: Correlation;
   readonly payload: JsonObject;
 }
 
 interface Correlation {
-  /** of the request that asked for the run, by W3C Trace Context */
+  /** W3C trace id of the request that started the run */
   readonly traceId?: string;
   /** the node's longest distance from a root */
   readonly wave?: number;
 }
 
-/** What is said of a run around each of its events. */
+/** The fields of a run that each of its events shows. */
 export type RunIdentity = Pick<RunCreation, 'address' | 'workflow' | 'trace'>;
 
-/** The public form of each event of a commit, in order. Payloads keep the shape they have in the log. */
+/** The public form of each event of a commit, in order. Payloads keep their shape in the log. */
 export const publicEvents = (run: RunIdentity, commit: Commit): readonly PublicEvent[] =>
   mapEvents(run, commit).map(({ event }) => event);
 
-/** An event beside the fact of the log that it shows. */
+/** A public event and its log event. */
 export interface MappedEvent {
   readonly event: PublicEvent;
   readonly logEvent: RunEvent;
@@ -56,7 +56,7 @@ export const mapEvents = (run: RunIdentity, commit: Commit): readonly MappedEven
     return { event, logEvent };
   });
 
-/** What the envelope of an event, or of a delta, says beside its id and its type. */
+/** The envelope of an event or a delta, without id and type. */
 export function envelopeOf({ address, workflow, trace }: RunIdentity, at: Instant, wave?: number) {
   const correlation: Correlation = defined({
     traceId: trace === undefined ? undefined : traceIdOf(trace.traceparent),
@@ -71,7 +71,7 @@ export function envelopeOf({ address, workflow, trace }: RunIdentity, at: Instan
   });
 }
 
-/** What an event says to the engine alone. */
+/** Fields that only the engine reads. */
 const internalFields: ReadonlySet<string> = new Set(['token', 'isPure']);
 
 const payloadOf = (event: RunEvent): JsonObject => {

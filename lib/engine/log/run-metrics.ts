@@ -1,6 +1,6 @@
 /**
- * What a commit adds to the metrics: how long runs and nodes took, how often they were tried, why they failed. Dimensions
- * are words of a small set, and the names of workflows; never an id of a run, and nothing that a user brought.
+ * The metrics of a commit: durations, attempts and failure causes of runs and nodes. Dimensions are values of small sets and workflow
+ * names; never run ids or user data.
  */
 import type { NodeId } from '../ids.ts';
 import { type Instant, between } from '../time.ts';
@@ -25,7 +25,7 @@ export type MetricName = keyof typeof metricUnits;
 export interface Metric {
   readonly name: MetricName;
   readonly value: number;
-  /** none: it is of the installation as a whole */
+  /** empty: the metric describes the whole installation */
   readonly dimensions: Readonly<Record<string, string>>;
 }
 
@@ -34,7 +34,7 @@ export interface MeasuredRun {
   readonly createdAt: Instant;
   /** after the commit */
   readonly state: RunState;
-  /** the type of a node, as its author wrote it */
+  /** the type of a node in the definition */
   readonly typeOf: (id: NodeId) => string;
 }
 
@@ -44,7 +44,7 @@ export function metricsOf(commit: Commit, run: MeasuredRun): readonly Metric[] {
 
 function metricsOfEvent(event: RunEvent, at: Instant, run: MeasuredRun): readonly Metric[] {
   switch (event.type) {
-    // The first commit of every run has one.
+    // The first commit of every run has this event.
     case 'INPUT_SET':
       return [{ name: 'RunsStarted', value: 1, dimensions: {} }];
     case 'RUN_COMPLETED':
@@ -87,7 +87,7 @@ const attemptFailed = (
   { typeOf }: MeasuredRun,
 ): Metric => ({ name: 'AttemptsFailed', value: 1, dimensions: { NodeType: typeOf(nodeId), Cause: failure.cause } });
 
-/** Those of attempts that failed are paid for as well. */
+/** Tokens of failed attempts are billed too. */
 const tokensUsed = (
   { tokens }: Extract<RunEvent, { type: 'NODE_RETRIED' | 'NODE_FAILED' | 'NODE_COMPLETED' }>,
   { workflowName }: MeasuredRun,
@@ -98,7 +98,7 @@ const tokensUsed = (
       : [{ name: 'TokensUsed', value: tokens[direction], dimensions: { WorkflowName: workflowName, Direction: direction } }],
   );
 
-/** Tags that somebody should look at. What a tag knows from earlier commits is not needed to count it. */
+/** Tags that need an operator's attention. Counting them needs only this commit, not the tags of earlier ones. */
 function tagMetrics(commit: Commit, state: RunState): readonly Metric[] {
   const tags = new TagReader().read(commit).filter(({ severity, tag }) => severity !== 'info' && tag !== 'partial_success');
   const counted: readonly { readonly tag: string; readonly severity: string }[] = tags;

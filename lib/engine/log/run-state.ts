@@ -1,9 +1,10 @@
-/** What a run has come to, and how its parts are written down. The fold (`fold.ts`) says what each event writes. */
+/** The state of a run, and the operations that write its parts. The fold (`fold.ts`) decides which event writes what. */
 import {
   type Attempt,
   type CommitNo,
   type EventId,
   type IterationKey,
+  type NodeId,
   type NodeKey,
   type NodeRef,
   eventId,
@@ -14,13 +15,12 @@ import {
 import { invariant } from '../invariant.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
-import type { CodeState } from './code-state.ts';
-import type { Failure, TokenCount } from './events.ts';
+import type { Failure, RunOutcome, TokenCount } from './events.ts';
 import { LayeredMap } from './layered-map.ts';
 import type { LoopIteration } from './loop-state.ts';
 import { type NodeState, type OpenNode, isOpen } from './node-state.ts';
 
-/** One writing of a context key: what a view as of a later event sees. */
+/** One write of a context key, visible to contexts as of later events. */
 export interface ContextWrite {
   readonly writtenBy: EventId;
   readonly payload: Payload;
@@ -33,23 +33,41 @@ export type RunProgress =
   | { readonly status: 'failed'; readonly endedAt: Instant; readonly error: Failure }
   | { readonly status: 'cancelled'; readonly endedAt: Instant; readonly reason?: string };
 
-/** What the run has used up, for its budget. It follows from the events alone, so nothing is counted twice or missed. */
+/** The run's usage of its budget. It follows from the events alone, so nothing is counted twice or missed. */
 export interface BudgetUsage {
-  /** attempts that workers were asked for, the repetitions too, and runs that were called */
+  /** dispatched attempts, retries included, and called runs */
   readonly executions: number;
-  /** input and output tokens that models reported, those of failed attempts too */
+  /** input and output tokens that models reported, failed attempts included */
   readonly tokens: number;
 }
 
-/** Of a run whose workflow limits how many are at work. */
+/** The concurrency slot of a run whose workflow limits concurrent runs. */
 export interface Admission {
-  /** it may have one of those below this */
+  /** the run may take a slot below this number */
   readonly slots: number;
-  /** when it was to start: who came first is let in first */
+  /** the requested start: slots go to the earliest */
   readonly since: Instant;
   readonly notBefore?: Instant;
-  /** absent: it waits for one, or has ended without one */
+  /** absent: the run waits for a slot, or ended without one */
   readonly slot?: number;
+}
+
+/** The state of a code run, beside its nodes. */
+export interface CodeState {
+  /** workflow tasks so far; also the number of the last one */
+  readonly workflowTasks: number;
+  /** attempts of all steps, retries included */
+  readonly stepAttempts: number;
+  /** 1 for the first attempt of the workflow */
+  readonly attempt: Attempt;
+  /** id of the event that began this attempt of the workflow: steps begun later belong to it, results of earlier steps stand */
+  readonly attemptStartedAfter: EventId;
+  /** for each step that calls a workflow: its failed calls in earlier attempts of the workflow; a new attempt calls a new run */
+  readonly failedCalls?: Readonly<Record<NodeId, number>>;
+  /** set when the rollback begins: how the run ends after it */
+  readonly runOutcome?: RunOutcome;
+  /** `workflowTasks` when the rollback began; a task that was lost before then leaves the rollback to another task */
+  readonly workflowTasksAtRollback?: number;
 }
 
 export interface RunState {
@@ -58,15 +76,15 @@ export interface RunState {
   nextEventId: EventId;
   progress: RunProgress;
   budgetUsage: BudgetUsage;
-  /** absent: nobody limits it */
+  /** absent: the workflow does not limit concurrent runs */
   admission?: Admission;
-  /** absent: the run is none of code that is replayed */
+  /** absent: not a code run */
   code?: CodeState;
   readonly nodes: LayeredMap<NodeKey, NodeState>;
-  /** the nodes that have begun and not ended */
+  /** nodes that have begun and not ended */
   readonly open: LayeredMap<NodeKey, true>;
   readonly contextWrites: LayeredMap<string, readonly ContextWrite[]>;
-  /** the passes of loops that are under way */
+  /** open iterations of loops */
   readonly iterations: LayeredMap<IterationKey, LoopIteration>;
 }
 
@@ -81,7 +99,7 @@ export const emptyState = (): RunState => ({
   iterations: new LayeredMap(),
 });
 
-/** A copy in constant time whose changes do not reach the original. */
+/** A copy in constant time; changes to it do not reach the original. */
 export const fork = (state: RunState): RunState => ({
   ...state,
   nodes: state.nodes.fork(),
@@ -93,27 +111,26 @@ export const fork = (state: RunState): RunState => ({
 export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgress, { status: 'pending' | 'running' }> =>
   progress.status !== 'pending' && progress.status !== 'running';
 
-/** Nothing of it has begun, and nothing may before it has a place. */
+/** Nothing of the run has begun, and nothing may begin before it has a slot. */
 export const isWaitingForSlot = ({ progress, admission }: RunState): boolean =>
   admission !== undefined && admission.slot === undefined && !isTerminal(progress);
 
-/** The nodes that have begun and not ended. */
 export const openNodes = ({ nodes, open }: RunState): readonly OpenNode[] =>
   [...open.keys()].map((key) => {
     const node = nodes.get(key);
-    invariant(node !== undefined && isOpen(node), () => `${key} is open and has no state`);
+    invariant(node !== undefined && isOpen(node), () => `${key} is listed as open and has no open state`);
     return node;
   });
 
-/** Which commit and when: what the events of one commit share. */
+/** Commit number and time, shared by the events of a commit. */
 export interface Stamp {
   readonly commit: CommitNo;
   readonly at: Instant;
 }
 
-/** The node, which must be open and at this attempt. */
+/** The node; throws unless it is open and at this attempt. */
 export function requireOpenNode(node: NodeState | undefined, attempt: Attempt, ref: NodeRef): OpenNode {
-  invariant(node !== undefined && isOpen(node), () => `${nodeKey(ref)} has not begun`);
+  invariant(node !== undefined && isOpen(node), () => `${nodeKey(ref)} is not open`);
   invariant(node.attempt === attempt, () => `${nodeKey(ref)} is at attempt ${node.attempt}, not ${attempt}`);
   return node;
 }
@@ -132,7 +149,7 @@ export function setEndedNode(state: RunState, node: Exclude<NodeState, OpenNode>
   state.open.delete(key);
 }
 
-/** A pass knows its nodes, and how many of them are open. */
+/** An iteration lists its nodes and counts the open ones. */
 function countInIteration(state: RunState, node: NodeState, openCount: 0 | 1): void {
   if (node.iteration === topLevel) return;
   const key = nodeKey(node);
@@ -144,11 +161,11 @@ function countInIteration(state: RunState, node: NodeState, openCount: 0 | 1): v
 
 export function requireLoopIteration(state: RunState, iteration: IterationKey): LoopIteration {
   const loopIteration = state.iterations.get(iteration);
-  invariant(loopIteration !== undefined, () => `the pass ${iteration} is not under way`);
+  invariant(loopIteration !== undefined, () => `iteration ${iteration} is not open`);
   return loopIteration;
 }
 
-/** What a node writes inside a pass is seen inside that pass alone. */
+/** A value that a node writes inside an iteration is visible only in that iteration. */
 export function writeContext(state: RunState, iteration: IterationKey, key: string, writtenBy: EventId, payload: Payload): void {
   if (iteration === topLevel) {
     state.contextWrites.set(key, [...(state.contextWrites.get(key) ?? []), { writtenBy, payload }]);
@@ -162,7 +179,7 @@ export function writeContext(state: RunState, iteration: IterationKey, key: stri
   });
 }
 
-/** Forgets the pass, and every pass inside it. */
+/** Forgets the iteration and every iteration nested in it. */
 export function dropIteration(state: RunState, iteration: IterationKey): void {
   for (const key of requireLoopIteration(state, iteration).members) {
     const node = state.nodes.get(key);
@@ -173,7 +190,7 @@ export function dropIteration(state: RunState, iteration: IterationKey): void {
   state.iterations.delete(iteration);
 }
 
-/** What is still under way of a loop that ends is not wanted any more. */
+/** Forgets the open iterations of a loop that ends. */
 export function dropIterationsOf(state: RunState, node: NodeState): void {
   if (node.status !== 'waiting' || node.for !== 'iterations') return;
   for (const index of node.loop.open) dropIteration(state, iterationKeyOf(node, index));

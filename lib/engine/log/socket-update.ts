@@ -1,4 +1,4 @@
-/** What an event says to those who watch a run over a socket: how a node stands now, or the run. Most events say one of the two. */
+/** The update that WebSocket watchers of a run receive for an event: a node's status or the run's. Most events cause one. */
 import type { Attempt, NodeRef } from '../ids.ts';
 import type { Payload } from '../json.ts';
 import type { Failure, RunEvent } from './events.ts';
@@ -21,7 +21,7 @@ type UpdatedStatus =
 export interface NodeUpdate extends NodeRef {
   readonly kind: 'node';
   readonly status: UpdatedStatus;
-  /** absent of a node that was skipped */
+  /** absent for a skipped node */
   readonly attempt?: Attempt;
   readonly output?: Payload;
   readonly error?: Failure;
@@ -33,14 +33,14 @@ export interface StatusUpdate {
   readonly error?: Failure;
 }
 
-/** Whether no delta of the node comes after this. */
+/** Whether no delta of the node follows. */
 export const isNodeEnd = ({ status }: NodeUpdate): boolean => status !== 'queued' && status !== 'running' && status !== 'waiting';
 
-/** Undefined: nothing that stands otherwise than before. */
+/** Undefined: the event changes no status. */
 export function updateOf(event: RunEvent): NodeUpdate | StatusUpdate | undefined {
   switch (event.type) {
     case 'RUN_STATUS_CHANGED':
-      // The ends are told by the events that bring them, which are the run's last.
+      // The last events of the run report its end.
       return event.status === 'running' ? { kind: 'run', status: 'running' } : undefined;
     case 'RUN_COMPLETED':
       return { kind: 'run', status: 'completed' };

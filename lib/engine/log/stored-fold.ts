@@ -1,9 +1,16 @@
-/** A fold as plain data, so that a long log need not be folded from its first commit. A cache: `foldSchema` names its meaning. */
+/** A fold as plain data, so that readers of a long log need not fold it from the first commit. A cache; `foldSchema` is its version. */
 import { defined } from '../defined.ts';
 import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type Admission, type RunProgress, type RunState, type BudgetUsage, type ContextWrite, emptyState } from './fold.ts';
-import type { CodeState } from './code-state.ts';
+import {
+  type Admission,
+  type RunProgress,
+  type RunState,
+  type BudgetUsage,
+  type CodeState,
+  type ContextWrite,
+  emptyState,
+} from './fold.ts';
 import type { LoopIteration } from './loop-state.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 
@@ -20,7 +27,7 @@ export interface StoredFold {
 }
 
 export function storeFold(state: RunState): StoredFold {
-  invariant(state.asOf !== 0, 'an empty fold is not worth storing');
+  invariant(state.asOf !== 0, 'an empty fold cannot be stored');
   return defined({
     asOf: state.asOf,
     nextEventId: state.nextEventId,
@@ -34,7 +41,7 @@ export function storeFold(state: RunState): StoredFold {
   });
 }
 
-/** The state that was stored: the same as the log up to `asOf` folds to. */
+/** The stored state, equal to the fold of the log up to `asOf`. */
 export function restoreFold(stored: StoredFold): RunState {
   const { asOf, nextEventId, progress, budgetUsage, admission, code } = stored;
   const state: RunState = {
@@ -55,11 +62,11 @@ export function restoreFold(stored: StoredFold): RunState {
   return state;
 }
 
-/** The first snapshot is worth its write here; a log shorter than this is one cheap query. */
+/** The first snapshot pays for its write here; a shorter log is one cheap query. */
 const firstSnapshotAt = 64;
-/** Each snapshot is taken when the log has grown by half since the last, so that all of them together cost a few logs. */
+/** The next snapshot is due when the log has grown by half, so that all snapshots together cost a small multiple of the log. */
 const snapshotGrowth = 1.5;
 
-/** @param first the commit of the first snapshot, where somebody says another */
+/** @param first commit of the first snapshot, where the caller chooses another */
 export const shouldTakeSnapshot = (asOf: number, lastSnapshotAt: number, first = firstSnapshotAt): boolean =>
   asOf >= Math.max(first, lastSnapshotAt * snapshotGrowth);

@@ -1,6 +1,6 @@
 /**
- * Tags: what is worth a glance in a run, read from its log and from nothing else. The table of them is docs/API.md's.
- * A tag belongs to the event that it follows from, so that reading on from an event id misses none.
+ * Tags: notable facts of a run, derived from its log alone. docs/API.md has the table.
+ * A tag has the id of its event, so a reader that resumes from an event id misses none.
  */
 import { isWorkflowTaskNode } from '../durable/step.ts';
 import {
@@ -41,7 +41,7 @@ type TagSeverity = (typeof tagSeverities)[number];
 export interface Tag {
   readonly tag: TagName;
   readonly severity: TagSeverity;
-  /** absent: it is about the run */
+  /** absent: the tag is about the run */
   readonly nodeId?: NodeId;
   readonly iteration?: IterationKey;
   readonly eventId: EventId;
@@ -55,19 +55,19 @@ type TagDraft = Pick<Tag, 'tag' | 'severity' | 'metadata'> & Partial<Pick<Tag, '
 interface ObservedNode {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
-  /** absent: it needed no worker so far, and no event says */
+  /** absent: no worker was needed so far, so no event has a wave */
   readonly wave?: number;
   readonly attempt: Attempt;
-  /** a short attempt is told of by its end alone */
+  /** only longer attempts have a start event of their own */
   readonly isStarted: boolean;
   readonly isOpen: boolean;
   readonly hasFailed: boolean;
 }
 
-/** Reads a log commit by commit. It has to see all of them, in order. */
+/** Reads a log commit by commit. It needs every commit, in order. */
 export class TagReader {
   readonly #nodes = new Map<NodeKey, ObservedNode>();
-  /** as many as are at work in loops at a time, however many have ended */
+  /** bounded by the loops' concurrency, not by their items */
   readonly #openInIterations = new Map<NodeKey, ObservedNode>();
 
   read(commit: Commit): readonly Tag[] {
@@ -79,7 +79,7 @@ export class TagReader {
   #tagsOf(event: RunEvent): readonly TagDraft[] {
     if ('nodeId' in event) {
       const draft = this.#tagsOfNode(event);
-      // That code is driven is nobody's concern; that it cannot be is somebody's.
+      // Workflow tasks are internal; only their problems are shown.
       return isWorkflowTaskNode(event.nodeId) ? draft.filter(({ severity }) => severity !== 'info') : draft;
     }
     switch (event.type) {
@@ -93,7 +93,7 @@ export class TagReader {
       case 'RUN_CANCELLED':
       case 'RUN_FAILED':
       case 'RUN_TIMED_OUT':
-        // What was open is cancelled by the end of the run, and no event of its own says so.
+        // The end of the run cancels open nodes without an event for each.
         return [...this.#nodes.values()].filter(({ isOpen, nodeId }) => isOpen && !isWorkflowTaskNode(nodeId)).map(cancelledTag);
       default:
         return [];
@@ -147,7 +147,7 @@ export class TagReader {
           ...this.#cancelIn(nodeRef),
         ];
       }
-      // What became of the attempt follows in the same commit.
+      // The outcome of the attempt follows in the same commit.
       case 'MODERATION_FLAGGED': {
         const { phase, decision } = event;
         return [
@@ -172,7 +172,7 @@ export class TagReader {
     return [{ tag: 'node_started', severity: 'info', nodeId, iteration, metadata: { attempt, ...wave } }];
   }
 
-  /** A loop that fails leaves its other passes as they are, and nobody waits for what is open in them. No event of its own says so. */
+  /** A loop that fails cancels its open iterations without an event for each node in them. */
   #cancelIn(loop: NodeRef): readonly TagDraft[] {
     const iterationPrefix = iterationKeyOf(loop, 0).slice(0, -'0]'.length);
     const cancelledNodes = [...this.#openInIterations].filter(([, { iteration }]) => iteration.startsWith(iterationPrefix));
@@ -208,14 +208,14 @@ const cancelledTag = ({ nodeId, iteration }: NodeRef): TagDraft => ({
   metadata: {},
 });
 
-/** Failed nodes that a tag names; it counts them all. */
+/** Failed nodes that a tag names; it counts all of them. */
 const maxNamedNodes = 20;
 
-/** Where the provider reports them. */
+/** Empty if the provider reports none. */
 const tokensOf = ({ tokens }: { readonly tokens?: TokenCount }): JsonObject =>
   tokens === undefined ? {} : { inputTokens: tokens.input, outputTokens: tokens.output };
 
-/** Causes that have a tag of their own, beside what became of the attempt. */
+/** Tags for specific causes, beside the tag for the attempt's outcome. */
 function causeTags(nodeRef: Pick<NodeEvent, 'nodeId' | 'iteration'>, { cause, details }: Failure): readonly TagDraft[] {
   if (cause === 'timeout') return [{ ...nodeRef, tag: 'timed_out', severity: 'warn', metadata: details ?? {} }];
   if (cause === 'contract_violated') return [{ ...nodeRef, tag: 'contract_violated', severity: 'warn', metadata: details ?? {} }];

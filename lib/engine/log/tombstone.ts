@@ -1,11 +1,11 @@
 /**
- * What is left in the log of a run that was forgotten: in each slot a commit that says nothing but that it is over, until the
- * run would have expired. So whoever still holds an older fold finds its slot taken, and the run cancelled.
+ * The commit that replaces each commit of a deleted run until the run's items expire: it cancels the run and contains nothing else.
+ * A writer with an older fold finds its commit number taken and the run cancelled.
  */
 import { nonce } from '../ids.ts';
 import type { Commit } from './commit.ts';
 
-/** Of every such commit. Nobody draws it: a drawn one is longer. */
+/** The nonce of every tombstone. Random nonces are longer. */
 export const tombstoneNonce = nonce('tombstone');
 
 export const isTombstone = (commit: Pick<Commit, 'nonce'>): boolean => commit.nonce === tombstoneNonce;

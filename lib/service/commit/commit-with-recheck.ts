@@ -1,6 +1,6 @@
 /**
- * Tells an open run something for somebody who holds no message: nothing would come back if this died after the commit, so
- * what looks at the run again is left first.
+ * Commits facts for a caller that has no message in flight, such as an API request. If the process dies after the commit, no message
+ * would be redelivered. So a delayed recheck and a due time are written before the commit.
  */
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
@@ -11,10 +11,10 @@ import { recheckDelay, sendRecheck } from './schedule-message.ts';
 import { markDue } from './mark-due.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-/** By then what the fact set going is seen at work, or its sends were lost. */
+/** By then a node that the commit dispatched has a heartbeat, or its message was lost. */
 const firstCheckDelay = minutes(2);
 
-/** @param decide commits what was asked */
+/** @param decide commits the facts */
 export async function commitWithRecheck(
   decider: Decider,
   fold: RunFold,
@@ -23,12 +23,12 @@ export async function commitWithRecheck(
   const { deps } = decider;
   await Promise.all([
     sendRecheck(deps, fold.head, recheckDelay),
-    // The run may sleep, and its next look be as far off as the end of its sleep.
+    // The run may sleep until long after this commit, and the sweep would check it only then.
     markDue(deps, fold.head, after(deps.clock.now(), firstCheckDelay)),
   ]);
   return decide();
 }
 
-/** How the run ended, as far as the fold knows. */
+/** The run's terminal status in the fold; undefined while it is open. */
 export const endStatusOf = ({ state: { progress } }: RunFold): TerminalStatus | undefined =>
   isTerminal(progress) ? progress.status : undefined;

@@ -1,6 +1,6 @@
 /**
- * Ends a run at its deadline, by the clock of the worker that knows of it. A run that waits has no worker: the sweep looks at it
- * some minutes before, and leaves a delayed recheck for the deadline itself, as the sweep is precise to minutes alone.
+ * Ends a run at its deadline, by the clock of the worker that processes it. A waiting run has no worker. The sweep checks it a few
+ * minutes before the deadline and sends a delayed recheck for the exact time, because the sweep is precise only to minutes.
  */
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { Head } from '../../engine/log/head.ts';
@@ -17,21 +17,21 @@ interface WithDeadline {
 
 export const isPastDeadline = ({ clock }: Pick<Deps, 'clock'>, { head }: WithDeadline): boolean => clock.now() >= head.deadlineAt;
 
-/** How long a worker sleeps until it next reads the log beside an attempt: not beyond the run's deadline. */
+/** How long a worker waits before it next reads the log during an attempt: at most `maxMs`, and not past the run's deadline. */
 export function untilNextCheck({ clock }: Pick<Deps, 'clock'>, { head }: WithDeadline, maxMs: number): DurationMs {
   const untilDeadline = between(clock.now(), head.deadlineAt);
   return durationMs(untilDeadline > 0 ? Math.min(maxMs, untilDeadline) : maxMs);
 }
 
-/** Ends the run where its deadline has passed, or begins its rollback. The fold must be fresh. */
+/** Ends the run, or begins its rollback, if its deadline has passed. The fold must be fresh. */
 export async function enforceDeadline(decider: Decider, fold: RunFold): Promise<void> {
   if (!isTerminal(fold.state.progress) && isPastDeadline(decider.deps, fold))
     await notifyRun(decider, fold, [{ kind: 'deadline-passed' }]);
 }
 
-/** The sweep's look before a deadline comes no later than two minutes before it (`nextCheck`); each look within this leaves a recheck. */
+/** The sweep checks a run at least two minutes before its deadline (`nextCheck`). A check within this time sends a recheck. */
 export const sweepSchedulesRecheckWithin: DurationMs = minutes(6);
-/** A start leaves it where the sweep's first look, two to four minutes later, may be too late to. A queue delays by 15 minutes at most. */
+/** A start sends the recheck when the sweep's first check, 2 to 4 minutes later, may come too late. A queue delays at most 15 minutes. */
 export const startSchedulesRecheckWithin: DurationMs = minutes(10);
 
 export async function scheduleDeadlineRecheck(

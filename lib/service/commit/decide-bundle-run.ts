@@ -1,4 +1,4 @@
-/** Commits what follows from facts about a fetch run, and carries it out. */
+/** Commits the events that follow from facts about a bundle run, and dispatches their effects. */
 import { type BundleFact, decideBundle } from '../../engine/bundle/decide.ts';
 import { type Lane, type Message, messageId } from '../../engine/bundle/message.ts';
 import type { RunId } from '../../engine/ids.ts';
@@ -26,7 +26,7 @@ export async function decideBundleRun(
   return appended;
 }
 
-/** A message with an id of its own, or with the one that was drawn for it before. */
+/** A message with a new id, or with an id derived from `idSeed`, which the caller generated before. */
 export const newMessage = (
   { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
   lane: Lane,

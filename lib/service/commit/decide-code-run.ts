@@ -1,4 +1,4 @@
-/** Commits what follows from facts about a code run, and carries it out. */
+/** Commits the events that follow from facts about a code run, and dispatches their effects. */
 import { decideCode } from '../../engine/durable/decide.ts';
 import type { CodeFact, CodeTools } from '../../engine/durable/facts.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
@@ -11,7 +11,7 @@ import type { Decider } from './decide-run.ts';
 import { measureCommit } from './measure-commit.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-/** What others tell a run. Whoever loses a put decides anew: only a turn of the code itself must not (`drive-log.ts`). */
+/** Facts from outside the workflow function. They are decided again after a lost put; a command batch is not (`workflow-task-log.ts`). */
 export type ExternalCodeFact = Exclude<
   CodeFact,
   { kind: 'command-batch' | 'workflow-task-crashed' | 'workflow-task-deferred' | 'commit-too-large' }
@@ -33,7 +33,7 @@ export async function decideCodeRun(
   return appended;
 }
 
-/** What deciding is given. */
+/** The inputs of `decideCode` besides the state and the facts. */
 export const codeTools = (now: Instant, { address, deadlineAt }: Pick<Head, 'address' | 'deadlineAt'>): CodeTools => ({
   now,
   deadlineAt,

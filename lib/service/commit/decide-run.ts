@@ -1,4 +1,4 @@
-/** Commits what follows from facts about a graph run, and carries it out. The one way from a fact into the log. */
+/** Commits the events that follow from facts about a graph run, and dispatches their effects. No other module commits such facts. */
 import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
 import { decideUntilFull } from '../../engine/graph/decide.ts';
 import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
@@ -20,13 +20,13 @@ import type { RunFold } from '../run-log/read-run-fold.ts';
 export interface Decider {
   readonly deps: Deps;
   readonly plans: Plans;
-  /** who commits, for people: `worker`, `api` … */
+  /** the process that commits, recorded for people: `worker`, `api` … */
   readonly by: string;
-  /** whether another's commit says all that this one is to say; absent: none does */
+  /** whether another writer's commit already contains all that this decider would record; by default no commit does */
   readonly isAlreadyRecordedBy?: (commit: Commit) => boolean;
 }
 
-/** @param runsOneInline the caller goes on with one ready node itself */
+/** @param runsOneInline the caller runs one ready node itself, in the same invocation */
 export async function decideRun(
   decider: Decider,
   fold: RunFold,
@@ -49,7 +49,7 @@ export async function decideRun(
       await dispatchEffects(deps, fold, commit);
       await registerNewWaits(decider, fold, commit);
     }
-    // Each commit stands by itself: should this process end here, the messages of the other facts come again.
+    // Each commit is complete. If the process dies here, the queue redelivers the messages of the remaining facts.
     if (appended.kind === 'nothing' || rest.length === 0) return appended;
     pending = rest;
   }
@@ -64,7 +64,7 @@ export const signalMatcherOf = (decider: Decider): SignalMatcher => ({
   },
 });
 
-/** The waits that this commit began. Of a run without signals nothing is asked. */
+/** Registers the signal waits that this commit began. For other commits it makes no request. */
 export async function registerNewWaits(decider: Decider, fold: RunFold, commit: Commit): Promise<void> {
   if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
   const newWaits = signalWaitsOf(fold.state).filter(({ dispatchedIn }) => dispatchedIn === commit.number);

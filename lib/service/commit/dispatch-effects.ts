@@ -1,4 +1,7 @@
-/** Commit, then send: what a commit asks of the world. Every send may be lost here and is made again by a redelivery or the sweep. */
+/**
+ * Dispatches the effects of a commit: jobs, timers, due times and notices. Any send may be lost here. A redelivery or the sweep then
+ * repeats it.
+ */
 import { attempt } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -41,7 +44,7 @@ export async function dispatchEffects(deps: Deps, fold: RunFold, commit: Commit)
         if (fold.state.admission !== undefined)
           await sendJobAt(deps, event.notBefore ?? deps.clock.now(), slotJob(fold.head, fold.state.admission));
         break;
-      // The sweep looks at a run that works every few minutes; an alarm that was lost is found then.
+      // No due time is needed: the sweep checks a running run every few minutes and finds a lost wake-up.
       case 'LOOP_PAUSED':
         await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
         break;

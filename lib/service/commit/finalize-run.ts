@@ -1,6 +1,6 @@
 /**
- * The last duties of an ended run, in their order, the head last: while the head is open, everybody who passes
- * does them again, and each of them may be done twice.
+ * Finalizes an ended run: notifies its caller and children, publishes its end, frees its slot and deployment, and updates its head.
+ * The head is last: while it shows an open run, each redelivery and sweep repeats the finalization. Each step is idempotent.
  */
 import { defined } from '../../engine/defined.ts';
 import { invariant } from '../../engine/invariant.ts';
@@ -15,15 +15,15 @@ import type { RunFold } from '../run-log/read-run-fold.ts';
 
 export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise<void> {
   const { progress, asOf } = state;
-  invariant(isTerminal(progress) && asOf !== 0, 'only an ended run has last duties');
+  invariant(isTerminal(progress) && asOf !== 0, 'finalizeRun needs an ended run');
   await notifyCallerAndChildren(deps, { head, state });
-  // What an author tries out is nobody else's news.
+  // The event bus reports no test runs.
   if (!isTestRun(head)) {
     await deps.notices.runStatusChanged({ ...noticeOf(head), status: progress.status, endedAt: progress.endedAt });
   }
-  // From here on another run may have its place.
+  // From here on another run may take its concurrency slot.
   if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
-  // From here on its deployment may be removed.
+  // From here on its deployment can be removed.
   if (head.deploymentId !== null) await deps.deployments.unpin(head.address, head.deploymentId, head.address.runId);
   await deps.log.project(
     head.address,
@@ -36,7 +36,7 @@ export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise
   );
 }
 
-/** Whoever called this run hears that it has ended, and whoever it called that nobody waits any more. */
+/** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */
 async function notifyCallerAndChildren(
   deps: Pick<Deps, 'jobs'>,
   { head, state }: Pick<RunFold, 'head' | 'state'>,

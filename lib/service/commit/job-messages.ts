@@ -1,4 +1,4 @@
-/** The messages that commits and states ask for, spelled once for first sends and re-sends alike. */
+/** Builds the messages that follow from commits and states. First sends and resends use the same functions. */
 import { defined } from '../../engine/defined.ts';
 import { type CommitNo, type NodeRef, type RunId, workflowName } from '../../engine/ids.ts';
 import type { Attempt } from '../../engine/ids.ts';
@@ -6,10 +6,10 @@ import type { Admission } from '../../engine/log/fold.ts';
 import { type Head, creationOf } from '../../engine/log/head.ts';
 import type { ChildJob, ChildResult, NodeJob, SlotJob, WakeJob, WorkJob } from '../../ports/jobs.ts';
 
-/** The run that asks, and the request that it goes back to. */
+/** The run that sends a message, and the trace of the request that caused it. */
 export type JobOrigin = Pick<Head, 'address' | 'trace'>;
 
-/** What every message says of its run. */
+/** The fields that every message takes from its run. */
 export const originFields = ({ address, trace }: JobOrigin) => defined({ run: address, trace });
 
 interface AttemptRef extends NodeRef {
@@ -32,7 +32,7 @@ export const nodeJob = (
   resend,
 });
 
-/** An open node of a graph run is worked on by a worker, one of a fetch run is a message for its code, and one of a code run drives it. */
+/** The job for an open node: a node attempt in a graph run, a message for the bundle in a bundle run, a workflow task in a code run. */
 export const workJob = (head: Head, commit: CommitNo, attemptRef: AttemptRef, resend = 0): WorkJob => {
   const job = nodeJob(head, commit, attemptRef, resend);
   switch (head.kind) {
@@ -62,7 +62,7 @@ export const wakeJob = (
     resend,
   });
 
-/** @param origin the run that called */
+/** @param origin the calling run */
 export const childJob = (origin: JobOrigin, { nodeId, iteration, attempt }: AttemptRef, childRunId: RunId): ChildJob => ({
   kind: 'child',
   ...originFields(origin),
@@ -72,7 +72,7 @@ export const childJob = (origin: JobOrigin, { nodeId, iteration, attempt }: Atte
   childRunId,
 });
 
-/** @param commit the one that called it */
+/** @param commit the caller's commit that called the child run */
 export const childResult = (origin: JobOrigin, commit: CommitNo, attemptRef: AttemptRef, childRunId: RunId): ChildResult => {
   const { kind: _kind, ...fields } = childJob(origin, attemptRef, childRunId);
   return { ...fields, commit };

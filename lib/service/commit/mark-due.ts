@@ -1,4 +1,4 @@
-/** Writes when the sweep must look at a run next. A test run notes it too, so that it can be forgotten whole. */
+/** Writes when the sweep must next check a run. A test run also records its due times, so that all its data can be deleted. */
 import { defined } from '../../engine/defined.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';

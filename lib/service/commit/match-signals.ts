@@ -1,7 +1,7 @@
 /**
- * Brings signals and the waits for them together, whoever comes: a sender, a run that begins to wait, the sweep. A signal is
- * first meant for one waiter, by a conditional write, and then given to its run's log, which alone decides. Whoever finds
- * one that is meant for somebody and not given finishes that: its finder may be dead. (docs/decisions/matching-signals.md)
+ * Matches signals with waits. A sender, a run that begins to wait and the sweep all call it. A conditional write first claims a signal
+ * for one waiter; then the signal is committed to the waiter's run log, which alone decides. Any process that finds a claimed but
+ * undelivered signal delivers it, because the process that claimed it may have crashed. (docs/decisions/matching-signals.md)
  */
 import type { Fact } from '../../engine/graph/facts.ts';
 import { type CommitNo, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
@@ -16,7 +16,7 @@ import type { Decider } from './decide-run.ts';
 import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
 
-/** A decider, and the one way from a fact into the log: that way itself leads here, when a commit begins a wait. */
+/** A decider with the function that commits a fact. It is passed in, because that function itself calls this module for new waits. */
 export interface SignalMatcher extends Decider {
   readonly decide: (decider: Decider, fold: RunFold, fact: ReceivedFact | LostFact) => Promise<AppendResult>;
 }
@@ -24,19 +24,19 @@ export interface SignalMatcher extends Decider {
 type ReceivedFact = Extract<Fact, { kind: 'signal-received' }>;
 type LostFact = Extract<Fact, { kind: 'node-lost' }>;
 
-/** Each round settles something, or is the last. More than these, and the place is busier than one caller's patience. */
+/** Each round matches or removes something, or is the last. A key that needs more rounds is left to a redelivery. */
 const maxRounds = 200;
 
 /**
- * @param callerFold the fold of a run that the caller goes on with: it is moved instead of a second one
- * @returns the place as it is when nothing is left to be brought together
+ * @param callerFold the fold of a run that the caller continues to use: it is advanced in place of a second fold of that run
+ * @returns the signals and waiters at the key when there is nothing left to match
  */
 export async function matchSignals(matcher: SignalMatcher, signalKey: SignalKey, callerFold?: RunFold): Promise<SignalsAtKey> {
   for (let round = 1; round <= maxRounds; round += 1) {
     const found = await matcher.deps.signals.read(signalKey);
     if (!(await matchSome({ matcher, signalKey, callerFold }, found))) return found;
   }
-  throw new Unavailable('a quiet place of signals');
+  throw new Unavailable(`the signal key ${signalKey.name}, which other writers keep changing,`);
 }
 
 interface MatchContext {
@@ -45,7 +45,7 @@ interface MatchContext {
   readonly callerFold: RunFold | undefined;
 }
 
-/** @returns whether there was anything to do: then the place has changed */
+/** @returns whether it changed the signals or waiters at the key */
 async function matchSome(context: MatchContext, { waiters, signals }: SignalsAtKey): Promise<boolean> {
   const claimed = signals.filter((signal) => signal.state === 'claimed');
   for (const signal of claimed) await deliverOrRelease(context, signal, signal.by);
@@ -59,16 +59,16 @@ async function matchSome(context: MatchContext, { waiters, signals }: SignalsAtK
   return true;
 }
 
-/** The signal that came first and the wait that began first. */
+/** Pairs the oldest signal with the oldest waiter. */
 async function pairSignal(context: MatchContext, signal: StoredSignal, waiter: Waiter): Promise<void> {
   const { matcher, signalKey } = context;
   const fold = await readWaiterFold(context, waiter);
-  // Its item outlived its wait: nobody was there to take it away.
+  // The waiter's item outlived its wait, because its removal was lost.
   if (fold === undefined || !isWaiting(fold, waiter)) return matcher.deps.signals.removeWaiter(signalKey, waiter);
   if (await matcher.deps.signals.claim(signalKey, signal.signalId, waiter)) await deliverOrRelease(context, signal, waiter, fold);
 }
 
-/** Gives the signal to the waiter it is meant for, or takes it back where that one's wait has ended without it. */
+/** Delivers the signal to the waiter that it is claimed for, or releases it if that wait has ended without it. */
 async function deliverOrRelease(context: MatchContext, signal: StoredSignal, waiter: Waiter, knownFold?: RunFold): Promise<void> {
   const { matcher, signalKey } = context;
   const { signals } = matcher.deps;
@@ -76,9 +76,9 @@ async function deliverOrRelease(context: MatchContext, signal: StoredSignal, wai
   const isDeliverable = fold !== undefined && isWaiting(fold, waiter);
   const from = isDeliverable && fold.state.asOf !== 0 ? fold.state.asOf : firstCommit;
   if (isDeliverable) await deliver(context, signal, waiter, fold);
-  // It stood in the log when the signal was meant for it: a run that is gone has ended since, most likely with it.
+  // The wait was in the log when the signal was claimed. A run that is deleted since has ended, most likely after it received the signal.
   const waitOutcome = fold === undefined ? 'received_it' : await readWaitOutcome(matcher, fold, { waiter, signal, from });
-  invariant(waitOutcome !== 'waiting', `${waiter.runId} awaits a signal that it was given`);
+  invariant(waitOutcome !== 'waiting', `${waiter.runId} still waits for signal ${signal.signalId}, which was delivered to it`);
   await signals.removeWaiter(signalKey, waiter);
   await (waitOutcome === 'received_it'
     ? signals.markTaken(signalKey, signal.signalId, waiter)
@@ -90,7 +90,7 @@ async function deliver({ matcher, signalKey }: MatchContext, signal: StoredSigna
   const { signalId, receivedAt } = signal;
   const received = async (): Promise<ReceivedFact> => {
     const payload = await deps.signals.payload(signalKey, signalId);
-    invariant(payload !== undefined, `signal ${signalId} is meant for a waiter, and is gone`);
+    invariant(payload !== undefined, `signal ${signalId} is claimed for ${waiter.runId}, but its payload is missing`);
     return {
       kind: 'signal-received',
       node: { nodeId: waiter.nodeId, iteration: waiter.iteration },
@@ -98,7 +98,7 @@ async function deliver({ matcher, signalKey }: MatchContext, signal: StoredSigna
       signal: { signalId, payload, receivedAt },
     };
   };
-  // Read while what goes before the commit is written; whoever asks for it is told what went wrong.
+  // The payload is read while the recheck is written. An error is thrown where the fact is awaited.
   const fact = received();
   fact.catch(() => undefined);
   const wait = openNodeAt(fold.state, waiter, waiter.attempt);
@@ -127,7 +127,7 @@ function isWaiting({ state }: RunFold, waiter: Waiter): boolean {
   return node?.status === 'waiting' && node.for === 'signal' && node.attempt === waiter.attempt;
 }
 
-/** What the log says of a wait: that it goes on, that this signal ended it, or that something else did. */
+/** How a wait stands in the log: it still waits, this signal ended it, or something else did. */
 async function readWaitOutcome(
   { deps }: Decider,
   fold: RunFold,
@@ -139,7 +139,7 @@ async function readWaitOutcome(
     return node?.status === 'completed' && node.attempt === waiter.attempt && node.signalId === signalId
       ? 'received_it'
       : 'ended';
-  // Of a pass that has ended the fold knows nothing more, and its log everything.
+  // The fold drops the nodes of an ended iteration, so the log is searched.
   const commits = await readCommits(deps, fold, from);
   const isReceived = commits.some(({ events }) =>
     events.some((event) => event.type === 'SIGNAL_RECEIVED' && event.signalId === signalId),

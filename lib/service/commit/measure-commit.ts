@@ -1,4 +1,4 @@
-/** Counts what a commit tells, once it is known to have won. Whoever dies before this has not counted it. */
+/** Emits the metrics of a commit that was won. If the process dies before this, the commit is not counted. */
 import type { Plan } from '../../engine/graph/plan.ts';
 import { type NodeId, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
@@ -7,7 +7,7 @@ import type { RunState } from '../../engine/log/fold.ts';
 import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-/** @param plan of a run of a graph; what a run of code has are steps, or messages */
+/** @param plan the plan of a graph run; nodes of other runs are steps or messages */
 export function measureCommit({ metrics }: Pick<Deps, 'metrics'>, { head, state }: RunFold, commit: Commit, plan?: Plan): void {
   if (!metrics.isOn) return;
   const measures = metricsOf(commit, {

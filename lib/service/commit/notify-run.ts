@@ -1,4 +1,4 @@
-/** Commits what follows from facts that runs of several kinds know. */
+/** Commits facts that runs of several kinds understand, with the decider of the run's kind. */
 import type { Fact } from '../../engine/graph/facts.ts';
 import { pinnedVersion } from '../../engine/log/head.ts';
 import type { AppendResult } from '../run-log/append.ts';
@@ -9,14 +9,14 @@ import type { RunFold } from '../run-log/read-run-fold.ts';
 
 export type CommonFact = Extract<Fact, { kind: 'node-lost' | 'cancel-requested' | 'deadline-passed' | 'recovered' }>;
 
-/** Facts about waits: what a fetch run waits for, its code alone knows. */
+/** Facts about waits. Only the code of a bundle run knows what that run waits for. */
 export type WaitFact = Extract<Fact, { kind: 'child-ended' | 'signal-received' | 'resume-requested' | 'wake-requested' }>;
 
 export async function notifyRun(decider: Decider, fold: RunFold, facts: readonly CommonFact[]): Promise<AppendResult> {
   return fold.head.kind === 'bundle' ? decideBundleRun(decider, fold, facts) : notifyWaiting(decider, fold, facts);
 }
 
-/** Of a run that waits by nodes of its log: a graph's, or of code that is replayed. */
+/** For graph runs and code runs, whose logs contain their waits as nodes. */
 export async function notifyWaiting(
   decider: Decider,
   fold: RunFold,

@@ -1,6 +1,7 @@
 /**
- * The bus hears that a run has begun, where anybody wants to hear it: from whoever commits its first sign of work, and once
- * more from the sweep, which cannot know whether that one lived long enough to tell. What ended before is told by its end.
+ * Publishes a run's start on the event bus, if the installation enables these notices. The worker that commits the status `running`
+ * publishes it. The sweep publishes it again, because that worker may have crashed in between. A run that ended before publishes only
+ * its end.
  */
 import { defined } from '../../engine/defined.ts';
 import type { Commit } from '../../engine/log/commit.ts';
@@ -11,7 +12,7 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-/** What every notice about a run says of it. */
+/** The fields that every notice about a run has in common. */
 export function noticeOf(head: Head): Omit<RunStatusNotice, 'status' | 'endedAt'> {
   const schedule = scheduleOf(head);
   return defined({
@@ -26,7 +27,7 @@ export function noticeOf(head: Head): Omit<RunStatusNotice, 'status' | 'endedAt'
 
 type Needs = Pick<Deps, 'notices'>;
 
-/** Where the commit is the one that made it a running run. A bus that cannot be reached holds up no work: the sweep tells. */
+/** Publishes the start if this commit made the run `running`. An unavailable bus delays no work: the sweep publishes again. */
 export async function notifyStart({ notices }: Needs, { head }: Pick<RunFold, 'head'>, commit: Commit): Promise<void> {
   if (!commit.events.some((event) => event.type === 'RUN_STATUS_CHANGED' && event.status === 'running')) return;
   if (isTestRun(head) || !notices.notifiesStarts) return;
@@ -37,7 +38,7 @@ export async function notifyStart({ notices }: Needs, { head }: Pick<RunFold, 'h
   }
 }
 
-/** True where it was told, and the head is to say `running`, so that no later sweep tells it again. */
+/** @returns whether it published the start; then the head must show `running`, so that no later sweep publishes it again */
 export async function notifyStartAgain({ notices }: Needs, { head, state }: Pick<RunFold, 'head' | 'state'>): Promise<boolean> {
   const isUnreported = state.progress.status === 'running' && head.projection.status === 'pending';
   if (!isUnreported || isTestRun(head) || !notices.notifiesStarts) return false;

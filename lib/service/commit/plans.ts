@@ -1,4 +1,4 @@
-/** What the service needs to know of graphs: plans of pinned versions, pure deciders, and how an attempt is run. */
+/** The service's view of graphs: the cache of compiled plans, the evaluation of pure nodes, and the function that runs an attempt. */
 import { type LoadedPayloads } from '../../engine/graph/context-at.ts';
 import type { DecideTools } from '../../engine/graph/draft.ts';
 import type { Outcome } from '../../engine/graph/outcome.ts';
@@ -16,39 +16,40 @@ import { type UnsavedGraph } from '../../codec/definition.ts';
 import { readTestGraph } from '../run-log/test-graph.ts';
 import type { Deps } from '../deps.ts';
 
-/** The node types as the service sees them: it asks for a plan and for pure answers, never for a type. */
+/** The node types as the service sees them: they compile a version to a plan and evaluate pure nodes. The service depends on no type. */
 export interface GraphTypes {
-  /** A published version made ready to run. */
+  /** Compiles a published version to a plan. */
   compile(version: WorkflowVersion): Plan;
   readonly evaluate: EvaluatePure;
 }
 
 /**
- * Runs one attempt of a node that is not pure. It never throws for what the author or the world did; it rejects with `TimeSliceExceeded`
- * where scripts of it have spent their first slice.
+ * Runs one attempt of a node that is not pure. Errors of the author or of an external service are outcomes, not exceptions. It rejects
+ * with `TimeSliceExceeded` when the node's scripts have used their first time slice.
  */
 export type RunAttempt = (
   node: PlanNode,
   input: NodeInput,
   attempt: {
     readonly number: Attempt;
-    /** of the run */
+    /** the run's scope */
     readonly scope: Scope;
     readonly signal: AbortSignal;
-    /** how long scripts may take before the attempt goes on in the slow lane; absent: as long as their limits say */
+    /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
     readonly firstSlice?: DurationMs;
-    /** what comes first of the result, text by text, for whoever watches; the outcome must hold the whole */
+    /** appends partial output to the node's stream for subscribers; the outcome must contain the whole output */
     readonly append: (text: string) => void;
-    /** of the run, with a span of this attempt; absent where the run knows none */
+    /** the run's trace, with a span for this attempt; absent if the run has no trace */
     readonly trace?: Trace;
-    /** the same for each attempt of this node: whoever is asked twice can tell */ readonly token: string;
+    /** idempotency key for external services: the same for each attempt of this node */
+    readonly token: string;
   },
 ) => Promise<{ readonly outcome: Outcome; readonly printed: readonly string[] }>;
 
-/** Versions kept ready; a version never changes once published, so a kept plan is never stale. */
+/** Size of the cache. A published version never changes, so a cached plan is never stale. */
 const maxPlans = 100;
 
-/** The plans of pinned versions, compiled once per process. */
+/** The plans of pinned versions, compiled once per process and cached. */
 export class Plans {
   readonly #types: GraphTypes;
   readonly #cached = new Map<string, { readonly version: WorkflowVersion; readonly plan: Plan }>();
@@ -62,17 +63,17 @@ export class Plans {
     if (cached !== undefined) return cached.plan;
     if ('carriedBy' in pinned) return this.addTestGraph(pinned, await readTestGraph(deps, pinned.carriedBy));
     const version = await deps.workflows.version(scope, workflowName(pinned.name), pinned.version);
-    invariant(version !== undefined, `version ${pinned.version} of ${pinned.name}, which a run pins, is gone`);
+    invariant(version !== undefined, `version ${pinned.version} of workflow ${pinned.name} is missing, but a run pins it`);
     return this.add(scope, version);
   }
 
-  /** A published version; undefined where there is none. Of one whose plan is ready nothing is read. */
+  /** A published version; undefined if there is none. A version with a cached plan is not read again. */
   async version(deps: Pick<Deps, 'workflows'>, scope: Scope, pinned: PinnedVersion): Promise<WorkflowVersion | undefined> {
     const cached = this.#cached.get(keyOf(scope, pinned));
     return cached?.version ?? deps.workflows.version(scope, workflowName(pinned.name), pinned.version);
   }
 
-  /** The plan of a version already at hand. */
+  /** The plan of a version that the caller has already read. */
   add(scope: Scope, version: WorkflowVersion): Plan {
     const name = keyOf(scope, version);
     const cached = this.#cached.get(name);
@@ -80,7 +81,7 @@ export class Plans {
     return this.#add(name, version, this.#types.compile(version));
   }
 
-  /** The plan of a graph that a test run carries, its pinned outputs with it. */
+  /** The plan of the unsaved graph of a test run, including its pinned outputs. */
   addTestGraph(carried: CarriedGraph, { definition, pinned }: UnsavedGraph): Plan {
     const version = { ...definition, version: carried.version };
     const plan = { ...this.#types.compile(version), pinned: pinnedOutputsById(definition, pinned) };
@@ -104,7 +105,7 @@ const keyOf = (scope: Scope, pinned: PinnedVersion | CarriedGraph): string => {
   return [scope.projectId, scope.environment, pinned.name, pinned.version, ...testRunKey].join('#');
 };
 
-/** What `decide` is given, as of now. */
+/** The inputs of `decide` besides the state and the facts, at the current time. */
 export const decideTools = (
   deps: Pick<Deps, 'clock' | 'ids'>,
   plans: Plans,

@@ -1,4 +1,4 @@
-/** A run's side of the meeting: its waits are entered where signals are sent to, and then it looks whether one is there. */
+/** Registers a run's signal waits in the signal store, and then matches them with signals that are already there. */
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
@@ -25,14 +25,14 @@ const waiterOf = ({ runId }: RunAddress, { nodeId, iteration, attempt, dispatche
   since: dispatchedAt,
 });
 
-/** No wait outlives the deadline of its run; what lies there longer is swept away by the table. */
+/** No wait outlives its run's deadline. The table's TTL deletes what remains after this time. */
 const retainedAfterDeadline = days(1);
 
-/** After the commit that began the waits, and again by whoever looks at the run: twice is once. */
+/** Called after the commit that began the waits, and again at each check of the run. Idempotent. */
 export async function registerWaits(matcher: SignalMatcher, fold: RunFold, waits: readonly SignalWait[]): Promise<void> {
   const { address, deadlineAt } = fold.head;
   for (const wait of waits) {
-    // A meeting before this one may have moved the run.
+    // Matching an earlier wait may have advanced the run.
     const node = fold.state.nodes.get(nodeKey(wait));
     if (node?.status !== 'waiting' || node.attempt !== wait.attempt) continue;
     await matcher.deps.signals.addWaiter(
@@ -44,14 +44,14 @@ export async function registerWaits(matcher: SignalMatcher, fold: RunFold, waits
   }
 }
 
-/** Before a wait counts as over: a signal that was there in time is given. */
+/** Called before a wait times out, so that a signal that arrived in time is still delivered. */
 export async function matchWaitOnce(matcher: SignalMatcher, fold: RunFold, wait: SignalWait): Promise<void> {
   const { signals } = await matchSignals(matcher, signalKeyOf(fold.head.address, wait), fold);
-  // What is free has met no waiter: whoever began the wait died before it was entered, and nobody has looked since.
+  // A free signal was matched with no waiter: the worker that began the wait crashed before it registered the wait.
   if (signals.some(({ state }) => state === 'free')) await registerWaits(matcher, fold, [wait]);
 }
 
-/** Every wait that the commits began, whether it has ended or not. Unlike an ended wait that stays behind, a trouble is told. */
+/** Removes every wait that the commits began, whether it has ended or not. Unlike `removeWaits`, it throws if the store is unavailable. */
 export async function removeAllWaits(
   { signals }: Pick<Deps, 'signals'>,
   run: RunAddress,
@@ -67,7 +67,7 @@ export async function removeAllWaits(
   }
 }
 
-/** Waits that have ended are taken away. One that stays behind is found out by the log, and costs its finder a look. */
+/** Removes ended waits. If the store is unavailable a wait remains; a later match reads the log and removes it. */
 export async function removeWaits(
   { signals }: Pick<Deps, 'signals'>,
   run: RunAddress,

@@ -1,14 +1,14 @@
-/** Asking for work at a later time: a queue's delay where it is long enough, a timer beyond it. */
+/** Sends a job for a later time: by the queue's delay if that is long enough, otherwise by a timer. */
 import { nodeKey } from '../../engine/ids.ts';
 import { type Instant, between, seconds } from '../../engine/time.ts';
 import { type SlotJob, type WakeJob, type WorkJob, maxQueueDelayMs } from '../../ports/jobs.ts';
 import type { Deps } from '../deps.ts';
 import { type JobOrigin, originFields } from './job-messages.ts';
 
-/** Too far off for the delay of a queue. */
+/** Whether the time is beyond the longest delay of a queue. */
 export const needsTimer = ({ clock }: Pick<Deps, 'clock'>, at: Instant): boolean => between(clock.now(), at) > maxQueueDelayMs;
 
-/** Delivers the job at that time or a little later; one that comes early waits again. */
+/** Delivers the job at that time or a little later. A job that is delivered early is sent again. */
 export async function sendJobAt(
   deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>,
   at: Instant,
@@ -18,17 +18,17 @@ export async function sendJobAt(
   return deps.jobs.sendDelayed(job, between(deps.clock.now(), at));
 }
 
-/** The same wait has the same name, so that setting it twice sets it once. */
+/** The name is derived from the wait, so that setting a timer twice sets it once. */
 const timerName = (job: WorkJob | WakeJob | SlotJob): string => {
   const { projectId, environment, runId } = job.run;
   const waitKey = job.kind === 'slot' ? [] : [nodeKey(job), job.attempt, job.commit];
   return [projectId, environment, runId, ...waitKey, job.kind].join('#');
 };
 
-/** Longer than a node may be silent before it is sent again, so that a nudge finds what it is meant to find. */
+/** Longer than the first heartbeat timeout, so that a recheck finds a node whose heartbeat timed out. */
 export const recheckDelay = seconds(150);
 
-/** Leaves a message that looks at the run again, whatever becomes of the sender. */
+/** Sends a delayed message that makes a worker check the run again, even if the sender dies. */
 export const sendRecheck = (
   deps: Pick<Deps, 'jobs'>,
   origin: JobOrigin,

@@ -1,10 +1,10 @@
-/** The first step of a deletion: the workflow takes no versions and no runs any more, and it is known which version was its last. */
+/** First phase of a deletion: closes the workflow's name for new versions and runs, and fixes its last version. */
 import type { WorkflowDeletion } from '../../ports/deletions.ts';
 import type { Deps } from '../deps.ts';
 
 /**
- * @returns the deletion as it continues, under a later version where one was published since it was asked for; undefined where the
- * workflow does not exist any more
+ * @returns the deletion to continue; its `throughVersion` is higher if a version was published after the request. Undefined if the
+ * workflow no longer exists.
  */
 export async function closeName(
   deps: Pick<Deps, 'workflows' | 'deletions'>,
@@ -17,7 +17,7 @@ export async function closeName(
     return (await deletions.replace(closed)) ? closed : deletions.deletion(deletion);
   }
   const summary = await workflows.summary(deletion, name);
-  // A workflow that was published under the name since it was deleted is another one.
+  // The name belongs to a new workflow if its first version is above `throughVersion`.
   if (summary === undefined || (summary.firstVersion ?? 1) > throughVersion) {
     await deletions.remove(deletion);
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * Continues the deletions of workflows, for the sweep. A deletion goes on in slices, each of which ends with a change of its record on
- * the condition that no other process has changed it: a slice that is done twice counts once, and a process that dies loses one slice.
+ * Continues the deletions of workflows; the sweep calls it. A deletion runs in slices. Each slice ends with a conditional update of
+ * the deletion's record, so a repeated slice counts once, and a crash loses at most one slice.
  * (docs/decisions/deleting-a-workflow.md)
  */
 import { defined } from '../../engine/defined.ts';
@@ -18,11 +18,11 @@ import type { Deps } from '../deps.ts';
 import { auditRetention } from '../access/record-audit.ts';
 
 export interface ContinueResult {
-  /** deletions that came to their end */
+  /** number of deletions that completed */
   readonly ended: number;
-  /** they are continued by the next sweep */
+  /** deletions whose slice failed; the next sweep continues them */
   readonly failed: readonly { readonly deletion: WorkflowDeletion; readonly error: unknown }[];
-  /** runs that were deleted without having been ended, because their record makes no sense */
+  /** runs that were deleted without being cancelled, because their stored data cannot be read */
   readonly broken: readonly BrokenRun[];
 }
 
@@ -31,30 +31,30 @@ interface BrokenRun {
   readonly error: unknown;
 }
 
-/** Of each sweep: the next one continues what it leaves. */
+/** Time for deletions in one sweep; the next sweep continues the rest. */
 export const deletionTimeBudget = seconds(45);
 
-/** Runs of one slice. */
+/** Runs in one slice. */
 const runsPerPage = 50;
 const maxConcurrentRuns = 8;
 
 /**
- * No process that was at work when a name was freed is at work any more after this time: a function lives fifteen minutes at most.
- * Until then one may still make a run of the workflow, or write beside the log of a run that it was at work on.
+ * A Lambda function runs for at most 15 minutes. So every process that was running when the name was freed has ended after this time.
+ * Until then such a process may still create a run of the workflow or write items of a run.
  */
 export const settlingTime = minutes(20);
 
-/** How long before the request a run may have been created that is made after it, as its own clock says. */
+/** A run that is created after the request may have an earlier `createdAt`, because clocks differ by up to this time. */
 const maxClockSkew = hours(1);
 
-/** @param mustEndAt no further slice is begun after it */
+/** @param mustEndAt no slice starts after this time */
 export async function continueDeletions(decider: Decider, mustEndAt: Instant): Promise<ContinueResult> {
   const { deps } = decider;
   const failed: { deletion: WorkflowDeletion; error: unknown }[] = [];
   const broken: BrokenRun[] = [];
   let ended = 0;
   let current = await deps.deletions.all();
-  // In turns, so that a long deletion does not hold up the others.
+  // One slice of each deletion per round, so that a long deletion does not delay the others.
   while (current.length > 0 && deps.clock.now() < mustEndAt) {
     const next: WorkflowDeletion[] = [];
     for (const deletion of current) {
@@ -72,7 +72,7 @@ export async function continueDeletions(decider: Decider, mustEndAt: Instant): P
   return { ended, failed, broken };
 }
 
-/** The record as it is now; or it has ended; or it is not this process that continues it now. */
+/** The updated record; `ended`; or `waiting`: not due yet, or another process has updated the record. */
 type Step = WorkflowDeletion | 'ended' | 'waiting';
 
 interface SweepContext {
@@ -99,7 +99,7 @@ function continueOne(decider: Decider, deletion: WorkflowDeletion, sweep: SweepC
   }
 }
 
-/** Goes through the list of the project's runs, newest first; open runs are cancelled at once, so that they stop before they are deleted. */
+/** Lists the project's runs, newest first. Cancels open runs at once, so that they stop before they are deleted. */
 async function findRuns(decider: Decider, deletion: WorkflowDeletion): Promise<Step> {
   const { heads, next } = await pageOf(decider.deps, deletion);
   const found = await cancelAndNote(decider, deletion, heads);
@@ -111,7 +111,7 @@ async function findRuns(decider: Decider, deletion: WorkflowDeletion): Promise<S
 const pageOf = ({ index }: Deps, { position, ...scope }: WorkflowDeletion) =>
   index.list(scope, defined({ limit: runsPerPage, after: position }));
 
-/** @returns how many of them are runs of the workflow */
+/** @returns how many of the heads are runs of the workflow */
 async function cancelAndNote(decider: Decider, deletion: WorkflowDeletion, heads: readonly Head[]): Promise<number> {
   const { deps } = decider;
   const now = deps.clock.now();
@@ -121,12 +121,12 @@ async function cancelAndNote(decider: Decider, deletion: WorkflowDeletion, heads
     matching.map((head): FoundRun => ({ runId: head.address.runId, expiresAt: head.expiresAt, isRecent: isRecent(head, now) })),
   );
   const open = matching.filter((head) => !hasEnded(head));
-  // One that cannot be cancelled is told of when it is deleted.
+  // `deleteRun` reports a run that cannot be cancelled.
   await inBatches(open, async ({ address }) => void (await catchUnreadable(() => cancelRun(decider, address, deletionReason))));
   return matching.length;
 }
 
-/** Runs of versions above it are of a workflow that was published under the name later. Version 0 is a test, which goes by itself. */
+/** Runs of higher versions belong to a workflow published under the name later. Version 0 is a test run, which expires on its own. */
 const isRunOf = ({ name, throughVersion }: WorkflowDeletion, { kind, workflow }: Head): boolean =>
   kind === 'graph' && workflow.name === name && workflow.version >= 1 && workflow.version <= throughVersion;
 
@@ -156,7 +156,7 @@ async function deleteFound(decider: Decider, deletion: WorkflowDeletion, sweep: 
     );
   }
   let deleted = deletion;
-  // The logs may be long: what is deleted when the time is up counts.
+  // Long logs take time: the record counts the runs deleted before the time is up.
   for (let first = 0; first < runs.length && (first === 0 || deps.clock.now() < sweep.mustEndAt); first += maxConcurrentRuns) {
     const batch = runs.slice(first, first + maxConcurrentRuns);
     await inBatches(batch, (run) => deleteOne(decider, deletion, run, sweep));
@@ -166,7 +166,7 @@ async function deleteFound(decider: Decider, deletion: WorkflowDeletion, sweep: 
   return replaceRecord(deps, deleted);
 }
 
-/** The audit entry has an id and a time that follow from the record, so that writing it twice is once. */
+/** The audit entry's id and time follow from the record, so a repeated write changes nothing. */
 async function freeName(deps: Deps, deletion: WorkflowDeletion): Promise<Step> {
   const { projectId, environment, name, throughVersion, freedAt = deps.clock.now(), runsDeleted, requestedAt } = deletion;
   const entry = {
@@ -183,21 +183,21 @@ async function freeName(deps: Deps, deletion: WorkflowDeletion): Promise<Step> {
   return replaceRecord(deps, { ...deletion, phase: 'settling' });
 }
 
-/** Looks for runs that were made by processes which had looked at the name before it was closed. */
+/** Finds runs created by processes that had read the workflow before its name was closed. */
 async function findLateRuns(decider: Decider, deletion: WorkflowDeletion): Promise<Step> {
   const { deps } = decider;
   if (deps.clock.now() < (deletion.settledAt ?? 0)) return 'waiting';
   const { heads, next } = await pageOf(deps, deletion);
   const lateRuns = await cancelAndNote(decider, deletion, heads);
   const { position: _before, ...rest } = deletion;
-  // They are deleted like the others, and then it settles once more.
+  // Deletes the late runs like the others, then settles again.
   if (lateRuns > 0) return replaceRecord(deps, { ...rest, phase: 'deleting', runsFound: deletion.runsFound + lateRuns });
   const since = instant(deletion.requestedAt - maxClockSkew);
   const hasReachedRequest = next === undefined || next.createdAt < since;
   return replaceRecord(deps, hasReachedRequest ? { ...rest, phase: 'clearing' } : { ...rest, position: next });
 }
 
-/** What workers wrote after their run was deleted goes, then the versions, which such a worker may have needed, and the record last. */
+/** Removes items that workers wrote after their run was deleted, then the versions, which those workers may have read, then the record. */
 async function removeRecords(decider: Decider, deletion: WorkflowDeletion, sweep: SweepContext): Promise<Step> {
   const { deps } = decider;
   const runs = await deps.deletions.runs(deletion, { limit: runsPerPage });
@@ -216,8 +216,8 @@ async function removeRecords(decider: Decider, deletion: WorkflowDeletion, sweep
 }
 
 /**
- * The versions of the deleted name, and one whose publisher lost against the deletion. While the name is free, a new workflow may be
- * writing its first version: the number of each version to be removed is made unusable first.
+ * Removes the versions of the deleted workflow, and a version whose publisher lost the race against the deletion. A new workflow may
+ * write its first version under the free name meanwhile, so each number is made unusable before its version is removed.
  */
 async function removeVersions({ workflows }: Deps, { name, throughVersion, ...scope }: WorkflowDeletion): Promise<void> {
   for (const number of await workflows.versionNumbers(scope, name)) {

@@ -1,6 +1,6 @@
 /**
- * Deletes a run of a workflow that is being deleted. It is cancelled first, so that nothing more is decided, and a node of another run
- * that waits for it hears how it ended. Done again, it deletes what a worker wrote that was still at work.
+ * Deletes a run of a workflow that is being deleted. Cancels the run first, so that nothing more is decided, and notifies a calling
+ * node of another run. A repeated deletion removes items that a worker wrote after the first one.
  */
 import { Unreadable } from '../../codec/unreadable.ts';
 import { firstCommit, type RunAddress } from '../../engine/ids.ts';
@@ -18,12 +18,12 @@ import { blobPrefixesOf } from '../run-log/payloads.ts';
 import { type RunFold, readCommits, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyChildEnd } from '../execution/reconcile-child.ts';
 
-/** As the cancelled runs and those who called them say it. */
+/** Reason in the cancelled runs and in the runs that called them. */
 export const deletionReason = 'its workflow is being deleted';
 
 /**
- * @param expiresAt when what is left in the place of the run expires, where its head is gone already
- * @returns why it could not be ended before it was deleted
+ * @param expiresAt when the run's tombstone expires, if its head is already deleted
+ * @returns the error that prevented the cancellation; undefined if the run was cancelled
  */
 export async function deleteRun(decider: Decider, run: RunAddress, expiresAt: Instant): Promise<unknown> {
   const { deps } = decider;
@@ -33,9 +33,9 @@ export async function deleteRun(decider: Decider, run: RunAddress, expiresAt: In
     await deps.log.deleteRun(run, expiresAt);
     return undefined;
   }
-  const broken = await catchUnreadable(() => endRun(decider, head));
+  const error = await catchUnreadable(() => endRun(decider, head));
   await deleteRunData(deps, head);
-  return broken;
+  return error;
 }
 
 async function endRun(decider: Decider, head: Head): Promise<void> {
@@ -44,15 +44,15 @@ async function endRun(decider: Decider, head: Head): Promise<void> {
   await cancelRun(decider, run, deletionReason);
   const fold = await readRunFold(deps, run);
   if (fold === undefined) return;
-  // Once more, where the process that cancelled it died before: a message that repeats it would find no run.
+  // Repeats the finalization, because the cancelling process may have died and a redelivered message would find no run.
   await recoverRun(decider, fold);
   await removeAllWaits(deps, run, [head.commit, ...(await readCommits(deps, fold, firstCommit))]);
   await notifyCaller(decider, fold);
 }
 
 /**
- * A run whose record makes no sense, whatever made it so, must not hold up the deletion of the others: it is as broken the next time.
- * @returns what is wrong with it
+ * Catches the errors of a run whose stored data cannot be read. A retry would fail the same way and delay the deletion of other runs.
+ * @returns the error
  */
 export async function catchUnreadable(act: () => Promise<unknown>): Promise<unknown> {
   try {
@@ -64,7 +64,7 @@ export async function catchUnreadable(act: () => Promise<unknown>): Promise<unkn
   }
 }
 
-/** Here and not by a message: when that arrived, the log would be gone that says how the run ended. */
+/** Notifies the caller directly: when a message arrived, the log with the run's result would be deleted. */
 async function notifyCaller(decider: Decider, { head }: RunFold): Promise<void> {
   const caller = callerOf(head);
   if (caller === undefined) return;

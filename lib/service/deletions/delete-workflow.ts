@@ -1,6 +1,6 @@
 /**
- * Asks for the deletion of a workflow with all its versions and runs. The request writes the record and closes the name; the sweep does
- * the rest (`continue-deletions.ts`), because a request may not last as long as thousands of runs take.
+ * Starts the deletion of a workflow with all its versions and runs. The request writes the record and closes the name. The sweep does
+ * the rest (`continue-deletions.ts`), because thousands of runs take longer than a request may.
  */
 import { defined } from '../../engine/defined.ts';
 import type { KeyId, ScheduleId, Scope, WorkflowName } from '../../engine/ids.ts';
@@ -14,7 +14,7 @@ type Needs = Pick<Deps, 'workflows' | 'schedules' | 'deletions' | 'clock'>;
 export type DeleteWorkflowResult =
   | { readonly kind: 'deleting'; readonly deletion: WorkflowDeletion }
   | { readonly kind: 'not_found' }
-  /** schedules would go on starting runs of whatever is published under the name next */
+  /** the schedules would start runs of the next workflow published under the name; delete them first */
   | { readonly kind: 'workflow_scheduled'; readonly scheduleIds: readonly ScheduleId[] };
 
 export async function deleteWorkflow(
@@ -43,7 +43,7 @@ export async function deleteWorkflow(
     runsDeleted: 0,
     revision: 1,
   };
-  // The record comes first: a name that was closed without it would stay closed.
+  // Writes the record first: a name closed without a record would stay closed.
   const stored = (await deletions.begin(deletion)) === 'stored' ? deletion : await deletions.deletion(deletion);
   if (stored === undefined) return { kind: 'not_found' };
   if (stored.phase !== 'closing') return { kind: 'deleting', deletion: stored };
@@ -51,7 +51,7 @@ export async function deleteWorkflow(
   return closed === undefined ? { kind: 'not_found' } : { kind: 'deleting', deletion: closed };
 }
 
-/** How far the deletion of a closed name has come; undefined while its record is about to continue under another number. */
+/** The deletion of a closed name; undefined while its record moves to a higher version number. */
 export const deletionOf = (
   { deletions }: Pick<Deps, 'deletions'>,
   { projectId, environment }: Scope,

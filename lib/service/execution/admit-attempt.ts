@@ -1,6 +1,6 @@
 /**
- * Whether a delivery may begin its attempt. A first delivery always may, and pays nothing. A later one records that it begins; where an
- * earlier one recorded that too and is gone, its worker died, and an attempt whose workers die or throw again and again ends as lost.
+ * Decides whether a delivery may start its attempt. A first delivery always may, and writes nothing. A later delivery records its start.
+ * If an earlier delivery recorded a start but no end, its worker crashed. Repeated crashes or errors fail the attempt as lost.
  */
 import type { NodeRef } from '../../engine/ids.ts';
 import { type Deliveries, beginDelivery, noDeliveries } from '../../engine/log/deliveries.ts';
@@ -21,20 +21,20 @@ import {
 import { notifyRun } from '../commit/notify-run.ts';
 
 export type Admission =
-  /** `deliveries` is what its heartbeats carry; absent for a first delivery */
+  /** `deliveries` are the records that the attempt's heartbeats repeat; absent for a first delivery */
   | { readonly kind: 'begins'; readonly deliveries?: Deliveries }
-  /** another worker is at it, or a newer message of it is on its way, as far as its heartbeats say */
+  /** by its heartbeats, another worker runs the attempt, or a newer message for it is in the queue */
   | { readonly kind: 'held_by_another' }
-  /** it has ended as lost */
+  /** the attempt failed as lost */
   | { readonly kind: 'ended' };
 
 interface DeliveryFacts {
-  /** how often its job had been sent again; 0 for the first send */
+  /** number of resends of the job; 0 for the first send */
   readonly resend: number;
   readonly isRedelivered: boolean;
-  /** beside a first delivery another may be at work: the log parts them */
+  /** two deliveries may run at once, because the log accepts the result of only one */
   readonly mayOverlap?: true;
-  /** its message group is one of its project's, so that one that was sent again meanwhile may wait behind it */
+  /** its message group is shared by its project, so a resent message may wait behind this one */
   readonly usesProjectGroup?: boolean;
 }
 
@@ -50,7 +50,7 @@ export async function admitAttempt(
   const heartbeat = await readHeartbeat(deps, fold, open);
   const now = deps.clock.now();
   const hasRecentHeartbeat = heartbeat !== undefined && heartbeatStateOf(open, heartbeat, now).kind === 'within_timeout';
-  // Left to a newer one, no job of a group that takes longer than the sweep waits would begin.
+  // In a shared group a delivery must not yield to a newer message, which waits behind it: then neither would ever start.
   const isOwnMessage =
     heartbeat !== undefined &&
     !isFromWorker(heartbeat) &&
@@ -73,7 +73,7 @@ export async function admitAttempt(
   return { kind: 'begins', deliveries: begun };
 }
 
-/** Does it, and records what it throws. */
+/** Calls `act`, and records an error that it throws. */
 export async function recordingAttemptErrors<Result>(
   decider: Decider,
   fold: RunFold,
@@ -90,18 +90,19 @@ export async function recordingAttemptErrors<Result>(
 }
 
 /**
- * The message of an attempt reached the dead-letter queue. A worker that recorded its begin is dead. Deliveries that recorded nothing say
- * nothing of the attempt: Lambda counts a delivery that it throttled, and then nothing ran. The fold must be fresh.
+ * Records that the message of an attempt reached the dead-letter queue. A worker that recorded its start has crashed. Deliveries without
+ * a record do not count against the attempt: SQS also counts deliveries that Lambda throttled, and those ran nothing. The fold must be
+ * fresh.
  */
 export async function recordDeadLetter(decider: Decider, fold: RunFold, open: OpenNode): Promise<void> {
   const { deps } = decider;
   const heartbeat = await readHeartbeat(deps, fold, open);
   const now = deps.clock.now();
-  // A worker at work has the attempt by another message.
+  // A worker with a recent heartbeat runs the attempt from another message.
   if (heartbeat !== undefined && isFromWorker(heartbeat) && heartbeatStateOf(open, heartbeat, now).kind === 'within_timeout')
     return;
   const known = heartbeat?.deliveries ?? noDeliveries;
-  // The deaths before the last one are on record one by one.
+  // Earlier crashes are already recorded.
   if (known.begun === undefined) return;
   const deliveries = await recordCrash(deps, fold, open, known, now);
   const failure = await lostAttemptFailure(deps, fold, deliveries, now);
@@ -114,7 +115,7 @@ async function failAsLost(decider: Decider, fold: RunFold, open: OpenNode, failu
   await notifyRun(decider, fold, [{ kind: 'node-lost', node, attempt: open.attempt, failure }]);
 }
 
-/** What cannot be recorded now is recorded when it is thrown again: the caller reports what was thrown itself. */
+/** If the store is unavailable, a later delivery records the error when it occurs again. The caller rethrows the error itself. */
 async function failIfLost(
   decider: Decider,
   fold: RunFold,

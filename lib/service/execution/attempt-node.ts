@@ -1,4 +1,4 @@
-/** One attempt of one node: its pinned input, its time limit, and signs of life while it takes long. */
+/** Runs one attempt of a node: with its pinned input, its time limit, and heartbeats while it takes long. */
 import { defined } from '../../engine/defined.ts';
 import { type NodeRef, type Scope, nodeKey } from '../../engine/ids.ts';
 import type { Fact } from '../../engine/graph/facts.ts';
@@ -28,13 +28,13 @@ import { watchAttempt } from './watch-attempt.ts';
 export type NodeEnded = Extract<Fact, { kind: 'node-ended' }>;
 
 interface AttemptOptions {
-  /** what is known of earlier deliveries of it */
+  /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
-  /** how long scripts may take before the attempt goes on in the slow lane; absent: as long as their limits say */
+  /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
   readonly firstSlice: DurationMs | undefined;
 }
 
-/** @returns `slice_spent`: it has no outcome, had no effect, and is to begin again in the slow lane */
+/** @returns `slice_spent` if the attempt had no outcome and no effect, and must start again in the slow lane */
 export async function attemptNode(
   worker: Decider & { readonly runAttempt: RunAttempt },
   fold: RunFold,
@@ -95,7 +95,7 @@ async function runAttemptOnce(
   });
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   const endedAt = deps.clock.now();
-  // Bounded here, whatever ran the node: what follows writes it down, and must not be able to fail over it.
+  // Bounded here for every node type, so that the commit cannot fail because of the result's size.
   return {
     kind: 'node-ended',
     node: ref,
@@ -109,14 +109,14 @@ async function runAttemptOnce(
 
 const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
 
-/** The span's id follows from the attempt: one that comes again is the same span. */
+/** The span id is derived from the attempt, so a repeated attempt has the same span. */
 const traceOf = ({ trace, address }: Head, open: OpenNode): { readonly trace?: Trace } => {
   if (trace === undefined) return {};
   const spanId = attemptSpanId(address.runId, open, open.attempt);
   return { trace: { ...trace, traceparent: withSpan(trace.traceparent, spanId) } };
 };
 
-/** Aborts the attempt at its time limit or when its run has ended, and beats while it takes long. */
+/** Aborts the attempt at its time limit or when its run has ended, and sends heartbeats while it takes long. */
 async function runUnderLimits(
   decider: Decider,
   watched: Parameters<typeof watchAttempt>[1],
@@ -128,13 +128,13 @@ async function runUnderLimits(
     stop.signal.addEventListener('abort', () => resolve({ outcome: timedOut(watched.node), printed: [] }), { once: true });
   });
   const watching = watchAttempt(decider, watched, stop, done.signal);
-  // Heard below, when the attempt is over: until then a watcher that breaks would end the whole process.
+  // The rejection is handled below, after the attempt. Unhandled until then, it would end the process.
   watching.catch(() => undefined);
   try {
-    // Raced as well as aborted: a call that does not heed the signal must not hold the worker.
+    // The race frees the worker even if the call ignores the abort signal.
     return await Promise.race([attempt(stop.signal), aborted]);
   } catch (error) {
-    // Nothing was asked of anybody yet that counts: the message comes back.
+    // None of these errors is an outcome: the caller loads values, changes the lane, or leaves the message to redelivery.
     if (error instanceof PayloadsNeeded || error instanceof TimeSliceExceeded || error instanceof Unavailable) throw error;
     return { outcome: runnerThrew(error), printed: [] };
   } finally {
@@ -143,8 +143,8 @@ async function runUnderLimits(
   }
 }
 
-/** To abort without a reason makes an error with a stack, at each attempt, for nobody. */
-const attemptEndedReason = 'the attempt is over';
+/** An abort without a reason creates an error with a stack trace at each attempt, which nothing reads. */
+const attemptEndedReason = 'the attempt has ended';
 
 const timedOut = (node: PlanNode): Outcome => ({
   kind: 'failed',
@@ -156,7 +156,7 @@ const timedOut = (node: PlanNode): Outcome => ({
   },
 });
 
-/** A runner threw, which none should: our bug, said as such, and the run goes on by the node's policy. */
+/** A node runner must not throw, so this is a bug in Stepwell. The failure says so, and the node's policy applies. */
 const runnerThrew = (error: unknown): Outcome => ({
   kind: 'failed',
   failure: { cause: 'internal', code: 'internal', message: errorMessage(error) },

@@ -1,4 +1,4 @@
-/** What a commit of somebody else's means for a drive under way. */
+/** Classifies what another writer's commit means for a running workflow task. */
 import { nodeKey } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
@@ -6,11 +6,11 @@ import type { RunState } from '../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../engine/log/node-state.ts';
 
 export type ForeignEffect =
-  /** another drive wrote it, or this one's end: the run is not in this drive's hands any more */
+  /** another workflow task wrote it, or it ended this one: this task must stop */
   | 'takes_over'
-  /** a wait has ended, or what was done is to be undone: the code is to hear of it before it says anything more */
+  /** a wait has ended or a rollback has begun: the code must receive the new history before its next command batch */
   | 'interrupts'
-  /** nothing that the code could see */
+  /** nothing that is visible to the code */
   | 'nothing';
 
 /** @param state as it was before the commit */
@@ -23,7 +23,7 @@ function classifyEvent(state: RunState, event: RunEvent, ownNode: OpenNode): For
   switch (event.type) {
     case 'NODE_DISPATCHED':
       return event.step?.kind === 'workflow_task' ? 'nothing' : 'takes_over';
-    // Only code begins waits, and only a drive says how it ended.
+    // Only the workflow function begins waits, so another workflow task wrote this.
     case 'SLEEP_STARTED':
     case 'SIGNAL_AWAITED':
     case 'SUBFLOW_CALLED':

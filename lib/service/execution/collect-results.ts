@@ -1,4 +1,4 @@
-/** Takes results of many siblings, and ends of many runs that were called, together: each run's are decided in one commit. */
+/** Collects the results of a wide fan-out: node results and ends of child runs. It commits all results of one run in one commit. */
 import { defined } from '../../engine/defined.ts';
 import { maxDirectSiblings } from '../../engine/graph/advance.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
@@ -20,12 +20,12 @@ import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../run-log/snapshots.ts';
 import type { FoldCache } from '../run-log/fold-cache.ts';
 
-/** All results of one run. A queue's batch may mix runs; `byRun` parts them. */
+/** All results of one run. A queue's batch may mix runs; `byRun` groups them. */
 export interface RunResults {
   readonly run: RunAddress;
   readonly results: readonly ResultMessage[];
   readonly isRedelivered: boolean;
-  /** other runs' results came with them, whose groups are locked as long as this one's */
+  /** the batch also contains results of other runs, whose message groups stay locked as long as this run's */
   readonly isMixed: boolean;
 }
 
@@ -43,19 +43,19 @@ export async function collectResults(
   const linger = isMixed ? minLinger : lingerFor(fold.state, results, collector.deps.clock.now());
   const { facts, error } = isTerminal(fold.state.progress) ? { facts: [] } : await readFacts(collector, results);
   const appended = facts.length === 0 ? { kind: 'nothing' as const } : await commitFacts(collector, fold, facts);
-  // What could be read is told by now: one run that is out of reach does not hold up the ends of the others.
+  // The readable results are committed by now. One unreadable child run does not delay the others.
   if (error !== undefined) throw error;
-  // Also where new results came with those that came back: what was decided about these may not have been sent.
+  // Also when the batch contains new results: the effects of the redelivered results may not have been dispatched.
   if (isRedelivered) await recoverAndRecheck(collector, fold);
   if (appended.kind === 'committed' || !isRedelivered) await saveSnapshot(collector.deps, fold);
   collector.foldCache.put(fold);
-  // The run's group is locked until this ends: what comes meanwhile is the next batch, and decided together.
+  // The run's message group is locked until this returns. Results that arrive meanwhile form the next batch.
   if (appended.kind === 'committed' && isWorthWaiting(fold.state, results.length)) await collector.deps.clock.sleep(linger);
 }
 
 interface Found {
   readonly facts: readonly ResultFact[];
-  /** why one of them, or more, could not be read */
+  /** the first error, if any of them could not be read */
   readonly error?: unknown;
 }
 
@@ -68,7 +68,7 @@ async function readFacts(collector: Decider, results: readonly ResultMessage[]):
   });
 }
 
-/** Decides them together, or, where that throws, one by one: what one of them brings must not hold up the others. */
+/** Commits the facts together. If that throws, it commits them one by one, so that one bad result does not block the others. */
 async function commitFacts(collector: Decider, fold: RunFold, facts: readonly ResultFact[]): Promise<AppendResult> {
   const [only, ...more] = facts;
   if (only === undefined) return { kind: 'nothing' };
@@ -101,13 +101,13 @@ async function commitTogether(collector: Decider, fold: RunFold, facts: readonly
   if (head.kind === 'code') return commitWithRecheck(collector, fold, () => decideCodeRun(collector, fold, ends));
   const plan = await collector.plans.of(collector.deps, head.address, pinnedVersion(head));
   const decide = (): Promise<AppendResult> => decideRun(collector, fold, plan, facts);
-  // Whoever waits for runs alone may be looked at in hours only.
+  // A run that waits only for child runs may not be due for a check for hours.
   return ends.length === 0 ? decide() : commitWithRecheck(collector, fold, decide);
 }
 
 type ResultFact = Extract<Fact, { kind: 'node-ended' | 'child-ended' }>;
 
-/** @returns undefined where there is nothing to be told any more: the run that was called is forgotten */
+/** @returns undefined if the child run is deleted or has not ended */
 async function readFact({ deps }: Decider, result: ResultMessage): Promise<ResultFact | undefined> {
   const { run, commit: _commit, trace: _trace, nodeId, iteration, ...ended } = result;
   const node = { nodeId, iteration };
@@ -117,19 +117,19 @@ async function readFact({ deps }: Decider, result: ResultMessage): Promise<Resul
   return end === undefined ? undefined : { kind: 'child-ended', node, ...ended, end };
 }
 
-/** What SQS hands over at once at most. */
+/** Maximum size of an SQS batch. */
 const fullBatch = 10;
 /**
- * Long enough for the results of siblings to gather: measured with a hundred branches whose results trickle in, 25 ms gave 22
- * commits and 50 ms gave 15, where none gave up to 33.
+ * Lets the results of siblings accumulate. Measured with a hundred branches that end one after the other: no wait gave up to 33
+ * commits, 25 ms gave 22, and 50 ms gave 15.
  */
 const minLinger = durationMs(50);
-/** Siblings that have taken long end far apart, and a twentieth more of the time of each is soon forgotten. */
+/** Share of a sibling's run time. Siblings that run long end far apart, and 5 % more time is acceptable. */
 const shareOfAge = 0.05;
-/** Whoever watches should see what has ended; and with fewer than four ends in a second, the function's time costs more than commits. */
+/** Keeps progress visible to watchers. Below about four results a second, the function's time costs more than the saved commits. */
 const maxLinger = seconds(2);
 
-/** By the youngest of them: none is held up by more than its share, however old the others are. */
+/** The youngest sibling sets the wait, so that no result is delayed by more than its share. */
 function lingerFor({ nodes }: RunState, results: readonly ResultMessage[], now: Instant): DurationMs {
   const ages = results.flatMap((result) => {
     const node = nodes.get(nodeKey(result));
@@ -139,18 +139,18 @@ function lingerFor({ nodes }: RunState, results: readonly ResultMessage[], now: 
   return durationMs(Math.min(Math.max(minLinger, Math.round(youngest * shareOfAge)), maxLinger));
 }
 
-/** The queue held no more than a small batch, and many siblings are yet to come: a commit saved costs less than the time. */
+/** Whether a wait saves commits: the queue had no full batch, and many siblings have not ended yet. */
 const isWorthWaiting = (state: RunState, taken: number): boolean =>
   taken < fullBatch && state.open.size + iterationsToCome(state) > maxDirectSiblings;
 
-/** A loop at work has siblings to come that are not asked for yet, and each commit of few results asks for as few of them. */
+/** Iterations of running loops that are not dispatched yet. A commit with few results dispatches only as many of them. */
 const iterationsToCome = (state: RunState): number =>
   openNodes(state).reduce(
     (sum, node) => (node.status === 'waiting' && node.for === 'iterations' ? sum + node.loop.items - node.loop.next : sum),
     0,
   );
 
-/** The results of a batch, parted by run, in the order in which they came. */
+/** Groups the results of a batch by run, in the order of arrival. */
 export function byRun(
   received: readonly { readonly result: ResultMessage; readonly isRedelivered: boolean }[],
 ): readonly RunResults[] {

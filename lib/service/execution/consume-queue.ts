@@ -1,6 +1,7 @@
 /**
- * Works off a queue in a process of one's own: so many messages at once, one of a group at a time, each held for as long as
- * somebody is at it. What a queue's service does for a function (take, hand over, delete, let come back) is done here.
+ * Consumes a queue in a long-running process: up to `concurrency` messages at once, one per message group, and extends the visibility
+ * timeout of each message while it is processed. It does what an event source mapping does for a Lambda function: receive, invoke,
+ * delete, and release for redelivery.
  */
 import type { Hops } from '../../engine/hops.ts';
 import { type DurationMs, type Instant, after, between, durationMs, seconds } from '../../engine/time.ts';
@@ -11,70 +12,70 @@ import { type ReceivedMessage, type WorkQueue, maxMessagesPerReceive } from '../
 export interface ConsumerOptions {
   readonly queue: WorkQueue;
   readonly clock: Clock;
-  /** messages in these hands at once */
+  /** maximum number of messages in flight in this process */
   readonly concurrency: number;
-  /** so long after the last sign of life of these hands, a message is somebody else's */
+  /** time after this process's last extension until the queue redelivers a message */
   readonly visibilityTimeout: DurationMs;
-  /** what is at work when this is to end may take so long; at least a second */
+  /** time that messages in flight have to finish after a stop; at least a second */
   readonly drain: DurationMs;
-  /** Does what a message asks for. `Unavailable` is waited out here, with anything else that it throws the message comes back. */
+  /** Processes a message. After `Unavailable` the consumer waits and retries; after any other error the message is redelivered. */
   readonly handle: (
     body: string,
     how: { readonly isRedelivered: boolean; readonly drainSignal: AbortSignal; readonly hops: Hops },
   ) => Promise<void>;
-  readonly report: (report: ConsumerEvent) => void;
+  readonly report: (event: ConsumerEvent) => void;
 }
 
 export type ConsumerEvent =
-  /** the queue is there, and these hands may take from it */
+  /** the queue exists, and this process may receive from it */
   | { readonly kind: 'started' }
-  /** something is not available now, and is asked again after this; without a message it is the queue itself */
+  /** a dependency is unavailable, and the consumer retries after the delay; without a message, it is the queue */
   | {
       readonly kind: 'backing_off';
       readonly error: Unavailable;
       readonly delayMs: DurationMs;
-      /** failures in a row, this one included */
+      /** consecutive failures, including this one */
       readonly failures: number;
       readonly message?: ReceivedMessage;
     }
   | { readonly kind: 'will_be_redelivered'; readonly error: unknown; readonly message: ReceivedMessage }
-  /** it may be in other hands too, as every message of a queue may; the log bears that */
+  /** another consumer may process the message too; the log tolerates duplicates */
   | { readonly kind: 'receipt_expired'; readonly message: ReceivedMessage }
   | { readonly kind: 'draining'; readonly atWork: number; readonly drainMs: DurationMs }
-  /** its time was over: it is free for others */
+  /** the message was still in flight at the end of the drain; it is released to other consumers */
   | { readonly kind: 'abandoned'; readonly message: ReceivedMessage };
 
 export interface ConsumerResult {
   readonly handled: number;
-  /** that were still at work in the end */
+  /** messages still in flight at the end of the drain */
   readonly abandoned: number;
 }
 
 interface InFlight {
   message: ReceivedMessage;
-  /** nothing more is said of it to the queue */
+  /** aborts when this process stops extending the message's visibility timeout */
   readonly settled: AbortController;
 }
 
 const initialDelay = seconds(1);
 const maxDelayMs = 30_000;
 const delayAfter = (tries: number): DurationMs => durationMs(Math.min(maxDelayMs, initialDelay * 2 ** Math.min(tries, 10)));
-/** A receive is not broken off, so whoever is to end waits for it; three times as long would save a few cents a month. */
+/** Long-poll time. A stop waits for the current receive, so it is short; a longer one would save only a few cents a month. */
 const receiveWait = seconds(5);
-/** Of the time that a message is held, between two signs of life: two may be missed. */
+/** Extensions per visibility timeout, so that two may be missed. */
 const heartbeatsPerTimeout = 3;
 
-/** Until the signal aborts. @throws what the queue says where it or the caller is wrong, when what was at work has rested */
-export async function consumeQueue(work: ConsumerOptions, stop: AbortSignal): Promise<ConsumerResult> {
+/** Runs until the signal aborts. @throws an error of the queue other than `Unavailable`, after the messages in flight have drained */
+export async function consumeQueue(options: ConsumerOptions, stop: AbortSignal): Promise<ConsumerResult> {
   const fatal = new AbortController();
   const inFlightMessages = new InFlightMessages(
-    work,
-    await work.queue.defaultVisibilityTimeout(),
+    options,
+    await options.queue.defaultVisibilityTimeout(),
     AbortSignal.any([stop, fatal.signal]),
   );
-  work.report({ kind: 'started' });
+  options.report({ kind: 'started' });
   try {
-    await receiveInto(inFlightMessages, work, stop);
+    await receiveInto(inFlightMessages, options, stop);
   } finally {
     fatal.abort();
     await inFlightMessages.drainAll();
@@ -109,11 +110,11 @@ async function receiveInto(
 }
 
 class InFlightMessages {
-  readonly #work: ConsumerOptions;
+  readonly #options: ConsumerOptions;
   readonly #queueVisibilityTimeout: DurationMs;
   /** by the message's id */
   readonly #inFlight = new Map<string, InFlight>();
-  /** by group: the first one is at work, the others came with it */
+  /** by message group: the first message is processed, the others wait behind it */
   readonly #lanes = new Map<string, InFlight[]>();
   readonly #draining: AbortSignal;
   #drainingSince: Instant | undefined;
@@ -121,9 +122,9 @@ class InFlightMessages {
   #handled = 0;
   #abandoned = 0;
 
-  /** @param draining from then on nothing is begun, and what is at work is to rest */
-  constructor(work: ConsumerOptions, queueVisibilityTimeout: DurationMs, draining: AbortSignal) {
-    this.#work = work;
+  /** @param draining when it aborts, no message is started any more, and messages in flight should stop soon */
+  constructor(options: ConsumerOptions, queueVisibilityTimeout: DurationMs, draining: AbortSignal) {
+    this.#options = options;
     this.#queueVisibilityTimeout = queueVisibilityTimeout;
     this.#draining = draining;
     draining.addEventListener('abort', () => this.#beginDrain());
@@ -137,15 +138,15 @@ class InFlightMessages {
     return { handled: this.#handled, abandoned: this.#abandoned };
   }
 
-  /** Until a message has left these hands, or the signal aborts. */
+  /** Waits until a message is removed, or the signal aborts. */
   waitForChange(stop: AbortSignal): Promise<void> {
-    return this.#work.clock.sleep(this.#work.visibilityTimeout, AbortSignal.any([stop, this.#changeSignal.signal]));
+    return this.#options.clock.sleep(this.#options.visibilityTimeout, AbortSignal.any([stop, this.#changeSignal.signal]));
   }
 
-  /** @returns when it is said of it that it is not taken, where that is so */
+  /** Starts or queues a received message. While draining it releases the message instead. */
   async accept(message: ReceivedMessage): Promise<void> {
     const known = this.#inFlight.get(message.id);
-    // It had slipped out of these hands and has come back to them: it is at work, and has a new handle.
+    // Its receipt had expired and the queue redelivered it here. It is still being processed, now with a new receipt.
     if (known !== undefined) return void (known.message = message);
     const inFlight: InFlight = { message, settled: new AbortController() };
     if (this.#draining.aborted) return this.#releaseNow(inFlight);
@@ -158,9 +159,9 @@ class InFlightMessages {
     void this.#consumeGroup(message.group, newLane);
   }
 
-  /** Until what has begun has ended, or its time is over: then it is free for others. */
+  /** Waits for the messages in flight, at most for the drain time. It then releases the remaining ones to other consumers. */
   async drainAll(): Promise<void> {
-    const { clock, drain, report } = this.#work;
+    const { clock, drain, report } = this.#options;
     const drainBy = after(this.#drainingSince ?? clock.now(), drain);
     const deadline = new AbortController();
     const timer = clock.sleep(between(clock.now(), drainBy), deadline.signal).then(() => deadline.abort());
@@ -173,9 +174,9 @@ class InFlightMessages {
     await Promise.all(abandoned.map((inFlight) => this.#releaseNow(inFlight)));
   }
 
-  /** What has not begun is free for others at once. */
+  /** Releases the messages that have not started. */
   #beginDrain(): void {
-    const { clock, drain, report } = this.#work;
+    const { clock, drain, report } = this.#options;
     this.#drainingSince = clock.now();
     for (const inFlight of [...this.#lanes.values()].flatMap((lane) => lane.splice(1))) void this.#releaseNow(inFlight);
     if (this.count > 0) report({ kind: 'draining', atWork: this.count, drainMs: drain });
@@ -186,27 +187,27 @@ class InFlightMessages {
       const isHandled = await this.#handleMessage(inFlight);
       lane.shift();
       this.#remove(inFlight);
-      // What came behind it is not to go past it.
+      // Keeps the order of the group: the messages behind it must not overtake it.
       if (!isHandled) await Promise.all(lane.splice(0).map((behind) => this.#releaseNow(behind)));
     }
     this.#lanes.delete(group);
   }
 
-  /** @returns whether it is done */
+  /** @returns whether the message was processed */
   async #handleMessage(inFlight: InFlight): Promise<boolean> {
-    const { handle, clock, report } = this.#work;
+    const { handle, clock, report } = this.#options;
     const drainSignal = this.#draining;
     const { body, receiveCount, hops } = inFlight.message;
     for (let tries = 0; ; tries += 1) {
       try {
         await handle(body, { isRedelivered: receiveCount + tries > 1, drainSignal, hops });
         if (inFlight.settled.signal.aborted) return true;
-        await this.#work.queue.delete(inFlight.message);
+        await this.#options.queue.delete(inFlight.message);
         this.#handled += 1;
         return true;
       } catch (error) {
         if (inFlight.settled.signal.aborted) return true;
-        // A queue gives a message up after a few deliveries, and waits between them: trouble that passes is not to use those up.
+        // A few failed deliveries move a message to the dead-letter queue. A temporary error must not use them up.
         if (error instanceof Unavailable && !drainSignal.aborted) {
           const delayMs = delayAfter(tries);
           report({ kind: 'backing_off', error, delayMs, failures: tries + 1, message: inFlight.message });
@@ -214,7 +215,7 @@ class InFlightMessages {
           if (!drainSignal.aborted) continue;
         }
         report({ kind: 'will_be_redelivered', error, message: inFlight.message });
-        // First out of these hands: the receive that is under way may bring it back to them.
+        // Removed first, because the receive in progress may redeliver it to this process.
         this.#remove(inFlight);
         await this.#setVisibility(inFlight, drainSignal.aborted ? durationMs(0) : this.#queueVisibilityTimeout);
         return false;
@@ -223,18 +224,18 @@ class InFlightMessages {
   }
 
   async #heartbeat(inFlight: InFlight): Promise<void> {
-    const { clock, visibilityTimeout, queue, report } = this.#work;
+    const { clock, visibilityTimeout, queue, report } = this.#options;
     for (let [isExpired, failures] = [false, 0]; ;) {
       await clock.sleep(durationMs(visibilityTimeout / heartbeatsPerTimeout), inFlight.settled.signal);
       if (inFlight.settled.signal.aborted) return;
       try {
-        const isExtended = (await queue.visibilityTimeout(inFlight.message, visibilityTimeout)) === 'changed';
+        const isExtended = (await queue.changeVisibility(inFlight.message, visibilityTimeout)) === 'changed';
         failures = 0;
         if (!isExtended && !isExpired && !inFlight.settled.signal.aborted)
           report({ kind: 'receipt_expired', message: inFlight.message });
         isExpired = !isExtended;
       } catch (error) {
-        // The next one comes in time. What is wrong for good is said to whoever receives.
+        // The next extension is early enough. The receive reports a permanent error.
         if (!(error instanceof Unavailable)) continue;
         failures += 1;
         report({
@@ -248,16 +249,16 @@ class InFlightMessages {
     }
   }
 
-  /** Free for others at once. */
+  /** Releases the message to other consumers at once. */
   async #releaseNow(inFlight: InFlight): Promise<void> {
     this.#remove(inFlight);
     await this.#setVisibility(inFlight, durationMs(0));
   }
 
-  /** Where nothing can be said of it now, it comes back by itself. */
+  /** If the queue is unavailable, the message is redelivered after its visibility timeout. */
   async #setVisibility(inFlight: InFlight, visibilityTimeout: DurationMs): Promise<void> {
     inFlight.settled.abort();
-    await this.#work.queue.visibilityTimeout(inFlight.message, visibilityTimeout).catch(() => 'gone');
+    await this.#options.queue.changeVisibility(inFlight.message, visibilityTimeout).catch(() => undefined);
   }
 
   #remove(inFlight: InFlight): void {

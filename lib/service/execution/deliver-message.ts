@@ -1,6 +1,6 @@
 /**
- * Gives a message of a fetch run to the code of its deployment, if it is still wanted, and commits what the code's answer
- * means. The same message may be given twice, as with every queue: the code has to bear that.
+ * Delivers a message of a bundle run to the bundle of its deployment, if the message is still open, and commits the result of the
+ * bundle's response. A message may be delivered twice, as with every queue; the bundle's code must tolerate that.
  */
 import { defined } from '../../engine/defined.ts';
 import type { BundleFact } from '../../engine/bundle/decide.ts';
@@ -34,7 +34,7 @@ export interface Deliverer extends Decider {
   readonly bundles: Bundles;
 }
 
-/** Left at the end of an invocation for the commit and its sends. */
+/** Time reserved at the end of an invocation for the commit and its effects. */
 const reserveMs = durationMs(5_000);
 
 export async function deliverMessage(deliverer: Deliverer, job: MessageJob, delivery: Delivery): Promise<void> {
@@ -42,13 +42,16 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   const fold = await readRunFold(deps, job.run, job.commit);
   if (fold === undefined) return;
   const { head } = fold;
-  invariant(head.kind === 'bundle', `${head.address.runId} is no run of a deployment's code`);
+  invariant(
+    head.kind === 'bundle',
+    `${head.address.runId} received a message job, but it is a ${head.kind} run, not a bundle run`,
+  );
   const open = openNodeAt(fold.state, job, job.attempt);
   if (open !== undefined && isPastDeadline(deps, fold)) {
     await enforceDeadline(deliverer, fold);
   } else if (open === undefined) {
-    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit: what that one left
-    // unsent is sent by the worker.
+    // A duplicate dispatches nothing. After a redelivery, the function before may have crashed between its commit and its effects. The
+    // recheck makes the worker dispatch them.
     if (delivery.isRedelivered) await sendRecheck(deps, head, durationMs(0));
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
     await sendJobAt(deps, open.notBefore, job);
@@ -66,7 +69,7 @@ interface DeliveryContext {
   readonly fold: RunFold;
   readonly head: BundleHead;
   readonly open: OpenNode;
-  /** what is known of earlier deliveries of it */
+  /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
 }
 
@@ -88,7 +91,7 @@ async function deliver(deliverer: Deliverer, context: DeliveryContext, { mustEnd
     node,
     attempt: open.attempt,
     result: messageResultOf(deliveryResult),
-    // What resumed the run was told once.
+    // Without the reason and payload of a resume, which the code received with the first message.
     nextMessage: newMessage(deps, laneOf(message.queueName) ?? 'workflow', { queueName: message.queueName, body: message.body }),
     notice: reason === undefined ? undefined : await newWorkflowMessage(deps, head, { reason }),
     startedAt,
@@ -99,9 +102,9 @@ async function deliver(deliverer: Deliverer, context: DeliveryContext, { mustEnd
 
 async function messageOf({ deps }: Deliverer, { head, state }: RunFold, { nodeId }: OpenNode): Promise<Message> {
   const stored = state.contextWrites.get(messageKey(nodeId))?.at(-1)?.payload;
-  invariant(stored !== undefined, `message ${nodeId} of ${head.address.runId} was sent without a word`);
+  invariant(stored !== undefined, `message ${nodeId} of ${head.address.runId} has no stored content`);
   const message = parseMessage('ref' in stored ? await loadPayload(deps, head.address, stored.ref) : stored.value);
-  invariant(message !== undefined, `message ${nodeId} of ${head.address.runId} is none`);
+  invariant(message !== undefined, `the stored content of message ${nodeId} of ${head.address.runId} is not a valid message`);
   return message;
 }
 
@@ -114,7 +117,7 @@ async function sendToBundle(
   const { deps, bundles } = deliverer;
   const { head, open } = context;
   const deployment = await deps.deployments.deployment(head.address, head.deploymentId);
-  if (deployment === undefined) return { kind: 'unloadable', message: `deployment ${head.deploymentId} is gone` };
+  if (deployment === undefined) return { kind: 'unloadable', message: `deployment ${head.deploymentId} does not exist any more` };
   const stop = new AbortController();
   const done = new AbortController();
   const watching = watchDelivery(deliverer, context.fold, context, stop, done.signal);
@@ -127,7 +130,7 @@ async function sendToBundle(
   }
 }
 
-/** What the code is told besides the message itself. */
+/** The request headers for the bundle. */
 const headersOf = (head: BundleHead, open: OpenNode, { queueName, reason, payload }: Message): Record<string, string> =>
   defined({
     'content-type': 'application/json',
@@ -147,6 +150,6 @@ const headersOf = (head: BundleHead, open: OpenNode, { queueName, reason, payloa
 
 const jsonOf = (value: JsonValue): string => JSON.stringify(value);
 
-/** A header holds printable ASCII: anything else is written as JSON escapes it, so that a payload stays the same JSON. */
+/** A header holds printable ASCII. Other characters become JSON escapes, so that a payload stays equivalent JSON. */
 const asHeader = (text: string): string =>
   text.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -1,4 +1,4 @@
-/** Answers a dead letter: what is known of its attempt decides whether that has failed or is to be delivered again. */
+/** Handles a dead letter. The delivery records of its attempt decide whether the attempt fails or is redispatched. */
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { openNodeAt } from '../../engine/log/open-node-at.ts';
@@ -12,19 +12,19 @@ import { notifyChildEnd } from './reconcile-child.ts';
 
 export async function handleDeadLetter(decider: Decider, message: Job | ResultMessage): Promise<void> {
   const { deps } = decider;
-  // No look at the run that sent it would find it again.
+  // Recovery of the sending run would not find this signal again.
   if ('kind' in message && message.kind === 'signal') return handleSignalJob(decider, message);
   const fold = await readRunFold(deps, message.run);
   if (fold === undefined) return;
   const open = attemptOf(fold, message);
   if (open !== undefined) await recordDeadLetter(decider, fold, open);
-  // Looking at the caller would only ask for the same message again: it is told here, by one who has more time.
+  // Recovery of the caller would only send the same message again. This function has more time, so it commits the child's end itself.
   if (!isTerminal(fold.state.progress) && 'childRunId' in message) await notifyChildEnd(decider, fold, message);
-  // Whatever else the message was to do, a redelivery would have done by looking at the whole run.
+  // Recovery of the run does everything else that the message would have done.
   await recoverRun(decider, fold);
 }
 
-/** The attempt that the message was to run, wake or report; the end of a run that was called is no attempt. */
+/** The attempt that the message runs, wakes or reports; none for the end of a child run. */
 function attemptOf({ state }: RunFold, message: Job | ResultMessage): OpenNode | undefined {
   if (!('nodeId' in message) || 'childRunId' in message) return undefined;
   const open = openNodeAt(state, message, message.attempt);

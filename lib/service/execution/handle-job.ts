@@ -1,4 +1,4 @@
-/** What the worker does with a job, by its kind. */
+/** Passes a job to the use case of its kind. */
 import { unreachable } from '../../engine/invariant.ts';
 import type { Job } from '../../ports/jobs.ts';
 import { recheckRun } from './recheck-run.ts';
@@ -10,12 +10,12 @@ import { reconcileSlot } from './reconcile-slot.ts';
 export async function handleJob(worker: Worker, job: Job, delivery: Delivery): Promise<void> {
   switch (job.kind) {
     case 'node':
-      // Its wait is over: where a project's share is bounded, the queue that knows it hands the job out.
+      // Its delay is over. Where fair shares are on, the node queue hands it out, because its message groups limit each project.
       if (delivery.isDelayed === true && worker.deps.settings.shares?.regular !== undefined) return worker.deps.jobs.send([job]);
       return runNode(worker, job, delivery);
     case 'message':
     case 'workflow_task':
-      // Its wait is over: its code is run by the function that has the deployments.
+      // Its delay is over. The code function, which has the deployments, takes it from the code queue.
       return worker.deps.jobs.send([job]);
     case 'wake':
       return wakeNode(worker, job, delivery);

@@ -1,7 +1,7 @@
 /**
- * Counts the hops of chains of messages, and slows chains that make no progress (`engine/hops.ts`). It stands between the use cases
- * and the adapters, so that none of them has to know of it: whoever hands a message over says so once, and what is sent and
- * committed meanwhile is noted here.
+ * Counts the hops of message chains, and delays chains that make no progress (`engine/hops.ts`). It wraps the ports, so that neither
+ * the use cases nor the adapters depend on it. A handler calls `handle` once per message; the wrapped ports then record what is sent
+ * and committed during it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Hops, nextHop } from '../../engine/hops.ts';
@@ -12,7 +12,7 @@ import type { Job, Jobs } from '../../ports/jobs.ts';
 import type { PutResult, RunLog } from '../../ports/run-log.ts';
 import type { Watches } from '../../ports/watches.ts';
 
-/** A message that is sent later than it was asked for. */
+/** A message that was delayed longer than its sender requested. */
 export interface SlowedMessage {
   readonly runId: RunId;
   readonly kind: Job['kind'] | 'watch';
@@ -27,7 +27,7 @@ interface Handling {
 }
 
 const noDelay = durationMs(0);
-/** The queue of watches takes no delay for single messages, so their sender waits: well within its own time. */
+/** The watch queue has no per-message delay, so the sender waits. This is well within an invocation's time. */
 const maxWatchDelay = seconds(20);
 
 export class HopLimiter {
@@ -35,13 +35,13 @@ export class HopLimiter {
   readonly #onSlowed: (slowed: SlowedMessage) => void;
   readonly #handling = new AsyncLocalStorage<Handling>();
 
-  /** @param onSlowed is told after the message was sent */
+  /** @param onSlowed called after the message was sent */
   constructor(clock: Clock, onSlowed: (slowed: SlowedMessage) => void) {
     this.#clock = clock;
     this.#onSlowed = onSlowed;
   }
 
-  /** Does the work that a message asks for. `hops`: what came with the message. */
+  /** Processes a message. @param hops the hop counts that the message carries */
   handle<Done>(hops: Hops, work: () => Promise<Done>): Promise<Done> {
     return this.#handling.run({ hops, since: this.#clock.now(), hasCommitted: false }, work);
   }
@@ -56,13 +56,13 @@ export class HopLimiter {
       send: async (work) => {
         const { hops, isSlowed } = this.#next(noDelay);
         if (!isSlowed) return jobs.send(work, hops);
-        // A FIFO queue takes no delay for single messages: they come by way of the delay queue.
+        // A FIFO queue has no per-message delay, so the jobs go through the delay queue.
         for (const job of work) await sendDelayed(job, noDelay);
       },
       sendDelayed,
-      // Collectors send no results: a chain of them goes on with a job, and is slowed there.
+      // A collector sends no results. A chain through it continues with a job, and is delayed there.
       sendResult: (result) => jobs.sendResult(result, this.#next(noDelay).hops),
-      // It waited for five visibility timeouts before, so it is a chain of its own.
+      // It waited for five visibility timeouts before, so it starts a new chain.
       sendFire: (fire) => jobs.sendFire(fire),
     };
   }
@@ -87,9 +87,9 @@ export class HopLimiter {
       return result;
     };
     const overrides: Pick<RunLog, 'create' | 'put'> = {
-      // A run that is there already may have been made by an earlier delivery: that is no progress of this one.
+      // An earlier delivery may have created an existing run, so that is no progress of this delivery.
       create: (run) => recordingProgress((result) => result.kind === 'stored', log.create(run)),
-      // The answer of the put before may have been lost: then this one finds its own nonce.
+      // If the response of an earlier put was lost, this put is refused with its own nonce.
       put: (run, commit, expiresAt) =>
         recordingProgress((result) => result.kind === 'stored' || result.nonce === commit.nonce, log.put(run, commit, expiresAt)),
     };

@@ -1,4 +1,4 @@
-/** Answers a nudge: somebody may have died between a commit and its sends. */
+/** Handles a recheck: recovers the run, in case a process crashed between a commit and its effects. */
 import type { RecheckJob } from '../../ports/jobs.ts';
 import { recheckKey } from '../../engine/log/heartbeat-timeout.ts';
 import type { Decider } from '../commit/decide-run.ts';
@@ -12,8 +12,8 @@ export async function recheckRun(decider: Decider, job: RecheckJob): Promise<voi
 }
 
 /**
- * Mends, and hands on a nudge while any node is too young to be judged: one for all who look within a while, as each nudge lasts
- * as long as the run is at work.
+ * Recovers the run, and sends another recheck while any node is within its heartbeat timeout. Concurrent rechecks share one successor,
+ * because each would otherwise continue for as long as the run is running.
  */
 export async function recoverAndRecheck(decider: Decider, fold: RunFold): Promise<void> {
   const { deps } = decider;
@@ -21,6 +21,6 @@ export async function recoverAndRecheck(decider: Decider, fold: RunFold): Promis
   const { needsRecheck } = await recoverRun(decider, fold);
   if (!needsRecheck) return;
   await sendRecheck(deps, fold.head, recheckDelay);
-  // Sent first, noted second: a crash between the two leaves one nudge more.
+  // Sent first, recorded second: a crash in between causes one extra recheck.
   await deps.log.heartbeat(address, { node: recheckKey, at: deps.clock.now(), resends: 0 }, expiresAt);
 }

@@ -1,7 +1,7 @@
 /**
- * Looks at a run that a node called, and does what is left to be done: makes it, tells the caller how it ended, or cancels it
- * where nobody waits for it any more. Asked by whoever knows of either side, as often as they like: only what the two logs say
- * counts, so a message that is late, lost or doubled changes nothing. (docs/decisions/subflows.md)
+ * Reconciles a child run with its caller: starts the child run, notifies the caller of its end, or cancels it when the caller no longer
+ * waits. Any process that knows of either run may request this, any number of times. Only the two logs decide, so a late, lost or
+ * duplicate message changes nothing. (docs/decisions/subflows.md)
  */
 import { maxDirectSiblings } from '../../engine/graph/advance.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
@@ -24,20 +24,20 @@ import { type WaitFact, notifyWaiting } from '../commit/notify-run.ts';
 
 export async function reconcileChild(decider: Decider, job: ChildJob): Promise<void> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
-  // Mostly both are wanted, and the caller waits for this.
+  // Usually both are needed, so they are read in parallel to save latency.
   const [caller, fold] = await Promise.all([readRunFold(decider.deps, job.run), readRunFold(decider.deps, child)]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
-  // What a message says, or the log of code, is believed only where the head of the called run says so too: it names its caller.
+  // A message or a code run's log may name any run. The head of the child run names its caller, so it must agree.
   if (fold !== undefined && !isCallOf(fold.head, job)) return;
   if (caller === undefined || wait === undefined) return cancelAbandonedChild(decider, child);
   const end = fold === undefined ? await startChildRun(decider, caller, wait) : await readChildEnd(decider.deps, fold);
   if (end === undefined) return;
-  // What could not be made has no log that would say so to a collector.
+  // A refused child run has no log from which the collector could read the refusal.
   if (end.status === 'refused' || !isWideFanOut(caller)) return notifyCaller(decider, caller, wait, end);
   await decider.deps.jobs.sendResult(childResult(caller.head, wait.dispatchedIn, wait, wait.childRunId));
 }
 
-/** Tells the caller how the run has ended, if it has, however many others it waits for: whoever collects ends never came to this one. */
+/** Notifies the caller of the child run's end, if it has ended, without the collector: the collector failed to process this child. */
 export async function notifyChildEnd(decider: Decider, caller: RunFold, called: ChildJob | ChildResult): Promise<void> {
   const wait = waitIn(caller, called);
   if (wait === undefined) return;
@@ -46,7 +46,7 @@ export async function notifyChildEnd(decider: Decider, caller: RunFold, called: 
   if (end !== undefined) await notifyCaller(decider, caller, wait, end);
 }
 
-/** So many runs may end at once that most of those who tell it would lose their puts: the ends are collected. */
+/** Whether the caller waits for many child runs. Separate commits of their ends would lose most puts, so the collector commits them. */
 const isWideFanOut = ({ state }: RunFold): boolean =>
   openNodes(state).filter((node) => node.status === 'waiting' && node.for === 'child').length > maxDirectSiblings;
 
@@ -68,12 +68,12 @@ const isCallOf = (called: Head, { run, nodeId, iteration, attempt }: ChildJob | 
   return caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt;
 };
 
-/** Nobody waits for it: it is cancelled, unless its caller wished that it goes on. */
+/** Cancels a child run that its caller no longer waits for, unless its parent close policy is `abandon`. */
 async function cancelAbandonedChild(decider: Decider, child: RunAddress): Promise<void> {
   const head = await decider.deps.log.head(child);
   if (head === undefined) return;
   const caller = callerOf(head);
-  invariant(caller !== undefined, `${child.runId} is nobody's child`);
+  invariant(caller !== undefined, `run ${child.runId} has no caller`);
   if (caller.parentClosePolicy === 'abandon') return;
-  await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} does not wait for it any more`);
+  await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} no longer waits for this run`);
 }

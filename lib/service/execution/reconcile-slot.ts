@@ -1,8 +1,7 @@
 /**
- * Looks at a run of a workflow that limits how many of them are at work, and does what is left to be done: gives it a place, or
- * lets it wait for one; gives its place back where it has ended, and calls those who wait first. Asked as often as anybody
- * likes: what counts is the run's log, where a run has one place for ever, and the places, which are taken and given back on
- * conditions. (docs/decisions/concurrency-slots.md)
+ * Reconciles a run with the concurrency slots of its workflow. An open run takes a slot, or waits for one. An ended run releases its
+ * slot, and the first waiting runs are woken. Any process may request this, any number of times: the run's log records at most one
+ * slot, and slots are taken and released by conditional writes. (docs/decisions/concurrency-slots.md)
  */
 import { type RunAddress, type RunId, type Scope } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -22,9 +21,9 @@ import type { Deps } from '../deps.ts';
 import { sendJobAt } from '../commit/schedule-message.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 
-/** Of those who wait so many are looked at; the others are called when these have been let in. */
+/** Waiting runs read at once. The others are woken after these have their slots. */
 const maxNotifiedRuns = 25;
-/** How often all places that were seen free may be snatched away before the message comes back to it later. */
+/** Rounds in which other runs may take every slot that was free, before the job is left to redelivery. */
 const maxChecks = 10;
 
 export async function reconcileSlot(decider: Decider, job: SlotJob): Promise<void> {
@@ -32,7 +31,7 @@ export async function reconcileSlot(decider: Decider, job: SlotJob): Promise<voi
   const fold = await readRunFold(deps, job.run);
   if (fold === undefined || isTerminal(fold.state.progress)) return releaseSlots(deps, job);
   const { admission } = fold.state;
-  // Workflows of graphs alone have slots, whatever the log of code says.
+  // Only graph runs have slots. The log of a code run is written by its own code, so it is not trusted here.
   if (admission === undefined || fold.head.kind !== 'graph') return;
   if (admission.slot !== undefined) return releaseSlots(deps, job, admission.slot);
   if (admission.notBefore !== undefined && admission.notBefore > deps.clock.now())
@@ -47,7 +46,7 @@ const slotPoolOf = ({ run: { projectId, environment }, workflowName }: SlotJob):
   workflowName,
 });
 
-/** What the run has and does not need: all places but the one that its log names, and its entry among those who wait. */
+/** Releases all slots of the run except `keptSlot`, and its queue entry. Then it wakes waiting runs. */
 async function releaseSlots(deps: Deps, job: SlotJob, keptSlot?: number): Promise<void> {
   const pool = slotPoolOf(job);
   const { runId } = job.run;
@@ -55,7 +54,7 @@ async function releaseSlots(deps: Deps, job: SlotJob, keptSlot?: number): Promis
     if (slot !== keptSlot) await deps.concurrencySlots.release(pool, slot, runId);
   }
   await deps.concurrencySlots.dequeue(pool, { runId, since: job.since });
-  // After that: whoever enters later sees what is free by itself.
+  // Read after the release: a run that is enqueued later sees the free slot itself.
   const waiting = await deps.concurrencySlots.waiting(pool, maxNotifiedRuns);
   if (waiting.length > 0)
     await wakeWaitingRuns(deps, job, waiting, assignSlots(await deps.concurrencySlots.taken(pool), waiting));
@@ -64,7 +63,7 @@ async function releaseSlots(deps: Deps, job: SlotJob, keptSlot?: number): Promis
 const slotsOfRun = (taken: readonly TakenSlot[], runId: RunId): readonly TakenSlot[] =>
   taken.filter((each) => each.runId === runId);
 
-/** A run enters first and looks second; a place is given back first and looked around second. So one sees the other. */
+/** A run enqueues first and reads slots second. A release frees the slot first and reads the queue second. So one always sees the other. */
 async function acquireSlot(decider: Decider, fold: RunFold, job: SlotJob, waitingRun: WaitingRun): Promise<void> {
   const { deps } = decider;
   const pool = slotPoolOf(job);
@@ -94,13 +93,13 @@ async function acquireSlot(decider: Decider, fold: RunFold, job: SlotJob, waitin
       return wakeWaitingRuns(deps, job, earlier, assignments);
     }
   }
-  throw new Unavailable(`a place of ${job.workflowName} that nobody else takes`);
+  throw new Unavailable(`a free concurrency slot of workflow ${job.workflowName}`);
 }
 
 const countFreeSlots = (taken: readonly TakenSlot[], { slots }: WaitingRun): number =>
   slots - taken.filter(({ slot }) => slot < slots).length;
 
-/** The log decides whether it has this place: another worker may have given it another one, or somebody may have ended it. */
+/** Commits the slot. The log decides: another worker may have assigned another slot, or the run may have ended. */
 async function admitRun(
   decider: Decider,
   fold: RunFold,
@@ -115,7 +114,7 @@ async function admitRun(
   await releaseSlots(deps, job, isTerminal(progress) ? undefined : admission?.slot);
 }
 
-/** Places of runs that have ended, or are gone: their own messages were lost. Asked by the first who waits, at the sweep's pace. */
+/** Releases slots of ended or deleted runs whose own messages were lost. Only the first waiting run does this, at each sweep. */
 async function releaseSlotsOfEndedRuns(deps: Deps, pool: SlotPoolKey, taken: readonly TakenSlot[]): Promise<void> {
   for (const { slot, runId } of taken) {
     const head = await deps.log.head(addressOf(pool, runId));
@@ -126,7 +125,7 @@ async function releaseSlotsOfEndedRuns(deps: Deps, pool: SlotPoolKey, taken: rea
 
 const addressOf = ({ projectId, environment }: Scope, runId: RunId): RunAddress => ({ projectId, environment, runId });
 
-/** Those for whom there is a place look for it themselves: only a run's own message gives it one. */
+/** Sends a slot job to each waiting run that can have a slot. Only a run's own job takes a slot for it. */
 async function wakeWaitingRuns(
   deps: Deps,
   job: SlotJob,

@@ -1,6 +1,6 @@
 /**
- * Sending again what may never have been sent: what a redelivered message, a nudge and the sweep do alike.
- * Only silent nodes are sent again, so that a late duplicate cannot multiply.
+ * Recovers a run whose effects may be lost. Redelivered messages, rechecks and the sweep use it. It redispatches only nodes whose
+ * heartbeat timed out, so that a late duplicate message cannot multiply.
  */
 import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
 import { type NodeKey, nodeKey } from '../../engine/ids.ts';
@@ -18,23 +18,23 @@ import { sendJobAt, needsTimer } from '../commit/schedule-message.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
 const noDelay = durationMs(0);
-/** Requests of one invocation: a run may wait for hundreds, and one after the other they take seconds. */
+/** A run may have hundreds of waits, and checks in sequence would take seconds. */
 const maxConcurrentChecks = 25;
 
 export interface Recovery {
-  /** the nodes that were sent again */
+  /** the nodes that were redispatched */
   readonly resent: readonly NodeKey[];
-  /** some node was asked for so recently that nobody can say yet, and no other look was left that will */
+  /** some node is within its heartbeat timeout, and no other recheck of the run is pending */
   readonly needsRecheck: boolean;
 }
 
 /**
- * Of an ended run the last duties; of an open one, every silent node is sent again, every wait for a signal kept, and every
- * call and every alarm asked after that was not just now. The fold must be fresh.
+ * Finalizes an ended run. For an open run it redispatches each node whose heartbeat timed out, registers each signal wait, and sends
+ * the jobs and wake-ups of other waits again unless that was done recently. The fold must be fresh.
  */
 export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recovery> {
   const { deps } = decider;
-  // First of all: what a run waits for may be much, and some of it out of reach.
+  // First, because the run may have many waits, and checking them may fail.
   await enforceDeadline(decider, fold);
   if (isTerminal(fold.state.progress)) {
     await finalizeUnlessDone(deps, fold);
@@ -65,7 +65,7 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
         const resends = liveness.resends + 1;
         if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);
         else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);
-        // Sent first, noted second: a crash between the two sends once more under the same deduplication id.
+        // Sent first, recorded second: a crash in between causes one more send with the same deduplication id.
         await deps.log.heartbeat(run, { ...liveness.heartbeat, node: key, at: now, resends }, fold.head.expiresAt);
         resent.push(key);
       }
@@ -73,15 +73,16 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
   }
   for (let first = 0; first < uncheckedNodes.length; first += maxConcurrentChecks)
     await Promise.all(uncheckedNodes.slice(first, first + maxConcurrentChecks).map((node) => recheckNode(deps, fold, node)));
-  // Last, because a signal that is there moves the run. Over or not: what was there in time need not lie until a wake comes that
-  // does not die as the last one did.
+  // Last, because a match with a signal advances the run. Waits past their time are included: a signal that arrived in time is then
+  // delivered even if the worker of the wake-up crashes.
   await registerWaits(signalMatcherOf(decider), fold, signalWaitsOf(fold.state));
   return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };
 }
 
 /**
- * The alarm of a sleeper may never have been set: a second wake finds nothing to do, and a timer has a name. The delayed job
- * of a retry has neither: one more would be one more execution. If it was never sent, its node is silent soon after it is due.
+ * Sends the wake-up of a waiting node again, because the first may be lost. That is safe: a timer has a unique name, and a second
+ * wake-up changes nothing. A delayed retry has neither property, so a duplicate would be one more execution. If its job was lost, its
+ * node's heartbeat times out soon after it is due.
  */
 async function recheckNode(deps: Deps, { head }: RunFold, node: OpenNode): Promise<void> {
   const { dispatchedIn } = node;
@@ -92,13 +93,13 @@ async function recheckNode(deps: Deps, { head }: RunFold, node: OpenNode): Promi
   const isChildWait = node.for === 'child';
   if (endsAt !== undefined) await sendJobAt(deps, endsAt, wakeJob(head, dispatchedIn, node));
   if (isChildWait) await deps.jobs.sendDelayed(childJob(head, node, node.childRunId), noDelay);
-  // Where nobody can answer, each of these comes back as one more look. Noted one by one: a look at hundreds may die on its way
-  // through them, and the next one goes on from there.
+  // Recorded, so that checks of waits that cannot end yet do not multiply. Recorded per node: if the worker crashes among hundreds of
+  // waits, the next check continues from there.
   if (isChildWait || endsAt !== undefined)
     await deps.log.heartbeat(head.address, { node: nodeKey(node), at: deps.clock.now(), resends: 0 }, head.expiresAt);
 }
 
-/** Only the worker gives places: whoever looks at a run that waits for one asks it to. */
+/** Only the worker assigns slots, so this sends it a slot job. */
 async function recheckSlot(deps: Deps, { head, state: { admission } }: RunFold): Promise<void> {
   if (admission === undefined) return;
   const { notBefore = deps.clock.now() } = admission;

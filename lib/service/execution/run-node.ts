@@ -1,6 +1,6 @@
 /**
- * Answers a node job: runs the attempt if it is still wanted, commits what follows, and goes on with one ready node
- * in the same invocation while time allows. So in a chain there is no read and one write per node.
+ * Handles node jobs and wake-ups: runs the attempt if its node is still open, commits the result, and runs one ready node inline while
+ * the invocation has time. So in a chain each node costs no read and one write.
  */
 import type { Fact } from '../../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
@@ -37,23 +37,23 @@ export interface Worker extends Decider {
 }
 
 export interface Delivery {
-  /** the message was given to somebody before: what it asked for may be done, half done, or lost */
+  /** the message was delivered before: its work may be complete, partly complete, or lost */
   readonly isRedelivered: boolean;
-  /** when this invocation must be over */
+  /** end of this invocation's time */
   readonly mustEndAt: Instant;
-  /** it came by the queue of delayed jobs, which knows no groups and so no project's share */
+  /** it came from the delay queue, which has no message groups and so no fair shares */
   readonly isDelayed?: boolean;
-  /** whoever works on this is to end: a drive rests at its next turn, as it does when its time is nearly over */
+  /** aborts when the worker shuts down: a workflow task then suspends after its next command batch, as near its time limit */
   readonly drainSignal?: AbortSignal;
 }
 
-/** Left at the end of an invocation for the commit and its sends. */
+/** Time reserved at the end of an invocation for the commit and its effects. */
 const reserveMs = durationMs(5_000);
 
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
   const isSlow = job.slowLane !== undefined;
   const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
-  // In the slow lane it may have waited for long: a run that has ended since is not to take its project's share.
+  // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
   const mustBeFresh = delivery.isRedelivered || isSlow;
   const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
   if (fold === undefined) return;
@@ -62,14 +62,14 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     await refreshFold(worker, fold, job);
     await enforceDeadline(worker, fold);
   } else if (open === undefined) {
-    // A duplicate sends nothing. A redelivery may be all that is left of a worker that died after its commit.
+    // A duplicate dispatches nothing. After a redelivery, the worker before may have crashed between its commit and its effects.
     if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
-    // No lane: it comes back by a queue that knows none.
+    // Without the slow lane: the delay queue has no lanes.
     await sendJobAt(worker.deps, open.notBefore, nodeJob(fold.head, job.commit, job, job.resend));
   } else {
     const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend, usesProjectGroup });
-    // Running it here would execute the node twice: the recheck redispatches it if the other worker is dead.
+    // Running it here would execute the node twice. The recheck redispatches it if the other worker has crashed.
     if (admission.kind === 'held_by_another') await sendRecheck(worker.deps, fold.head, recheckDelay);
     else if (admission.kind === 'begins')
       await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
@@ -80,12 +80,12 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
 /** An attempt that this worker may begin. */
 interface Admitted {
   readonly open: OpenNode;
-  /** its job came by the slow lane: its scripts run to their limits, and nothing else is done in that slot */
+  /** its job came through the slow lane: its scripts run up to their limits, and this invocation runs no further node */
   readonly isSlow: boolean;
   readonly deliveries?: Deliveries | undefined;
 }
 
-/** Wakes a sleeping node, or ends a wait that is over. Early, it waits again; stale, it changes nothing. */
+/** Handles a wake-up: ends a sleep, or times out a wait. An early wake-up is sent again; a stale one changes nothing. */
 export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery): Promise<void> {
   const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh: delivery.isRedelivered });
   if (fold === undefined) return;
@@ -112,7 +112,7 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
   worker.foldCache.put(fold);
 }
 
-/** What is left to do for the nodes that it woke. */
+/** Runs the ready nodes that follow from a wake-up. */
 type Continuation = (delivery: Delivery) => Promise<void>;
 
 async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation> {
@@ -122,28 +122,28 @@ async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, jo
   const wakeFact = { kind: 'node-woken', node: ref, attempt: job.attempt } as const;
   const continueRun = await commitWake(worker, fold, wakeFact);
   if (node.for === 'signal') await removeWaits(worker.deps, job.run, [node]);
-  // Its time is over, and so is whatever it called.
+  // The wait timed out, so its child run must be cancelled.
   if (node.for === 'child') await worker.deps.jobs.sendDelayed(childJob(fold.head, node, node.childRunId), durationMs(0));
   return continueRun;
 }
 
 type Woken = Extract<Fact, { kind: 'node-woken' }>;
 
-/** Commits it. What the code of a code run does then, another function does; a node of a graph is left to this one. */
+/** Commits the wake-up. In a code run, another function then runs the workflow task. In a graph run, this one runs the next node. */
 async function commitWake(worker: Worker, fold: RunFold, fact: Woken): Promise<Continuation> {
   if (fold.head.kind === 'code') {
     await decideCodeRun(worker, fold, [fact]);
     return async () => {};
   }
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
-  // What may take long comes by the queue of node jobs where a project's share of it is bounded.
+  // With fair shares, the next node must come through the node queue, which limits each project.
   const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
   return async (delivery) => {
     if (appended.kind === 'committed') await runReadyNodes(worker, fold, plan, appended.commit, delivery);
   };
 }
 
-/** A loop pauses again and again, each time with an alarm of its own. */
+/** A loop may pause many times, each time with its own wake-up. */
 const isStalePause = (node: WaitingNode, job: WakeJob): boolean =>
   node.for === 'iterations' && (node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit);
 
@@ -151,19 +151,19 @@ async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery
   const { open, deliveries } = first;
   const [plan, commit] = await recordingAttemptErrors(worker, fold, open, () => runFirst(worker, fold, first), deliveries);
   if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery);
-  // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
+  // The put of the crashed worker may have succeeded in between. Without this, only the sweep would dispatch its effects.
   else if (delivery.isRedelivered && open.via !== 'collect') await recoverAndRecheck(worker, fold);
 }
 
 async function runFirst(worker: Worker, fold: RunFold, first: Admitted): Promise<readonly [Plan, Commit | undefined]> {
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
   await announceIfSlow(worker, fold, plan, first.open);
-  // Who says that it begins may read that another has ended it meanwhile.
+  // Announcing the start may have read commits that ended the node.
   const isWanted = openNodeOf(fold, first.open) !== undefined;
   return [plan, isWanted ? await attemptAndCommit(worker, fold, plan, first) : undefined];
 }
 
-/** Runs what each commit left to its committer, until nothing is, or time is short. */
+/** Runs the node that each commit dispatched inline, until there is none or the time is short. */
 async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Commit, delivery: Delivery): Promise<void> {
   for (let commit: Commit | undefined = from; commit !== undefined;) {
     const next = inlineNodeOf(fold, commit);
@@ -187,10 +187,10 @@ async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Co
   await saveSnapshot(worker.deps, fold);
 }
 
-/** Nodes whose scripts spent their first slices when this process last gave them one: as long as it keeps their plans. */
+/** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */
 const overran = new WeakSet<PlanNode>();
 
-/** Runs the attempt and commits what follows from it, or leaves that to the collector. */
+/** Runs the attempt and commits its result, or sends the result to the collector. */
 async function attemptAndCommit(
   worker: Worker,
   fold: RunFold,
@@ -207,7 +207,7 @@ async function attemptAndCommit(
     return undefined;
   }
   if (slice !== undefined) overran.delete(node);
-  // A test run may have been forgotten meanwhile: then nothing of it is stored again, not even a large output.
+  // A test run may have been deleted meanwhile. Then nothing of it may be stored again, not even a large output.
   if (isTestRun(fold.head)) await readTail(worker.deps, fold);
   if (isTerminal(fold.state.progress)) return undefined;
   if (open.via === 'collect') {
@@ -221,8 +221,8 @@ async function attemptAndCommit(
 }
 
 /**
- * A script has no effects, so it begins again where only so many of its project and of its workflow run at once. This delivery commits
- * nothing and is no loss.
+ * Sends the attempt to the slow lane, which limits how many scripts of a project and a workflow run at once. A script has no effects,
+ * so it can start again. This delivery commits nothing and does not count as a crash.
  */
 async function moveToSlowLane(
   { deps }: Worker,
@@ -231,9 +231,10 @@ async function moveToSlowLane(
   deliveries: Deliveries | undefined,
 ): Promise<void> {
   const { shares } = deps.settings;
-  invariant(shares !== undefined, 'a first slice was given where no queue has a slow lane');
+  invariant(shares !== undefined, 'a time slice was used up, but fair shares are off, so there is no slow lane');
   const resend = deliveries?.begun?.resends ?? 0;
-  // Its record that it began would keep the next worker from the attempt. It goes first: a crash in between brings this message back.
+  // The start record would keep the next worker from the attempt, so it is released first. After a crash in between, the queue redelivers
+  // this message.
   await releaseAttempt(deps, fold, open, deliveries);
   const lane = slowLaneGroup(shares, workflowName(fold.head.workflow.name), {
     runId: fold.head.address.runId,
@@ -243,7 +244,7 @@ async function moveToSlowLane(
   await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);
 }
 
-/** A message holds 1 MB, and ten of them travel together: a large output is stored before, as it would be by its commit. */
+/** A message holds 1 MB, and a batch has ten messages, so a large output is offloaded first, as the commit would do. */
 async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended: NodeEnded): Promise<void> {
   const { node, kind: _kind, outcome, ...times } = ended;
   const offloadedOutcome = await offloadOutcome(deps, fold.head, outcome);
@@ -265,18 +266,18 @@ async function offloadOutcome(
   return outcome.kind === 'expanding' ? { ...outcome, items: await offload(deps, run, outcome.items) } : outcome;
 }
 
-/** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */
+/** While siblings are open, other workers commit too. Reading the tail costs a fifth of a lost put. */
 async function refreshFold({ deps }: Worker, fold: RunFold, currentNode: NodeRef): Promise<void> {
   const { open, nodes } = fold.state;
   const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
   if (hasSiblings) await readTail(deps, fold);
 }
 
-/** A loop between the passes that it has begun: nobody commits for itself. One that pauses is woken. */
+/** A loop that waits for its iterations: no worker commits for the loop node itself. A paused loop has a wake-up. */
 const isAdvancedByIterations = (node: NodeState | undefined): boolean =>
   node?.status === 'waiting' && node.for === 'iterations' && node.loop.wakeAt === undefined;
 
-/** A node that may take long says that it has begun before it does; for others the completion tells. */
+/** Commits the start of a node that may take long before it runs. For other nodes the completion contains the start. */
 async function announceIfSlow(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
   if (!planNodeOf(plan, open).recordsStart || open.status !== 'queued' || open.via === 'collect') return;
   await refreshFold(worker, fold, open);
@@ -301,7 +302,7 @@ function openNodeOf(fold: RunFold, job: NodeRef & { readonly attempt: Attempt })
 
 function planNodeOf(plan: Plan, ref: NodeRef): PlanNode {
   const node = plan.nodes.get(ref.nodeId);
-  invariant(node !== undefined, `the log names node ${ref.nodeId}, which the pinned version does not have`);
+  invariant(node !== undefined, `the log names node ${ref.nodeId}, but the pinned workflow version has no such node`);
   return node;
 }
 

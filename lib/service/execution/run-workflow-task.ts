@@ -1,6 +1,6 @@
 /**
- * Drives a code run on: replays the author's code on the run's history and commits each turn that it comes to, until it rests.
- * The same drive may be begun twice, as with every queue: the log tells the two apart, and one of them stops.
+ * Runs a workflow task of a code run: replays the workflow function on the run's history and commits each command batch until the
+ * function suspends. The queue may deliver the task twice. The log then lets only one of the two continue.
  */
 import { defined } from '../../engine/defined.ts';
 import { divergedCode } from '../../engine/durable/defer-workflow-task.ts';
@@ -32,11 +32,11 @@ export interface WorkflowTaskWorker extends Decider {
   readonly programs: Programs;
 }
 
-/** Left at the end of an invocation for the last commit and its sends. */
+/** Time reserved at the end of an invocation for the last commit and its effects. */
 const reserveMs = seconds(5);
-/** No body begins that has less than this left, or than a quarter of the whole time where that is short. */
+/** A step starts only if at least this much time remains, or a quarter of the invocation's time if that is less. */
 const minStepTimeMs = seconds(60);
-/** A queue gives a message once within five minutes: one that comes early by less than this waits here for its time. */
+/** A message that is early by less than this waits here: a resend within 5 minutes would be dropped as a duplicate. */
 const maxEarlyWaitMs = seconds(5);
 
 export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowTaskJob, delivery: Delivery): Promise<void> {
@@ -44,10 +44,10 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
   const fold = await readRunFold(deps, job.run, job.commit);
   if (fold === undefined) return;
   const { head } = fold;
-  invariant(head.kind === 'code', `${head.address.runId} is no run of code that is replayed`);
+  invariant(head.kind === 'code', `${head.address.runId} received a workflow task, but it is a ${head.kind} run, not a code run`);
   const openNode = openNodeAt(fold.state, job, job.attempt);
   if (openNode === undefined) {
-    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
+    // A duplicate dispatches nothing. After a redelivery, the function before may have crashed between its commit and its effects.
     if (delivery.isRedelivered) await recheckNow(worker, fold);
     return;
   }
@@ -64,30 +64,30 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
   const { deliveries } = admission;
   const act = async (): Promise<void> => {
     if (delivery.isRedelivered) await recheckNow(worker, fold);
-    await workflowTask(worker, { fold, head, open: openNode, deliveries }, delivery);
+    await runTask(worker, { fold, head, open: openNode, deliveries }, delivery);
   };
   await recordingAttemptErrors(worker, fold, openNode, act, deliveries);
 }
 
-/** What the drive before this one left unsent is sent by another function: to look at a run may move those of others. */
+/** Makes the worker dispatch effects that the earlier workflow task left. This function must not: recovery may write to other runs. */
 const recheckNow = ({ deps }: WorkflowTaskWorker, { head }: RunFold): Promise<void> => sendRecheck(deps, head, durationMs(0));
 
 interface TaskContext {
   readonly fold: RunFold;
   readonly head: CodeHead;
   readonly open: OpenNode;
-  /** what is known of earlier deliveries of its message */
+  /** records of earlier deliveries of the task */
   readonly deliveries: Deliveries | undefined;
 }
 
-async function workflowTask(worker: WorkflowTaskWorker, context: TaskContext, delivery: Delivery): Promise<void> {
+async function runTask(worker: WorkflowTaskWorker, context: TaskContext, delivery: Delivery): Promise<void> {
   const { deps } = worker;
   const { fold, head, open } = context;
   const log = new WorkflowTaskLog(worker, fold, open);
   const deployment = await deps.deployments.deployment(head.address, head.deploymentId);
   const end: WorkflowTaskEnd =
     deployment === undefined
-      ? { kind: 'unloadable', message: `deployment ${head.deploymentId} is gone` }
+      ? { kind: 'unloadable', message: `deployment ${head.deploymentId} does not exist any more` }
       : await replayUntilSuspended(worker, log, context, deployment.manifest, delivery);
   await log.close(taskEndingOf(log, end, () => deps.clock.now()));
 }
@@ -119,19 +119,19 @@ async function replayUntilSuspended(
   });
   const { projectId, environment } = head.address;
   const workflowTask = programs.start({ projectId, environment }, manifest, task, {
-    commitBatch: (turn) => log.turn(turn),
+    commitBatch: (batch) => log.commitBatch(batch),
     perform: (command) => sendStepSignal(deps, head, command),
   });
   const done = new AbortController();
   const suspend = (): void => workflowTask.handOff();
   if (drainSignal?.aborted === true) suspend();
   drainSignal?.addEventListener('abort', suspend, { signal: done.signal });
-  // Whoever cannot watch must not let it go on; the drive's message comes back.
+  // Without the watcher the task must not continue. The queue redelivers its message.
   let watchFailure: { readonly error: unknown } | undefined;
   const watching = watchWorkflowTask(deps, head, log, workflowTask, { killAt, done: done.signal, deliveries }).catch(
     (error: unknown) => {
       watchFailure = { error };
-      return workflowTask.kill('nobody watches the drive any more');
+      return workflowTask.kill('the heartbeat and time limit of the workflow task could not be maintained');
     },
   );
   const end = await workflowTask.ended;
@@ -141,15 +141,15 @@ async function replayUntilSuspended(
   return end;
 }
 
-/** A run is replayed as it began. */
+/** The replay version that the run started with. */
 function replayVersionOf({ head, state }: RunFold): number {
   const recorded = state.contextWrites.get(replayVersionKey)?.at(-1)?.payload;
   const value = recorded !== undefined && 'value' in recorded ? recorded.value : undefined;
-  invariant(typeof value === 'number', `${head.address.runId} does not say how it is replayed`);
+  invariant(typeof value === 'number', `the log of ${head.address.runId} contains no replay version`);
   return value;
 }
 
-/** What the run is told of a drive that ended otherwise than by a turn. */
+/** The fact to commit for a workflow task that ended without a last command batch. */
 function taskEndingOf(log: WorkflowTaskLog, end: WorkflowTaskEnd, now: () => Instant): (() => WorkflowTaskEnding) | undefined {
   const taskFields = () => ({ node: log.node, attempt: log.attempt, startedAt: log.startedAt, endedAt: now() });
   const deferred =

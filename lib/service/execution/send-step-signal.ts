@@ -1,4 +1,4 @@
-/** Sends the signal that a step of a code run asks for. Its id follows from the step, so sent twice it is the same signal. */
+/** Sends the signal of a `signal-send` step. The signal's id is derived from the step, so a second send is the same signal. */
 import type { Command, StepResult } from '../../engine/durable/command-batch.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
@@ -13,10 +13,10 @@ import { signalIdOfStep } from '../runs/handle-signal-job.ts';
 
 type SignalSendCommand = Extract<Command, { kind: 'signal-send' }>;
 
-/** Of what a signal brings, as JSON: the body of a request holds as much. */
+/** Of the signal's data as JSON; the same as the limit of a request body. */
 const maxDataBytes = 262_144;
 
-/** Never throws for trouble of the moment: that is a failure of the step, which has tries of its own. */
+/** If the queue stays unavailable the result is a failure of the step, which the step's retry policy handles. */
 export async function sendStepSignal(deps: Deps, head: CodeHead, command: SignalSendCommand): Promise<StepResult<JsonValue>> {
   const { clock } = deps;
   const failed = (failure: Failure): StepResult<JsonValue> => ({ status: 'failed', failure, endedAt: clock.now() });
@@ -27,12 +27,12 @@ export async function sendStepSignal(deps: Deps, head: CodeHead, command: Signal
     return { status: 'completed', output: { signalId: signalIdOfStep(head.address, command.key) }, endedAt: clock.now() };
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    const message = `the signal ${command.signal} could not be sent: ${error.message}`;
+    const message = `signal ${command.signal} could not be sent: ${error.message}`;
     return failed({ cause: 'provider_error', code: 'signal_not_sent', message });
   }
 }
 
-/** The worker keeps it, and gives it to whoever waits: neither is code's to write. (`take-signal.ts`) */
+/** The worker stores the signal and matches it with a wait. The code function has no permission to write there. */
 const send = (
   { jobs }: Pick<Deps, 'jobs'>,
   head: CodeHead,
@@ -41,10 +41,10 @@ const send = (
   jobs.sendDelayed({ kind: 'signal', ...originFields(head), key, name, correlation, payload: data }, durationMs(0));
 
 function invalidReasonOf({ signal, correlation, data }: SignalSendCommand): string | undefined {
-  for (const [label, text] of Object.entries({ 'name of a signal': signal, correlation })) {
+  for (const [label, text] of Object.entries({ 'signal name': signal, correlation })) {
     if (text.length === 0 || text.length > maxSignalTextLength)
-      return `a ${label} has 1 to ${maxSignalTextLength} characters, and this one ${text.length}`;
+      return `the ${label} must have 1 to ${maxSignalTextLength} characters, but has ${text.length}`;
   }
   const bytes = Buffer.byteLength(JSON.stringify(data));
-  return bytes > maxDataBytes ? `what it brings has ${bytes} bytes, more than the limit of ${maxDataBytes}` : undefined;
+  return bytes > maxDataBytes ? `the signal data has ${bytes} bytes, more than the limit of ${maxDataBytes}` : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What a node says while it is at work reaches its stream. It gathers, so that fast tokens cost few writes, and never holds
- * the node up. Deltas are a courtesy: where they cannot be written there are none, and the completion carries the whole.
+ * Writes a node's partial output to its stream while the node runs. It coalesces fast tokens into few writes and never blocks the node.
+ * Deltas are best effort: if they cannot be written, the node's completion still contains the whole output.
  */
 import type { Attempt, Nonce, NodeKey, RunAddress } from '../../engine/ids.ts';
 import { type Instant, durationMs } from '../../engine/time.ts';
@@ -9,23 +9,23 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 
 /**
- * After each write, whatever its size. Three a second leave room for the one that ends the stream and waits for nothing: at
- * most four in any second, and no attempt's outcome is held up for the count. The first one waits for nothing.
+ * Pause after each write: three writes a second. The last write of a stream does not wait, so at most four fall into one second, and
+ * no attempt's outcome is delayed by this limit. The first write does not wait either.
  */
 export const minWriteInterval = durationMs(334);
-/** In UTF-16 units, of one delta: far below what an item holds. */
+/** In UTF-16 units, of one delta: far below the size of an item. */
 const maxDeltaLength = 65_536;
-/** Said and not written yet. More means that nothing can be written, and the rest is not kept in memory for that. */
+/** Appended but not yet written. A longer backlog means that writes fail, so the writer stops instead of using more memory. */
 const maxPendingLength = 1_048_576;
-/** Tries of one put whose outcome stays unknown. */
+/** Attempts at one put while its outcome is unknown. */
 const maxPutAttempts = 5;
-/** How often a new owner may find that the old one was quicker. */
+/** Rounds in which the old owner may write before the new owner does. */
 const maxTakeovers = 5;
 
 export interface StreamWriter {
-  /** Comes back at once. What is said after the end is not heard. */
+  /** Returns at once. It ignores text that is appended after `end`. */
   readonly append: (text: string) => void;
-  /** Writes what is left. To be awaited before the attempt's outcome is committed. */
+  /** Writes the remaining text. Await it before the attempt's outcome is committed. */
   end(): Promise<void>;
 }
 
@@ -33,11 +33,11 @@ export interface StreamSource {
   readonly run: RunAddress;
   readonly node: NodeKey;
   readonly attempt: Attempt;
-  /** the run's */
+  /** when the run's items expire */
   readonly expiresAt: Instant;
 }
 
-/** The voice of one execution of one attempt. Silent, it reads and writes nothing. */
+/** Opens the stream writer of one execution of an attempt. Without appended text it reads and writes nothing. */
 export function openStreamWriter(deps: Pick<Deps, 'streams' | 'clock' | 'ids'>, source: StreamSource): StreamWriter {
   const ending = new AbortController();
   let pending = '';
@@ -78,20 +78,20 @@ export function openStreamWriter(deps: Pick<Deps, 'streams' | 'clock' | 'ids'>, 
     async end() {
       ending.abort();
       await pumping;
-      // Half a character may have been held back for its other half.
+      // The first half of a surrogate pair may still be pending.
       if (!isClosed && pending !== '') await pump();
       if (error !== undefined) throw error;
     },
   };
 }
 
-/** Whether the text would be cut between the two halves of one character. */
+/** Whether a cut at `end` would split a surrogate pair. */
 const splitsCharacter = (text: string, end: number): boolean => /[\ud800-\udbff]/.test(text.charAt(end - 1));
 
 /**
- * Writes one delta after the other; false where there is to be none any more. A put that meets another owner's delta has one
- * of two reasons: somebody has spoken before, and this one goes on behind them; or, once this one has written, somebody newer
- * has taken over.
+ * Returns a function that writes deltas in order; it returns false when the writer must stop. A put that finds another owner's delta
+ * has one of two causes. Before this writer's first write, an earlier writer has written, and this one continues after it. After that,
+ * a newer writer has taken over, and this one stops.
  */
 function deltaWriterOf(
   { streams, clock, ids }: Pick<Deps, 'streams' | 'clock' | 'ids'>,

@@ -1,6 +1,7 @@
 /**
- * The sweep: looks at each run whose minute has passed, sends again what is silent, redoes last duties, ends what is past
- * its deadline, and writes when to look next, before the minute counts as passed. Overlapping sweeps are harmless.
+ * The sweep: scheduled recovery of stale runs. It checks each run that is due: redispatches nodes whose heartbeat timed out, repeats
+ * finalization, ends runs past their deadline, and writes the next due time. Only then does it record the minute as swept. Overlapping
+ * sweeps are harmless.
  */
 import { defined } from '../../engine/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
@@ -19,25 +20,26 @@ import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/notify-run.ts';
 import { notifyStartAgain } from '../commit/notify-start.ts';
+import { commitsPerBatchRead } from '../runs/list-runs.ts';
 
 export interface SweepResult {
   readonly minutes: number;
   readonly checked: number;
   readonly recovered: number;
-  /** runs that could not be looked at this time; their minute is not passed, and the next sweep comes again */
+  /** runs whose check failed; they are due again in the next minute */
   readonly failed: readonly { readonly run: RunAddress; readonly error: unknown }[];
 }
 
-/** Minutes that the first sweep looks back where nobody has noted where sweeping begins (`begin-sweeping.ts`). */
+/** Minutes that the first sweep covers if the start of sweeping was not recorded (`begin-sweeping.ts`). */
 const firstSweepMinutes = 10;
 
 /**
- * When a run that was to be looked at and is not there is looked for once more, in minutes: its head is written behind the mark,
- * and whoever writes it may stand still between the two for as long as a function lives, fifteen minutes.
+ * Minutes until the second check of a due run that does not exist. The starting function writes the due item before the head, and may be
+ * suspended in between for as long as its time limit of 15 minutes.
  */
 const secondCheckMinutes = 20;
 
-/** Runs looked at side by side: a look is a few reads, and most find nothing to do. */
+/** A check is a few reads, and most checks find nothing to do. */
 const maxConcurrentChecks = 16;
 
 interface Counts {
@@ -47,7 +49,7 @@ interface Counts {
   readonly failed: { readonly run: RunAddress; readonly error: unknown }[];
 }
 
-/** @param mustEndAt no further minute is begun after it */
+/** @param mustEndAt the sweep starts no further minute after this time */
 export async function sweepRuns(decider: Decider, mustEndAt: Instant): Promise<SweepResult> {
   const { deps } = decider;
   const last = minuteOf(deps.clock.now()) - 1;
@@ -70,22 +72,22 @@ async function checkRun(decider: Decider, run: DueRun, minute: number, swept: Co
     if (await sweepRun(decider, run, minute)) swept.recovered += 1;
     swept.checked += 1;
   } catch (error) {
-    // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
+    // One failed check must not block the others. The run is checked again in the next minute.
     swept.failed.push({ run, error });
-    // It may be a test run, which notes its entries. Behind the minute that is swept, whatever the clock says by now.
+    // It may be a test run, which records its due times. The minute must be after the swept one, even if the clock went back.
     const { isSecondCheck: _which, ...address } = run;
     await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isRecordedOnRun: true });
   }
 }
 
 /**
- * Looks at one run; true where something of it was mended.
- * @param minute that is swept: what is written into it, or before it, nobody looks at any more, and a clock may have gone back
+ * Checks one run. @returns whether it redispatched anything
+ * @param minute the minute being swept. No sweep reads a due time at or before it, and the clock may have gone back.
  */
 export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueRun, minute = 0): Promise<boolean> {
   const { deps } = decider;
   const fold = await readRunFold(deps, run);
-  // Marked before its head was written, and the start died between, or is still on its way.
+  // The due item precedes the head: the start crashed in between, or is still in progress.
   if (fold === undefined) {
     const secondCheckMinute = Math.max(minuteOf(deps.clock.now()), minute) + secondCheckMinutes;
     if (isSecondCheck !== true) await deps.index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });
@@ -108,7 +110,7 @@ export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueR
   return resent.length > 0;
 }
 
-/** A run that was called is ended where nobody waits for it any more, and the word of that may have been lost. */
+/** A child run is cancelled when its caller no longer waits for it. The job for that may have been lost, so it is sent again. */
 async function requestChildCheck({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold): Promise<void> {
   const caller = callerOf(head);
   if (caller === undefined || caller.parentClosePolicy === 'abandon') return;
@@ -116,15 +118,20 @@ async function requestChildCheck({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold
   await jobs.sendDelayed(childJob(callerOrigin, caller, head.address.runId), durationMs(0));
 }
 
-/** Makes a run that waits or retries findable as such. Only here, so that a short run never pays for it. */
+/**
+ * Writes the head's projection where the run's list state changed, or where the head is so far behind the log that every list would
+ * read the run's log separately. Only the sweep writes it before the end, so a short run never pays for it.
+ */
 async function updateAttention(
   { log }: Pick<Deps, 'log'>,
   { head, state }: RunFold,
   now: Instant,
   hasNotified: boolean,
 ): Promise<void> {
+  const { projection } = head;
   const attention = attentionOf(state, now);
-  if ((attention === head.projection.attention && !hasNotified) || state.asOf === 0) return;
+  const isUnchanged = attention === projection.attention && !hasNotified;
+  if (state.asOf === 0 || (isUnchanged && state.asOf - projection.asOf <= commitsPerBatchRead)) return;
   const { status } = state.progress;
   await log.project(head.address, defined({ status, asOf: state.asOf, attention }));
 }

@@ -1,4 +1,4 @@
-/** What a worker does beside an attempt that takes long: says that it has begun, beats, and looks whether it is still wanted. */
+/** Watches a running attempt: commits its start, sends heartbeats, and aborts it when its time or its run has ended. */
 import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
 import { nodeKey } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -11,13 +11,13 @@ import { type Decider, decideRun } from '../commit/decide-run.ts';
 import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
 import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
 
-/** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
+/** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 const heartbeatInterval = seconds(60);
-/** A runner keeps the time limit itself and says what it was doing; this is for one that does not. */
+/** Added to the time limit. A node runner should enforce the limit itself, because its error names the interrupted operation. */
 const graceMs = 2_000;
-/** How often a worker looks whether its run has ended while a node takes long. */
+/** How often a worker reads the log during an attempt, to see whether the run has ended. */
 const checkInterval = seconds(5);
-/** A node from the queue that takes this long is shown as running; a shorter one says so with its completion. */
+/** A queued node is shown as running after this time. For a shorter one, the completion contains the start. */
 const announceAfter = seconds(1);
 
 interface Watched {
@@ -25,7 +25,7 @@ interface Watched {
   readonly plan: Plan;
   readonly node: PlanNode;
   readonly open: OpenNode;
-  /** what is known of earlier deliveries of it */
+  /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
 }
 
@@ -42,7 +42,7 @@ export async function watchAttempt(
   const { deps } = decider;
   const startedAt = deps.clock.now();
   let lastHeartbeatAt = startedAt;
-  // A commit of its own for each of many siblings would be the contention that collecting avoids.
+  // In a wide fan-out, a start commit for each sibling would cause the contention that the collector avoids.
   let isAnnounced = open.via === 'collect' || open.status === 'running';
   for (;;) {
     const remaining = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
@@ -62,19 +62,19 @@ export async function watchAttempt(
       await sendHeartbeat(deps, fold.head, open, deliveries);
       lastHeartbeatAt = now;
     } catch (error) {
-      // A missed look or beat costs a repetition at worst.
+      // A missed check or heartbeat causes a duplicate execution at worst.
       if (!(error instanceof Unavailable)) throw error;
     }
   }
 }
 
-/** Not any more where the loop around it has ended. */
+/** Whether the attempt is still open. It is not if the loop around it has ended. */
 function isWanted({ state }: RunFold, open: OpenNode): boolean {
   const node = state.nodes.get(nodeKey(open));
   return node !== undefined && isOpen(node) && node.attempt === open.attempt;
 }
 
-/** Puts on the record that the attempt is being worked on. Nothing, where that is known or no longer so. */
+/** Commits that the attempt has started. It commits nothing if that is already recorded or the attempt has ended. */
 export async function announceStart(decider: Decider, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
   const node = { nodeId: open.nodeId, iteration: open.iteration };
   const startedAt = decider.deps.clock.now();

@@ -1,4 +1,4 @@
-/** What is done beside a delivery that takes long: says that it has begun, beats, and looks whether the run is still open. */
+/** Watches a running delivery to a bundle: commits its start, sends heartbeats, and aborts it when its run has ended. */
 import type { Deliveries } from '../../engine/log/deliveries.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
@@ -10,10 +10,10 @@ import type { Decider } from '../commit/decide-run.ts';
 import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
 import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
 
-/** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
+/** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 const heartbeatInterval = seconds(60);
 const checkInterval = seconds(5);
-/** A delivery that takes this long is shown as running; a shorter one says so with its completion. */
+/** A delivery is shown as running after this time. For a shorter one, the completion contains the start. */
 const announceAfter = seconds(1);
 
 /**
@@ -48,7 +48,7 @@ export async function watchDelivery(
       await sendHeartbeat(deps, fold.head, open, deliveries);
       lastHeartbeatAt = now;
     } catch (error) {
-      // A missed look or beat costs a repetition at worst.
+      // A missed check or heartbeat causes a duplicate execution at worst.
       if (!(error instanceof Unavailable)) throw error;
     }
   }

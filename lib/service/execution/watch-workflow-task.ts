@@ -1,4 +1,4 @@
-/** What is done beside a drive that takes long: beats, looks at what others commit, and sees to it that it ends in time. */
+/** Watches a running workflow task: sends heartbeats, passes on commits of other writers, and ends the task in time. */
 import type { Deliveries } from '../../engine/log/deliveries.ts';
 import type { Head } from '../../engine/log/head.ts';
 import { type DurationMs, type Instant, after, between, durationMs, instant, seconds } from '../../engine/time.ts';
@@ -9,17 +9,17 @@ import type { Deps } from '../deps.ts';
 import type { WorkflowTaskLog } from './workflow-task-log.ts';
 import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
 
-/** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
+/** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 const heartbeatInterval = seconds(60);
-/** A cancellation reaches the body of a step within five seconds. */
+/** With this interval, a cancellation reaches a step function within 5 seconds. */
 const checkInterval = seconds(3);
-/** Code that is told to end, and does not, is ended with its thread. */
+/** After a cancellation, code that does not end within this time is killed with its thread. */
 const maxShutdownTime = seconds(10);
 
 /**
- * @param killAt the code must have ended by then
+ * @param killAt the time at which the task is killed if it still runs
  * @param done ends the watching
- * @param deliveries what is known of earlier deliveries of the drive's message
+ * @param deliveries records of earlier deliveries of the task
  */
 export async function watchWorkflowTask(
   deps: Pick<Deps, 'clock' | 'log'>,
@@ -34,7 +34,7 @@ export async function watchWorkflowTask(
 ): Promise<void> {
   const { clock } = deps;
   const wakeUp = createWakeUp(clock, done);
-  log.onStop = wakeUp.ring;
+  log.onStop = wakeUp.wake;
   let lastHeartbeatAt = clock.now();
   let mustEndAt = killAt;
   let hasRequestedEnd = false;
@@ -66,7 +66,7 @@ export async function watchWorkflowTask(
       await sendHeartbeat(deps, head, { ...log.node, attempt: log.attempt }, deliveries);
       lastHeartbeatAt = now;
     } catch (error) {
-      // A missed look or beat costs a repetition at worst.
+      // A missed check or heartbeat causes a duplicate execution at worst.
       if (!(error instanceof Unavailable)) throw error;
     }
   }
@@ -74,13 +74,13 @@ export async function watchWorkflowTask(
 
 const minDuration = (one: DurationMs, other: DurationMs): DurationMs => durationMs(Math.min(one, other));
 
-/** Sleeps until its time is over, it is rung for, or all is done. One that rings while nobody sleeps is heard by the next to sleep. */
+/** A sleep that `wake` ends early. A `wake` without a current sleep ends the next sleep at once. */
 function createWakeUp(clock: Deps['clock'], done: AbortSignal) {
   let current = new AbortController();
   const wake = (): void => current.abort();
   done.addEventListener('abort', wake);
   return {
-    ring: wake,
+    wake,
     sleep: async (wait: DurationMs): Promise<void> => {
       await clock.sleep(wait, current.signal);
       if (!done.aborted) current = new AbortController();

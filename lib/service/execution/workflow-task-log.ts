@@ -1,7 +1,7 @@
 /**
- * The log of a code run as one drive of it writes it. A turn goes into the very next slot or did not happen: whoever loses a
- * put must not decide anew, because the code said what it said without knowing what came before it. (`append.ts` is for
- * everybody else.) One that is too large for a slot goes into several, and each of them is such a turn.
+ * The run log of a code run, as one workflow task writes it. A command batch is committed under the very next commit number or not at
+ * all. After a lost put it must not be decided again, because the code made the batch without knowledge of the new commits. (All other
+ * writers use `append.ts`.) A batch too large for one commit is split into parts, and the same rule holds for each part.
  */
 import { decideCode } from '../../engine/durable/decide.ts';
 import type { CodeFact } from '../../engine/durable/facts.ts';
@@ -28,16 +28,16 @@ import { CommitTooLarge, offloadEvents } from '../run-log/payloads.ts';
 import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../run-log/snapshots.ts';
 
-/** What a drive says of itself. */
+/** Facts that the workflow task itself reports. */
 type WorkflowTaskFact = Extract<CodeFact, { kind: 'command-batch' | 'workflow-task-crashed' | 'workflow-task-deferred' }>;
 export type WorkflowTaskEnding = Exclude<WorkflowTaskFact, { kind: 'command-batch' }>;
 type RunFact = Extract<CodeFact, { kind: 'deadline-passed' | 'commit-too-large' }>;
 
 export type CheckResult =
   | { readonly kind: 'nothing' }
-  /** the code is to hear of it */
+  /** the code must receive the new history */
   | { readonly kind: 'interrupts'; readonly history: History<JsonValue> }
-  /** the run has ended, or is not in this drive's hands any more */
+  /** the run has ended, or another workflow task has taken over */
   | { readonly kind: 'ended'; readonly reason: string };
 
 type PutOutcome =
@@ -53,21 +53,21 @@ export class WorkflowTaskLog {
   readonly #open: OpenNode;
   readonly #ownNonces = new Set<Nonce>();
   readonly #loaded = new Map<PayloadRef, JsonValue>();
-  /** up to here the code was told; behind it are only commits that it need not know of */
+  /** every commit up to this one is known to the code, or does not concern it */
   #seenByCode: CommitNo | 0;
   #notifiedUpTo: CommitNo | 0 = 0;
-  /** how often the drive was told of news: a turn says how often it had heard of some */
+  /** number of histories sent to the code; a command batch names how many of them the code had received */
   #notifications = 0;
   #isTakenOver = false;
-  /** with trouble: nothing more is committed, and the drive's message comes back */
+  /** after an error: nothing more is committed, and the queue redelivers the task's message */
   #isStopped = false;
   readonly #errors: unknown[] = [];
-  /** one thing at a time: all of them move the fold */
+  /** operations run one at a time, because each advances the fold */
   #lastOperation: Promise<unknown> = Promise.resolve();
-  /** Is called where a turn was answered with `stop` for trouble: whoever watches is to see to the rest. */
+  /** Called when an error stopped a command batch, so that the watcher ends the task. */
   onStop: () => void = () => {};
 
-  /** @param fold fresh; it is this drive's from now on */
+  /** @param fold fresh; from now on only this workflow task uses it */
   constructor(decider: Decider, fold: RunFold, open: OpenNode) {
     this.#decider = decider;
     this.#fold = fold;
@@ -81,13 +81,13 @@ export class WorkflowTaskLog {
     return this.#open.attempt;
   }
 
-  /** The run is open, and this drive's to drive. */
+  /** Whether the run is open and this workflow task may commit to it. */
   get ownsRun(): boolean {
     const node = this.#fold.state.nodes.get(nodeKey(this.#open));
     return !this.#isTakenOver && node !== undefined && isOpen(node) && node.attempt === this.#open.attempt;
   }
 
-  /** What is to be undone, where the code is over. */
+  /** The run's outcome once its rollback has begun. */
   get ending(): RunOutcome | undefined {
     return this.#fold.state.code?.runOutcome;
   }
@@ -96,11 +96,11 @@ export class WorkflowTaskLog {
     return loadHistory(this.#decider.deps, this.#fold, this.#loaded);
   }
 
-  /** Never rejects: with trouble it stops, and `close` throws that. */
-  turn(turn: CommandBatch): Promise<CommandBatchResult> {
+  /** Never rejects: an error stops the task, and `close` throws it. */
+  commitBatch(batch: CommandBatch): Promise<CommandBatchResult> {
     return this.#serialized(async () => {
       try {
-        return await this.#commitBatch(turn);
+        return await this.#commitBatch(batch);
       } catch (error) {
         this.#errors.push(error);
         this.#isStopped = true;
@@ -110,7 +110,7 @@ export class WorkflowTaskLog {
     });
   }
 
-  /** Looks what others have committed. Of the same news it tells once. */
+  /** Reads the commits of other writers. It returns the same change once. */
   check(): Promise<CheckResult> {
     return this.#serialized(async () => {
       await this.#read();
@@ -135,26 +135,29 @@ export class WorkflowTaskLog {
     return this.ownsRun && this.ending === undefined && this.#decider.deps.clock.now() >= head.deadlineAt;
   }
 
-  /** @returns false where nothing was left to decide */
+  /** @returns false if there was nothing to decide */
   async #putDeadline(): Promise<boolean> {
     return (await this.#putFact({ kind: 'deadline-passed' })) !== 'nothing';
   }
 
-  /** Puts on the record how the drive ended, where it ended otherwise than by a turn. @throws what turns had trouble with */
+  /** Commits how the task ended, if it ended without a last command batch. @throws the first error of a command batch */
   close(ending: (() => WorkflowTaskEnding) | undefined): Promise<void> {
     return this.#serialized(async () => {
       this.#throwFirstError();
-      // What others commit in between changes nothing of it.
+      // Commits of other writers in between do not change the ending, so it is decided again.
       while (ending !== undefined && this.ownsRun) if ((await this.#putFact(ending())) !== 'lost') break;
       this.#throwFirstError();
     });
   }
 
-  /** One that fits no commit ends the run. */
+  /** Commits one fact. A fact too large for a commit fails the run. */
   async #putFact(fact: WorkflowTaskEnding | RunFact): Promise<'won' | 'lost' | 'nothing'> {
     const put = await this.#put(fact);
     if (put.kind === 'too_large') {
-      invariant(fact.kind !== 'commit-too-large', `what ends a run fits no commit: ${put.failure.message}`);
+      invariant(
+        fact.kind !== 'commit-too-large',
+        `the event that fails the run is too large for a commit: ${put.failure.message}`,
+      );
       return this.#putFact({ kind: 'commit-too-large', failure: put.failure });
     }
     if (put.kind === 'won') await this.#dispatchEffects(put.commit);
@@ -165,12 +168,12 @@ export class WorkflowTaskLog {
     if (this.#errors.length > 0) throw this.#errors[0];
   }
 
-  async #commitBatch(turn: CommandBatch): Promise<CommandBatchResult> {
+  async #commitBatch(batch: CommandBatch): Promise<CommandBatchResult> {
     const { state } = this.#fold;
-    if (turn.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)
+    if (batch.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)
       this.#seenByCode = this.#notifiedUpTo;
     const wasRollingBack = this.ending !== undefined;
-    let [remaining, maxBytes] = [turn, this.#decider.deps.settings.maxPartBytes ?? maxPartBytes];
+    let [remaining, maxBytes] = [batch, this.#decider.deps.settings.maxPartBytes ?? maxPartBytes];
     for (;;) {
       if (!this.ownsRun || this.#isStopped) return { kind: 'stop' };
       if (this.#isPastDeadline && (await this.#putDeadline())) continue;
@@ -192,13 +195,13 @@ export class WorkflowTaskLog {
         this.#seenByCode = put.commit.number;
         await this.#dispatchEffects(put.commit);
       }
-      // What is left of a turn that ends the run, or begins its rollback, is of no use any more.
+      // After a part that ends the run or begins its rollback, the remaining parts are dropped.
       if (rest !== undefined && this.ownsRun && (this.ending !== undefined) === wasRollingBack) {
         remaining = rest;
         continue;
       }
       const run = isTerminal(state.progress) ? 'ended' : state.code?.runOutcome === undefined ? 'open' : 'rolling_back';
-      invariant(this.#seenByCode !== 0, 'a run is driven after its first commit');
+      invariant(this.#seenByCode !== 0, 'a workflow task runs after the first commit of its run');
       return { kind: 'committed', commit: this.#seenByCode, run };
     }
   }
@@ -207,13 +210,13 @@ export class WorkflowTaskLog {
     return { node: this.node, attempt: this.attempt, startedAt: this.startedAt, endedAt: this.#decider.deps.clock.now() };
   }
 
-  /** Decides on the fold as it is, and tries the next slot, once. */
+  /** Decides on the current fold, and tries the next commit number once. */
   async #put(fact: WorkflowTaskFact | RunFact): Promise<PutOutcome> {
     const { deps, by } = this.#decider;
     const { head, state } = this.#fold;
     const decided = decideCode(state, [fact], codeTools(deps.clock.now(), head));
     if (decided.length === 0) return { kind: 'nothing' };
-    invariant(state.asOf !== 0, 'a run without its first commit cannot go on');
+    invariant(state.asOf !== 0, 'a workflow task needs a fold that contains the first commit of the run');
     const { address: run } = head;
     const number = nextCommitNo(state.asOf);
     const events = await offloadEvents(deps, head, decided).catch((error: unknown) => {
@@ -235,7 +238,10 @@ export class WorkflowTaskLog {
       return { kind: 'won', commit };
     }
     const read = await this.#read();
-    invariant(read > 0, `slot ${number} of ${run.runId} is taken, and a strong read does not show by what`);
+    invariant(
+      read > 0,
+      `the store refused commit ${number} of ${run.runId} as existing, but a strongly consistent read does not return it`,
+    );
     return { kind: 'lost' };
   }
 
@@ -248,7 +254,7 @@ export class WorkflowTaskLog {
     });
   }
 
-  /** What cannot be sent now is sent by a redelivery of the drive's own message; meanwhile the code goes on. */
+  /** If the queue is unavailable, a redelivery of the task's message dispatches the effects. The code continues meanwhile. */
   async #dispatchEffects(commit: Commit): Promise<void> {
     const { deps } = this.#decider;
     measureCommit(deps, this.#fold, commit);
@@ -262,7 +268,7 @@ export class WorkflowTaskLog {
     }
   }
 
-  /** Where signals are matched is not code's to write: the worker notes the waits there, and looks whether a signal is there. */
+  /** Asks the worker to register the waits and match signals. The code function has no permission to write to the signal store. */
   async #announceWaits({ events }: Commit): Promise<void> {
     if (!events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
     await this.#decider.deps.jobs.sendDelayed({ kind: 'waits', ...originFields(this.#fold.head) }, durationMs(0));
@@ -271,7 +277,7 @@ export class WorkflowTaskLog {
   #reason(): string {
     const { progress } = this.#fold.state;
     if (progress.status === 'cancelled') return progress.reason ?? 'the run was cancelled';
-    return isTerminal(progress) ? `the run has ended as ${progress.status}` : 'the run is driven by somebody else, or later';
+    return isTerminal(progress) ? `the run has ended as ${progress.status}` : 'another workflow task has taken over the run';
   }
 
   #serialized<Result>(act: () => Promise<Result>): Promise<Result> {

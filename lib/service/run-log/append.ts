@@ -1,8 +1,10 @@
 /**
- * Committing: decide, put into the next slot, and on a lost put read what is new and decide again. A conditional put
- * is safe with retries only by these rules:
- * one nonce per slot attempt, unchanged over retries; n+1 only after n is known; on refusal compare nonces;
- * on an unknown outcome repeat the same item into the same slot until the answer is definite.
+ * Appends a commit to the run log: decide, put the next commit number, and after a lost put read the new commits and decide again.
+ * A conditional put is safe with retries only under these rules:
+ * - Each attempt at a commit number has one nonce, and retries repeat it.
+ * - The writer tries n+1 only after commit n is known.
+ * - When the store refuses the put, the writer compares nonces.
+ * - When the outcome is unknown, the writer repeats the same item under the same number until the answer is definite.
  */
 import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
 import { invariant } from '../../engine/invariant.ts';
@@ -18,21 +20,25 @@ import { CommitTooLarge, offloadEvents, withPayloads } from './payloads.ts';
 import { type RunFold, readTail } from './read-run-fold.ts';
 
 export type AppendResult =
-  | { readonly kind: 'committed'; readonly commit: Commit; /** puts that another writer won */ readonly lostPuts: number }
-  /** nothing was left to decide */
+  | {
+      readonly kind: 'committed';
+      readonly commit: Commit;
+      /** puts of this call that another writer won */ readonly lostPuts: number;
+    }
+  /** there was nothing to decide */
   | { readonly kind: 'nothing' };
 
-/** How often another writer may win before the message is left to come back. Contention is foreseen (`collect`), so this is far off. */
+/** Lost puts before the caller's message is redelivered. `collect` limits contention, so in practice a writer loses far fewer. */
 const maxLostPuts = 50;
-/** Tries of one put whose outcome stays unknown. */
+/** Attempts at one put while its outcome is unknown. */
 const maxPutAttempts = 6;
 const initialBackoffMs = 50;
 
 /**
- * Commits what `question` decides about the run. The fold is moved to the last commit known.
- * @param isAlreadyRecordedBy whether a commit that came before this one could says all of it: then nothing is left to decide
- * @param eventsWhenTooLarge what is committed where that fits no commit; absent: the run fails by it
- * @throws Unavailable where the outcome of the put stays unknown; the caller's message must come back
+ * Commits the events that `decide` returns for the run, and advances the fold to the last known commit.
+ * @param isAlreadyRecordedBy whether another writer's commit contains all that this commit would record; then nothing is committed
+ * @param eventsWhenTooLarge the events to commit when the decided events exceed a commit's size; by default the run fails
+ * @throws Unavailable when the outcome of the put stays unknown; the queue must then redeliver the caller's message
  */
 export async function append(
   deps: Deps,
@@ -47,7 +53,7 @@ export async function append(
     const decided = await withPayloads(deps, fold.head.address, decide, loaded);
     if (decided.length === 0) return { kind: 'nothing' };
     const { asOf } = fold.state;
-    invariant(asOf !== 0, 'a run without its first commit cannot go on');
+    invariant(asOf !== 0, 'append needs a fold that contains the first commit of the run');
     const commit: Commit = {
       number: nextCommitNo(asOf),
       firstEventId: fold.state.nextEventId,
@@ -65,10 +71,13 @@ export async function append(
     const read = await readTail(deps, fold, (newer) => {
       isAlreadyRecorded ||= isAlreadyRecordedBy(newer);
     });
-    invariant(read > 0, `slot ${commit.number} of ${fold.head.address.runId} is taken, and a strong read does not show by what`);
+    invariant(
+      read > 0,
+      `the store refused commit ${commit.number} of ${fold.head.address.runId} as existing, but a strongly consistent read does not return it`,
+    );
     if (isAlreadyRecorded) return { kind: 'nothing' };
   }
-  throw new Unavailable('a free slot of the log');
+  throw new Unavailable(`a free commit number of ${fold.head.address.runId}`);
 }
 
 async function offloadOrReplace(
@@ -80,7 +89,7 @@ async function offloadOrReplace(
   try {
     return await offloadEvents(deps, run, events);
   } catch (error) {
-    // It would be too large each time that its message came back.
+    // A redelivery of the message would decide the same events, and they would be too large again.
     if (!(error instanceof CommitTooLarge)) throw error;
     return offloadEvents(deps, run, eventsWhenTooLarge(error.failure));
   }
@@ -91,11 +100,11 @@ const runFailedEvents = (error: Failure): readonly RunEvent[] => [
   { type: 'RUN_FAILED', error },
 ];
 
-/** Refused by one's own earlier try means won. */
+/** A refusal with the commit's own nonce means that an earlier attempt at this put succeeded. */
 export const isWon = (result: PutResult, commit: Pick<Commit, 'nonce'>): boolean =>
   result.kind === 'stored' || result.nonce === commit.nonce;
 
-/** Repeats the same put while its outcome is unknown. */
+/** Repeats the same put, with exponential backoff, while its outcome is unknown. */
 export async function putUntilOutcomeKnown(deps: Pick<Deps, 'clock'>, put: () => Promise<PutResult>): Promise<PutResult> {
   let backoff: DurationMs = durationMs(initialBackoffMs);
   for (let attempts = 1; ; attempts += 1) {

@@ -1,6 +1,6 @@
 /**
- * Keeps what is known of the deliveries of an attempt in its heartbeat item, and reads it. (`engine/log/deliveries.ts` says what
- * follows from it; `admit-attempt.ts` acts on that.)
+ * Reads and writes the heartbeat item of an attempt, which records the attempt's deliveries. `engine/log/deliveries.ts` decides what
+ * follows from these records; `admit-attempt.ts` acts on it.
  */
 import { type NodeRef, nodeKey } from '../../engine/ids.ts';
 import {
@@ -23,7 +23,10 @@ import type { Deps } from '../deps.ts';
 import { retryUnavailable } from './retry-unavailable.ts';
 import type { RunFold } from './read-run-fold.ts';
 
-/** The worker of this attempt is alive. @param deliveries as it was admitted with; absent: it is the first */
+/**
+ * Records that the worker of this attempt is alive.
+ * @param deliveries the delivery records from its admission; absent for the first delivery
+ */
 export async function sendHeartbeat(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
   head: Pick<Head, 'address' | 'expiresAt'>,
@@ -37,10 +40,10 @@ export async function sendHeartbeat(
 }
 
 /**
- * What a worker threw in an attempt, or in a decision about a node that waits: on record, so that it ends where it comes again and
- * again. The message comes back all the same.
- * @param admitted as the attempt was admitted with; absent: what is on record belongs to somebody else
- * @returns the failure that ends it now, which the caller commits. What is unavailable now says nothing of the attempt.
+ * Records an error that a worker threw in an attempt, or in a decision about a waiting node. Repeated errors end the attempt.
+ * The queue redelivers the message in either case. `Unavailable` is not an error of the attempt, so it is not recorded.
+ * @param admitted the delivery records from the admission; absent when another delivery wrote the stored records
+ * @returns the failure that ends the attempt now; the caller commits it
  */
 export async function recordAttemptError(
   deps: Pick<Deps, 'clock' | 'log' | 'index'>,
@@ -62,13 +65,13 @@ export async function recordAttemptError(
   return failure;
 }
 
-/** 3.5 seconds in all: within what an invocation leaves for its last writes. */
+/** 3.5 seconds in total: less than the time that an invocation reserves for its last writes. */
 const maxReleaseTries = 4;
 
 /**
- * Records that the worker gives the attempt up and lives. Without this record the next delivery counts a death. A first delivery
- * recorded no begin, so the worker writes nothing for it. If the store refuses the record for seconds, the next delivery counts one
- * death that did not happen. One such death never ends an attempt.
+ * Records that the worker stops this attempt but did not crash. Without this record the next delivery counts a crash. A first
+ * delivery recorded no start, so the worker writes nothing for it. If the store is unavailable for seconds, the next delivery counts
+ * one crash that did not happen. A single crash never ends an attempt.
  */
 export async function releaseAttempt(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
@@ -80,7 +83,7 @@ export async function releaseAttempt(
   if (begunAt === undefined) return;
   const record = async (): Promise<void> => {
     const heartbeat = await readHeartbeat({ log }, fold, open);
-    // Another worker may have begun it since.
+    // Another worker may have started the attempt since.
     if (heartbeat?.deliveries?.begun?.at !== begunAt) return;
     await writeHeartbeat({ log }, fold, open, {
       at: clock.now(),
@@ -139,6 +142,6 @@ export async function lostAttemptFailure(
   return failureIfLost(deliveries, otherCrashes, now);
 }
 
-/** A workflow task gets on when its steps end. Other nodes of a graph say nothing of an attempt. */
+/** A workflow task makes progress when its steps end. In a graph run, other nodes show no progress of an attempt, so the count is 0. */
 export const countEndedNodes = ({ head, state }: RunFold): number =>
   head.kind === 'code' ? state.nodes.size - state.open.size : 0;

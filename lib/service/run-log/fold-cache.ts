@@ -1,21 +1,21 @@
 /**
- * The folds a warm worker keeps of its recent runs. A kept fold older than the message that asks is not used as it is;
- * with a fold as new as the message, a chain goes on without reading anything.
+ * A warm worker's cache of the folds of its recent runs. The worker uses a cached fold as it is only if the fold is as recent as the
+ * message. In a chain it is, so the worker reads nothing.
  */
 import type { CommitNo, RunAddress } from '../../engine/ids.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { type RunFold, readRunFold, readTail } from './read-run-fold.ts';
 
-/** Runs kept at most; a fold of a short run is a few kilobytes. */
+/** A fold of a short run takes a few kilobytes. */
 const maxCachedFolds = 200;
 
 export class FoldCache {
   readonly #folds = new Map<string, RunFold>();
 
   /**
-   * Takes a run's fold for the time of one message: nobody else gets it until it is kept again.
-   * @param atLeast the commit that caused the message; absent, or with `mustBeFresh`, the tail is read first
+   * Removes a run's fold from the cache for one message, so that two messages never share a fold.
+   * @param options `minCommit` is the commit that caused the message; without it, or with `mustBeFresh`, the log's tail is read
    */
   async take(
     deps: Pick<Deps, 'log'>,
@@ -29,12 +29,12 @@ export class FoldCache {
     const isRecentEnough = options.minCommit !== undefined && fold.state.asOf >= options.minCommit && !options.mustBeFresh;
     if (cached !== undefined && !isRecentEnough) await readTail(deps, fold);
     if (options.minCommit !== undefined && fold.state.asOf < options.minCommit) {
-      throw new Unavailable(`commit ${options.minCommit}, which a message names and no read shows,`);
+      throw new Unavailable(`commit ${options.minCommit} of ${run.runId}, which the message names but no read returns,`);
     }
     return fold;
   }
 
-  /** Keeps a fold for the run's next message. Only a fold that holds exactly what was read and won may be kept. */
+  /** Caches a fold for the run's next message. The fold may contain only commits that were read or won. */
   put(fold: RunFold): void {
     this.#folds.set(keyOf(fold.head.address), fold);
     const oldest = this.#folds.keys().next();

@@ -1,4 +1,4 @@
-/** The history of a code run with every value in its place, wherever it was stored. */
+/** Loads the history of a code run for replay, with every offloaded value resolved. */
 import { historyOf } from '../../engine/durable/history.ts';
 import type { History, HistoryEntry, StepResult } from '../../engine/durable/command-batch.ts';
 import { invariant } from '../../engine/invariant.ts';
@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { loadPayloads } from './payloads.ts';
 import type { RunFold } from './read-run-fold.ts';
 
-/** @param loaded what was loaded before: a drive is told its history more than once */
+/** @param loaded values loaded before: one workflow task may receive its history several times */
 export async function loadHistory(
   deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   { head, state }: Pick<RunFold, 'head' | 'state'>,
@@ -18,13 +18,13 @@ export async function loadHistory(
   const valueOf = (payload: Payload): JsonValue => {
     if (!('ref' in payload)) return payload.value;
     const value = loaded.get(payload.ref);
-    invariant(value !== undefined, `the stored value ${payload.ref} was not loaded`);
+    invariant(value !== undefined, `the value ${payload.ref} in the history of ${head.address.runId} was not loaded`);
     return value;
   };
   return {
     ...history,
     entries: history.entries.map((entry) => withValue(entry, valueOf)),
-    priorResults: history.priorResults.map((kept) => ({ ...kept, output: valueOf(kept.output) })),
+    priorResults: history.priorResults.map((prior) => ({ ...prior, output: valueOf(prior.output) })),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Values that are too large for a commit are written once beside the log, and passed by reference. */
+/** Offloads payloads (claim check): a value too large for a commit is written once outside the log and passed by reference. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
@@ -13,13 +13,13 @@ import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 
-/** A value larger than this, compressed, goes to the bucket: from there on an object is cheaper than its write units. */
+/** A value larger than this, compressed, goes to the bucket: above this size an object costs less than write units. */
 export const maxInlineBytes = 8_192;
-/** However well it is compressed: a fold, an answer and a function's memory hold values as they are. */
+/** Limit before compression: folds, responses and a function's memory hold values uncompressed. */
 export const maxInlineUncompressedBytes = 65_536;
-/** An input larger than this stays out of the head, which is written again at the end of the run. */
+/** A larger input is stored outside the head, because every update of the head is billed by the item's size. */
 export const maxInputInHeadBytes = 500;
-/** Of a commit, compressed: an item of DynamoDB holds 400 KB, and the head carries an input and a projection besides. */
+/** Compressed. A DynamoDB item holds 400 KB, and the head also contains an input and a projection. */
 export const maxCommitBytes = 262_144;
 
 const sizeOf = (text: string): number => Buffer.byteLength(text);
@@ -27,20 +27,20 @@ const compressedSizeOf = (text: string): number => gzipSync(text, { level: 1 }).
 const isSmall = (text: string, limitBytes = maxInlineBytes): boolean =>
   sizeOf(text) <= limitBytes || (sizeOf(text) <= maxInlineUncompressedBytes && compressedSizeOf(text) <= limitBytes);
 
-/** The run that a value is stored for, and goes with. */
+/** The run that owns a stored value. The value expires with it. */
 type PayloadOwner = Pick<Head, 'address' | 'expiresAt' | 'kind'>;
 
 /**
- * What the names of a run's values in the bucket begin with. Those of code have a place of their own: the function that runs the code of
- * deployments may read and write there, and nowhere else. (No project and no environment holds a `~`.)
+ * Key prefix of a run's values in the bucket. Runs of deployed code have a separate prefix, because the function that runs deployed
+ * code may read and write only there. (No project id and no environment name contains a `~`.)
  */
 export const blobPrefixOf = ({ address: { runId }, kind }: Pick<Head, 'address' | 'kind'>): string =>
   kind === 'graph' ? `${runId}/` : `~code/${runId}/`;
-/** The same of a run that may be of any kind. */
+/** All prefixes that a run may use, when its kind is not known. */
 export const blobPrefixesOf = (address: RunAddress): readonly string[] =>
   (['graph', 'code'] as const).map((kind) => blobPrefixOf({ address, kind }));
 
-/** The payload to put into the log for a value: itself, or a reference to where it now stands. */
+/** The payload for the log: the value itself, or a reference to the stored value. */
 export async function offload(
   deps: Pick<Deps, 'blobs'>,
   run: PayloadOwner,
@@ -50,13 +50,13 @@ export async function offload(
   if (!('value' in payload)) return payload;
   const text = JSON.stringify(payload.value);
   if (isSmall(text, limitBytes)) return payload;
-  // The name is the content: the same value is stored once, and a repeated put changes nothing.
+  // The key is the content's digest: equal values are stored once, and a repeated put changes nothing.
   const key = `${blobPrefixOf(run)}${createHash('sha256').update(text).digest('hex')}`;
   await deps.blobs.put(run.address, key, payload.value, run.expiresAt);
   return { ref: `blob:${key}`, bytes: sizeOf(text) };
 }
 
-/** The run's input: in the head where it is small, an item of its own where it fits one, else an object of the bucket. */
+/** The run's input: in the head if it is small, in a separate item if it fits one, otherwise in the bucket. */
 export async function offloadInput(deps: Pick<Deps, 'blobs' | 'log'>, run: PayloadOwner, input: JsonValue): Promise<Payload> {
   const text = JSON.stringify(input);
   if (sizeOf(text) <= maxInputInHeadBytes) return { value: input };
@@ -64,25 +64,29 @@ export async function offloadInput(deps: Pick<Deps, 'blobs' | 'log'>, run: Paylo
   return { ref: await deps.log.attach(run.address, 'input', input, run), bytes: sizeOf(text) };
 }
 
-/** Where many values are small and all together are not: what is left in the commit is made smaller and smaller. */
+/** Many small values may exceed a commit together. Each round offloads smaller values than the last. */
 const minInlineLimitBytes = 128;
 const inlineLimitsBytes = [maxInlineBytes, 1_024, minInlineLimitBytes] as const;
 
-/** What was decided fits no commit, and will not the next time: whoever commits ends the run by the failure. */
+/** The decided events exceed a commit, and deciding again would not help: the committer ends the run with this failure. */
 export class CommitTooLarge extends Error {
   override readonly name = 'CommitTooLarge';
   readonly failure: Failure;
 
   constructor(bytes: number, events: readonly RunEvent[]) {
     const types = [...new Set(events.map(({ type }) => type))].join(', ');
-    super(`${events.length} events (${types}) have ${bytes} bytes together, compressed, and a commit at most ${maxCommitBytes}`);
-    this.failure = reportedFailure({ cause: 'invalid', code: 'commit_too_large', message: `${this.message}: do less at once` });
+    super(`${events.length} events (${types}) have ${bytes} bytes compressed, but a commit holds at most ${maxCommitBytes}`);
+    this.failure = reportedFailure({
+      cause: 'invalid',
+      code: 'commit_too_large',
+      message: `${this.message}. Do less work in one step.`,
+    });
   }
 }
 
 /**
- * The events with every large value stored apart, so that they fit one item.
- * @throws CommitTooLarge where they do not
+ * Offloads the large values of the events, so that the events fit one item.
+ * @throws CommitTooLarge when they do not fit
  */
 export async function offloadEvents(
   deps: Pick<Deps, 'blobs'>,
@@ -114,10 +118,10 @@ export async function offloadEvents(
   return offloaded;
 }
 
-/** There are up to a hundred of these beside each other in the fold of a run, whose snapshot is one item. */
+/** A run's fold contains up to a hundred of these, and its snapshot should fit one item. */
 const maxInlineLoopResultsBytes = 256;
 
-/** The items of a loop: in place where all of them are small together. */
+/** The items of a loop: inline if all pages together are small, otherwise all offloaded. */
 async function offloadPages(
   deps: Pick<Deps, 'blobs'>,
   run: PayloadOwner,
@@ -130,9 +134,9 @@ async function offloadPages(
 const isSmallCommit = (text: string): boolean => sizeOf(text) <= maxCommitBytes || compressedSizeOf(text) <= maxCommitBytes;
 
 /**
- * Loads a stored value. That it is gone is our bug: nothing of a run expires before the run.
- * @throws Unavailable where the run is a test that is being stopped, or has expired: the bucket may delete its values before the
- * table deletes its items, and a later request finds no run
+ * Loads a stored value. A missing value is a bug in Stepwell: no value expires before its run.
+ * @throws Unavailable when a test run is being deleted, or the run has expired. The bucket may delete values before the table deletes
+ * the run's items; a later request finds no run.
  */
 export async function loadPayload(
   deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
@@ -141,8 +145,9 @@ export async function loadPayload(
 ): Promise<JsonValue> {
   const [storage, name] = [ref.slice(0, ref.indexOf(':')), ref.slice(ref.indexOf(':') + 1)];
   const value = await (storage === 'item' ? deps.log.attached(run, name) : deps.blobs.get(run, name));
-  if (value === undefined && (await isBeingDeleted(deps, run))) throw new Unavailable(`the value ${ref} of ${run.runId}`);
-  invariant(value !== undefined, `the stored value ${ref} of ${run.runId} is gone`);
+  if (value === undefined && (await isBeingDeleted(deps, run)))
+    throw new Unavailable(`the value ${ref} of ${run.runId}, which is being deleted,`);
+  invariant(value !== undefined, `the stored value ${ref} of ${run.runId} is missing`);
   return value;
 }
 
@@ -150,12 +155,13 @@ async function isBeingDeleted({ clock, log }: Pick<Deps, 'clock' | 'log'>, run: 
   const head = await log.head(run);
   return head === undefined || isTestRun(head) || head.expiresAt <= clock.now();
 }
-/** A function has few connections, and others need some. */
+
+/** Leaves connections of the function free for other requests. */
 const maxConcurrentLoads = 10;
 
 /**
- * Asks a question again and again until it needs no more stored values, loading what it asks for in between.
- * The question must read before it acts: it starts anew each time.
+ * Calls `compute` until it needs no more stored values, and loads the values that it asks for between the calls.
+ * `compute` starts again at each call, so it must read all values before it has any effect.
  */
 export async function withPayloads<Result>(
   deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
@@ -173,7 +179,7 @@ export async function withPayloads<Result>(
   }
 }
 
-/** Loads what is not there yet. */
+/** Loads the values that `loaded` does not contain yet. */
 export async function loadPayloads(
   deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,

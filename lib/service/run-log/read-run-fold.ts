@@ -1,6 +1,6 @@
 /**
- * Reading a run's log. A query is no snapshot: a reader stops at the first missing number and reads again,
- * so that nobody ever folds over a hole.
+ * Reads and folds a run's log. A DynamoDB query is not a snapshot, so a result may have gaps. The reader stops at the first missing
+ * commit number and reads again; it never folds past a gap.
  */
 import { type CommitNo, type RunAddress, firstCommit } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
@@ -13,28 +13,28 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { readSnapshot } from './snapshots.ts';
 
-/** How often a torn answer is asked for again before the message is left to come back. */
+/** Reads that may return a gap before the caller's message is left to redelivery. */
 const maxReads = 5;
 
-/** Whoever has no bucket reads the log where a snapshot lies there. */
+/** Without `blobs`, the reader ignores a snapshot in the bucket and reads the whole log. */
 export type RunReadDeps = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs' | 'settings'>>;
 
-/** A run and its fold, as of the last read. The state is changed in place as commits come. */
+/** A run and its fold, as of the last read. New commits change the state in place. */
 export interface RunFold {
   readonly head: Head;
   readonly state: RunState;
-  /** the commit of the last snapshot known; 0 without one */
+  /** the commit of the last known snapshot; 0 without one */
   snapshotAt: number;
 }
 
 /**
- * The run and all its commits folded; undefined where there is no such run in this scope.
- * @param minCommit a commit known to exist: a log that may still be short is read without asking for a snapshot.
- * What came after it is read even so: a duplicate of a job then finds out before it runs a node a second time.
+ * Reads the run and folds all its commits; undefined if this scope has no such run.
+ * @param minCommit a commit known to exist. If it is early, the log is probably short, so the reader does not look for a snapshot.
+ * The reader still reads all later commits, so that a duplicate job sees that its node has ended.
  */
 export async function readRunFold(deps: RunReadDeps, run: RunAddress, minCommit?: CommitNo): Promise<RunFold | undefined> {
   const mayBeLong = minCommit === undefined || shouldTakeSnapshot(minCommit, 0, deps.settings?.firstSnapshotAt);
-  // A log without a snapshot is read from its first commit: that can be asked for before anybody has seen the head.
+  // Without a snapshot the log is read from its first commit, so this read need not wait for the head.
   const [head, snapshot, first] = await Promise.all([
     deps.log.head(run),
     mayBeLong ? readSnapshot(deps, run) : undefined,
@@ -53,8 +53,8 @@ function fromFirstCommit(head: Head): RunFold {
 }
 
 /**
- * Folds what was committed since, and says how many commits that were.
- * @param onCommit is shown each commit before it is folded
+ * Folds the commits since the last read, and returns their number.
+ * @param onCommit receives each commit before it is folded
  */
 export async function readTail(
   deps: Pick<Deps, 'log'>,
@@ -64,14 +64,14 @@ export async function readTail(
   const before = fold.state.asOf;
   for (let read = 1; read <= maxReads; read += 1) {
     const after = fold.state.asOf;
-    invariant(after !== 0, 'a fold without its first commit has no tail');
+    invariant(after !== 0, 'readTail needs a fold that contains the first commit of the run');
     const found = await deps.log.commitsAfter(fold.head.address, after);
     if (foldContiguous(fold, found, onCommit)) return fold.state.asOf - before;
   }
-  throw new Unavailable('a log without a hole');
+  throw new Unavailable(`a read without a gap of the log of ${fold.head.address.runId}`);
 }
 
-/** The commits behind `from` that the fold was made of, every one: a read that has a hole is no answer to what was ever said. */
+/** All commits after `from` that the fold contains. It reads again until the result has no gap. */
 export async function readCommits(
   { log }: Pick<Deps, 'log'>,
   { head, state: { asOf } }: RunFold,
@@ -81,14 +81,14 @@ export async function readCommits(
     const contiguous = untilFirstGap(await log.commitsAfter(head.address, from), from + 1);
     if ((contiguous.at(-1)?.number ?? from) >= asOf) return contiguous;
   }
-  throw new Unavailable('a log without a hole');
+  throw new Unavailable(`a read without a gap of the log of ${head.address.runId}`);
 }
 
-/** Folds what follows without a hole. @returns whether that is all of it */
+/** Folds the commits up to the first gap. @returns whether there was no gap */
 function foldContiguous(fold: RunFold, found: readonly Commit[], onCommit: (commit: Commit) => void = () => {}): boolean {
   const contiguous = untilFirstGap(found, fold.state.asOf + 1);
   for (const commit of contiguous) {
-    // In a run that was forgotten each slot says that it is over: the first is enough.
+    // A deleted run has a tombstone under each commit number. The first one already ends the run.
     if (isTombstone(commit) && isTerminal(fold.state.progress)) break;
     onCommit(commit);
     applyCommit(fold.state, commit);
@@ -96,7 +96,7 @@ function foldContiguous(fold: RunFold, found: readonly Commit[], onCommit: (comm
   return contiguous.length === found.length;
 }
 
-/** The commits that follow each other from `first` on. */
+/** The commits from number `first` up to the first gap. */
 export function untilFirstGap(commits: readonly Commit[], first: number): readonly Commit[] {
   const gap = commits.findIndex((commit, index) => commit.number !== first + index);
   return gap === -1 ? commits : commits.slice(0, gap);

@@ -1,4 +1,4 @@
-/** What a run was given, wherever it lies. */
+/** Reads a run's input from the head, a separate item or the bucket. */
 import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Head } from '../../engine/log/head.ts';
@@ -10,6 +10,6 @@ export async function readRunInput(
   { address, commit }: Pick<Head, 'address' | 'commit'>,
 ): Promise<JsonValue> {
   const payload = commit.events.find((event) => event.type === 'INPUT_SET')?.input;
-  invariant(payload !== undefined, `the first commit of ${address.runId} says no input`);
+  invariant(payload !== undefined, `the first commit of ${address.runId} has no INPUT_SET event`);
   return 'ref' in payload ? loadPayload(deps, address, payload.ref) : payload.value;
 }

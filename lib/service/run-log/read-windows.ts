@@ -1,6 +1,6 @@
 /**
- * Reading a long log a part at a time: whoever wants a page of it holds no more of it in memory than that, and does not begin
- * at its first commit where that is far away.
+ * Reads a long log in windows, for paged listings. A reader holds one window in memory, and can start near an event far from the
+ * log's first commit.
  */
 import { type CommitNo, type RunAddress, commitNo, firstCommit } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
@@ -8,18 +8,18 @@ import type { Deps } from '../deps.ts';
 import { untilFirstGap } from './read-run-fold.ts';
 
 export interface LogWindow {
-  /** dense, in order */
+  /** consecutive, in order */
   readonly commits: readonly Commit[];
-  /** commits were seen behind a hole: there is more than is given now */
+  /** the read returned commits after a gap: the log continues beyond this window */
   readonly hasGap: boolean;
 }
 
-/** Commits of one window, at least. */
+/** Minimum size of a window, in commits. */
 const minWindowCommits = 100;
-/** A window holds the commits of a page of so many events, where that is more; and never more than this. */
+/** A window has as many commits as the page has events, within these two limits. */
 const maxWindowCommits = 500;
 
-/** The log behind a commit, window by window; the last one ends where the log does now, or at its first hole. */
+/** Yields the log after `from` in windows. The last window ends at the end of the log, or at the first gap. */
 export async function* readWindows(
   { log }: Pick<Deps, 'log'>,
   run: RunAddress,
@@ -36,12 +36,12 @@ export async function* readWindows(
   }
 }
 
-/** Up to here a log is read from its start: that is one query, and a search would be a dozen. */
+/** Up to this event the log is read from its start: that is one query, and a binary search would take about twelve. */
 const maxEventsReadFromStart = 1_000;
 
 /**
- * A commit such that the event after `after` comes behind it, near where that event is. Each commit has an event at least, so
- * none has a number larger than those of its events.
+ * Finds a commit shortly before the event that follows event `after`, by binary search. Each commit has at least one event, so a
+ * commit's number is never larger than the ids of its events.
  */
 export async function findCommitBefore({ log }: Pick<Deps, 'log'>, run: RunAddress, after: number): Promise<CommitNo> {
   if (after <= maxEventsReadFromStart) return firstCommit;

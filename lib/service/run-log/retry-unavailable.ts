@@ -1,13 +1,13 @@
-/** Trying again what a moment can mend. */
+/** Retries a call while a store or service is unavailable. */
 import { durationMs } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
-/** Sixteen seconds in all: a store that is asked too much refuses for some of them. */
+/** About 16 seconds in total: a throttled store recovers within that time. */
 const defaultMaxTries = 6;
 const initialBackoffMs = 500;
 
-/** Asks up to `maxTries` times while what it asks is unavailable, and waits twice as long each time. */
+/** Calls up to `maxTries` times while the call throws `Unavailable`, and doubles the wait each time. */
 export async function retryUnavailable<Result>(
   clock: Pick<Clock, 'sleep'>,
   call: () => Promise<Result>,

@@ -1,6 +1,6 @@
 /**
- * Folds that are kept so that a long log need not be read from its first commit. A cache: whoever finds none reads the log. One
- * that fits no item lies in the bucket, under the run's name, and goes with the run.
+ * Stores and reads snapshots of the fold, so that a reader need not read a long log from its first commit. A snapshot is a cache: a
+ * reader without one reads the log. A snapshot too large for an item is stored in the bucket and expires with the run.
  */
 import { gzipSync } from 'node:zlib';
 import { foldBody, parseFold } from '../../codec/fold.ts';
@@ -14,15 +14,15 @@ import type { Deps } from '../deps.ts';
 import { blobPrefixOf } from './payloads.ts';
 import type { RunReadDeps, RunFold } from './read-run-fold.ts';
 
-/** Of a fold, compressed. Larger than an item may be, with room to spare. */
+/** Compressed. An item holds 400 KB; the rest is a margin. */
 const maxSnapshotItemBytes = 350_000;
-/** In UTF-8, of a unit of UTF-16. What is small enough without it need not be compressed to know. */
+/** Most UTF-8 bytes per UTF-16 unit. A text that is small by this bound need not be compressed to measure it. */
 const maxBytesPerCharacter = 3;
 
-/** The state of such a snapshot is the fold's name in the bucket. To readers that know nothing of that it is of another schema. */
+/** Schema of a snapshot whose `state` is a key in the bucket. A reader that does not know it ignores the snapshot. */
 const offloadedSchema = -foldSchema;
 
-/** The fold at some commit, where one is kept that this version of the fold understands. */
+/** Reads the stored snapshot; undefined if there is none, or none of this version's schema. */
 export async function readSnapshot(deps: RunReadDeps, run: RunAddress): Promise<RunState | undefined> {
   const snapshot = await deps.log.snapshot(run);
   if (snapshot === undefined) return undefined;
@@ -35,7 +35,10 @@ export async function readSnapshot(deps: RunReadDeps, run: RunAddress): Promise<
         : undefined;
   if (body === undefined) return undefined;
   const state = restoreFold(parseFold(body));
-  invariant(state.asOf === asOf, `a snapshot of commit ${asOf} holds the fold of commit ${state.asOf}`);
+  invariant(
+    state.asOf === asOf,
+    `the snapshot of ${run.runId} names commit ${asOf} but contains the fold of commit ${state.asOf}`,
+  );
   return state;
 }
 
@@ -49,7 +52,7 @@ async function readOffloadedBody({ blobs }: RunReadDeps, run: RunAddress, key: J
   }
 }
 
-/** Keeps the fold beside the log where the log has grown enough since the last time. */
+/** Stores a snapshot of the fold when the log has grown enough since the last one. */
 export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs' | 'settings'>, fold: RunFold): Promise<void> {
   const { asOf } = fold.state;
   const isDue = asOf !== 0 && shouldTakeSnapshot(asOf, fold.snapshotAt, deps.settings.firstSnapshotAt);
@@ -64,7 +67,7 @@ export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs' | 'settings'
     if (isSmall) {
       await deps.log.saveSnapshot(run, { asOf, schema: foldSchema, state: body }, expiresAt);
     } else {
-      // The same commits fold to the same state, whoever writes it.
+      // The same commits fold to the same state, so concurrent writers store the same value under this key.
       const key = `${blobPrefixOf(fold.head)}snapshot-${foldSchema}-${asOf}`;
       await deps.blobs.put(run, key, body, expiresAt);
       await deps.log.saveSnapshot(run, { asOf, schema: offloadedSchema, state: key }, expiresAt);

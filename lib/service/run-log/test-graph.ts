@@ -1,4 +1,4 @@
-/** The graph that a test run carries beside its log. */
+/** Stores and reads the unsaved graph of a test run, which is attached to its log. */
 import { type UnsavedGraph, parseUnsavedGraph, unsavedGraphBody } from '../../codec/definition.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 
 const attachmentName = 'graph';
 
-/** Before the head: a test run that exists always has its graph. */
+/** Written before the head, so that every existing test run has its graph. */
 export const saveTestGraph = async (
   { log }: Pick<Deps, 'log'>,
   run: RunAddress,
@@ -15,15 +15,15 @@ export const saveTestGraph = async (
   expiresAt: Instant,
 ): Promise<void> => void (await log.attach(run, attachmentName, unsavedGraphBody(graph), { expiresAt, kind: 'graph' }));
 
-/** undefined where the run is being forgotten */
+/** undefined while the run is being deleted */
 export async function findTestGraph({ log }: Pick<Deps, 'log'>, run: RunAddress): Promise<UnsavedGraph | undefined> {
   const stored = await log.attached(run, attachmentName);
   return stored === undefined ? undefined : parseUnsavedGraph(stored);
 }
 
-/** @throws Unavailable where the run is being forgotten: a message that comes again finds no run */
+/** @throws Unavailable while the run is being deleted; a redelivered message then finds no run */
 export async function readTestGraph(deps: Pick<Deps, 'log'>, run: RunAddress): Promise<UnsavedGraph> {
   const graph = await findTestGraph(deps, run);
-  if (graph === undefined) throw new Unavailable(`the graph of the test run ${run.runId}`);
+  if (graph === undefined) throw new Unavailable(`the graph of the test run ${run.runId}, which is being deleted,`);
   return graph;
 }

@@ -43,8 +43,11 @@ export const maxRowsRead = 1_000;
 /** Where the first rows do not fill the page, each further read is twice as large as the one before, up to this. */
 const maxReadSize = 100;
 
-/** Commits that are read of all open runs together: for 50 runs two requests. The log of a run that has more is read by itself. */
-const commitsPerBatchRead = 4;
+/**
+ * Commits that one batch reads of each open run: two requests for 50 runs. A list reads the rest of a longer tail separately, so the
+ * sweep rewrites the head of a run that is further ahead.
+ */
+export const commitsPerBatchRead = 4;
 
 export async function listRuns(
   deps: Pick<Deps, 'index' | 'log'>,

@@ -66,7 +66,7 @@ type Refused = Extract<ChildEnd, { status: 'refused' }> & { readonly kind: 'refu
 const refused = (cause: Failure['cause'], code: string, message: string, errors?: JsonValue): Refused => ({
   kind: 'refused',
   status: 'refused',
-  error: defined({ cause, code, message, details: errors === undefined ? undefined : { faults: errors } }),
+  error: defined({ cause, code, message, details: errors === undefined ? undefined : { errors } }),
 });
 
 async function resolve(

@@ -74,7 +74,7 @@ export async function runRound(
     compare(reading, mortal.known);
     const evidence = { facts: clients, effects: outside.effects, time };
     const result = await checkRound(reading, evidence);
-    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, verdict: result, ...rest };
+    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, result, ...rest };
     await look({ report, tables, evidence, reading });
     return report;
   } finally {

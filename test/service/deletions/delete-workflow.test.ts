@@ -1,4 +1,4 @@
-/** Deleting a workflow: its versions and runs go, in slices that any process may continue, and the name is free again. */
+/** Deletion of a workflow: slices that any process may continue remove its versions and runs, then the name is free. */
 import { describe, expect, it } from 'vitest';
 import { Unreadable } from '../../../lib/codec/unreadable.ts';
 import {
@@ -40,7 +40,7 @@ import { type TestEnv, scope, workflow } from '../test-env.ts';
 import { CrashableProcesses, survives } from '../crashable-processes.ts';
 import { blobsOf } from '../test-run-fixture.ts';
 
-const furnished = async (): Promise<TestEnv> => {
+const createFilledEnv = async (): Promise<TestEnv> => {
   const home = createDeletionEnv();
   await publishWorkflowWithData(home);
   return home;
@@ -54,19 +54,19 @@ const childrenOf = async ({ ports }: TestEnv): Promise<readonly RunAddress[]> =>
     .filter(({ workflow: { name } }) => name === 'child')
     .map(({ address }) => address);
 
-/** Takes what was sent, and what follows from it, without waiting for anything. */
-const settled = async (home: TestEnv): Promise<void> => {
-  for (let jobs = taken(home); jobs.length > 0; jobs = taken(home)) for (const job of jobs) await home.take(job);
+/** Handles the sent jobs and the jobs that follow from them, without advancing the clock. */
+const handleAll = async (home: TestEnv): Promise<void> => {
+  for (let jobs = takeJobs(home); jobs.length > 0; jobs = takeJobs(home)) for (const job of jobs) await home.take(job);
 };
-const taken = ({ ports: { jobs } }: TestEnv) => [...jobs.takeSent(), ...jobs.takeMessages(), ...jobs.takeDue()];
-/** Which ends of runs of `flow` the bus was told, each once. */
-const told = ({ ports }: TestEnv): readonly string[] => {
+const takeJobs = ({ ports: { jobs } }: TestEnv) => [...jobs.takeSent(), ...jobs.takeMessages(), ...jobs.takeDue()];
+/** The lifecycle events of ended runs of `flow`, each once. */
+const endNotices = ({ ports }: TestEnv): readonly string[] => {
   const ends = ports.notices.statusNotices.filter((notice) => notice.workflow.name === 'flow');
   return [...new Set(ends.map(({ run, status }) => `${run.runId} ${status}`))].toSorted();
 };
 
 describe('the request', () => {
-  it('is for a workflow that exists, and closes it: no runs, no versions', async () => {
+  it('closes an existing workflow: it accepts no runs and no versions', async () => {
     const home = createDeletionEnv();
     expect(await requestDeletion(home)).toEqual({ kind: 'not_found' });
     await publishWorkflowWithData(home);
@@ -79,8 +79,8 @@ describe('the request', () => {
     expect(await getVersion(home.ports.workflows, scope, deletedWorkflow)).toMatchObject({ kind: 'found' });
   });
 
-  it('made again is the same deletion, however far it has come', async () => {
-    const home = await furnished();
+  it('repeated in any phase returns the same deletion', async () => {
+    const home = await createFilledEnv();
     await createRunWithData(home);
     const first = await requestDeletion(home);
     home.ports.clock.set(after(home.ports.clock.now(), minutes(1)));
@@ -91,8 +91,8 @@ describe('the request', () => {
     expect(await home.ports.deletions.all()).toHaveLength(1);
   });
 
-  it('is refused while schedules start its runs, and names them', async () => {
-    const home = await furnished();
+  it('is refused while schedules start its runs, and names the schedules', async () => {
+    const home = await createFilledEnv();
     const { definition } = scheduleOf(scope);
     for (const [id, name] of [
       ['nightly', 'flow'],
@@ -107,8 +107,8 @@ describe('the request', () => {
     expect(await home.ports.deletions.all()).toEqual([]);
   });
 
-  it('holds also where a version is published at that moment', async () => {
-    const home = await furnished();
+  it('also covers a version that is published concurrently', async () => {
+    const home = await createFilledEnv();
     const close = home.ports.workflows.close.bind(home.ports.workflows);
     let isFirst = true;
     home.ports.workflows.close = async (...given) => {
@@ -121,8 +121,8 @@ describe('the request', () => {
     expect(await home.ports.workflows.versionNumbers(scope, deletedWorkflow)).toEqual([]);
   });
 
-  it('of a publisher that had looked before takes its version with it, and says so', async () => {
-    const home = await furnished();
+  it('removes the version of a publisher that read the workflow earlier, and the publisher fails', async () => {
+    const home = await createFilledEnv();
     const put = home.ports.workflows.putVersion.bind(home.ports.workflows);
     home.ports.workflows.putVersion = async (...given) => {
       home.ports.workflows.putVersion = put;
@@ -138,8 +138,8 @@ describe('the request', () => {
     expect(await create(home)).toMatchObject({ kind: 'published', version: 3 });
   });
 
-  it('says so also where another workflow has the name by then', async () => {
-    const home = await furnished();
+  it('fails that publisher even if a new workflow has the name by then', async () => {
+    const home = await createFilledEnv();
     const advance = home.ports.workflows.advance.bind(home.ports.workflows);
     home.ports.workflows.advance = async (...given) => {
       home.ports.workflows.advance = advance;
@@ -156,8 +156,8 @@ describe('the request', () => {
 });
 
 describe('a deletion', () => {
-  it('leaves nothing of the runs, open and ended, and touches no other workflow', async () => {
-    const home = await furnished();
+  it('removes all data of open and ended runs, and changes no other workflow', async () => {
+    const home = await createFilledEnv();
     const rich = await createRunWithData(home);
     const fresh = await createRunWithData(home, 'other');
     await home.publish(workflow('short', 'a>c'));
@@ -184,8 +184,8 @@ describe('a deletion', () => {
       expect(await getRun(home.worker, run, true)).toEqual({ kind: 'not_found' });
     }
     expect((await home.fold(spared)).state.progress.status).toBe('pending');
-    // What they called belongs to another workflow: it is cancelled, because nothing waits for it, and stays.
-    await settled(home);
+    // The child runs belong to another workflow: they are cancelled, because no caller waits for them, but not deleted.
+    await handleAll(home);
     for (const child of children) expect((await home.fold(child)).state.progress.status).toBe('cancelled');
 
     await sweepUntilDone(home);
@@ -197,8 +197,8 @@ describe('a deletion', () => {
     ]);
   });
 
-  it('is not held up by a run whose record makes no sense: it is told of, and deleted with the others', async () => {
-    const home = await furnished();
+  it('deletes and reports a run whose stored data cannot be read, without delaying the others', async () => {
+    const home = await createFilledEnv();
     const [broken, sound] = [await createRunWithData(home), await createRunWithData(home, 'other')];
     const commitsAfter = home.ports.log.commitsAfter.bind(home.ports.log);
     home.ports.log.commitsAfter = async (run, ...given) => {
@@ -206,14 +206,14 @@ describe('a deletion', () => {
       return commitsAfter(run, ...given);
     };
     await requestDeletion(home);
-    expect(await sweep(home)).toMatchObject({ failed: [], broken: [{ run: broken, trouble: { name: 'Unreadable' } }] });
+    expect(await sweep(home)).toMatchObject({ failed: [], broken: [{ run: broken, error: { name: 'Unreadable' } }] });
     for (const run of [broken, sound]) expect(await home.ports.log.head(run)).toBeUndefined();
     await sweepUntilDone(home);
     expect(await create(home)).toMatchObject({ kind: 'published', version: 2 });
   });
 
-  it('is audited once: who asked, for what, and how many runs', async () => {
-    const home = await furnished();
+  it('writes one audit entry with the requester, the workflow and the number of runs', async () => {
+    const home = await createFilledEnv();
     await createRunWithData(home);
     const requestedAt = home.ports.clock.now();
     await requestDeletion(home);
@@ -232,8 +232,8 @@ describe('a deletion', () => {
     ]);
   });
 
-  it('frees the name before it settles: the next workflow of it continues the numbers, and only its own versions can be had', async () => {
-    const home = await furnished();
+  it('frees the name before it settles: the next workflow continues the version numbers and shows only its own versions', async () => {
+    const home = await createFilledEnv();
     await publish(home);
     const old = await createRunWithData(home);
     await requestDeletion(home);
@@ -257,7 +257,7 @@ describe('a deletion', () => {
     });
   });
 
-  it('of many runs shows how far it has come, and stops when its time is up', async () => {
+  it('of many runs reports its progress, and stops when its time is up', async () => {
     const home = createDeletionEnv();
     await home.publish(workflow('flow', 'a>c'));
     for (let run = 0; run < 120; run += 1) await home.start({ idempotencyKey: `${run}` });
@@ -265,7 +265,7 @@ describe('a deletion', () => {
     const now = home.ports.clock.now();
     expect(await continueDeletions(home.worker, now)).toEqual({ ended: 0, failed: [], broken: [] });
     expect(await progress(home)).toEqual(['finding', 0, 0]);
-    // A clock that every look at it moves on: each sweep has time for little.
+    // Each read of the clock advances it, so each sweep has time for few runs.
     let time = Number(now);
     const clock = { sleep: () => Promise.resolve(), now: () => instant((time += 1)) };
     const seen: unknown[] = [];
@@ -282,7 +282,7 @@ describe('a deletion', () => {
   });
 
   it('cancels open runs as soon as it finds them', async () => {
-    const home = await furnished();
+    const home = await createFilledEnv();
     const run = await createRunWithData(home);
     await requestDeletion(home);
     const forget = home.ports.log.deleteRun.bind(home.ports.log);
@@ -297,8 +297,8 @@ describe('a deletion', () => {
     home.ports.log.deleteRun = forget;
   });
 
-  it('that cannot be continued is told, and others are', async () => {
-    const home = await furnished();
+  it('that fails is reported, and the others continue', async () => {
+    const home = await createFilledEnv();
     await requestDeletion(home);
     await home.publish(workflow('short', 'a>c'));
     const list = home.ports.index.list.bind(home.ports.index);
@@ -307,17 +307,17 @@ describe('a deletion', () => {
       return list(of, ...rest);
     };
     const { failed } = await sweep(home);
-    expect(failed).toMatchObject([{ deletion: { name: 'flow', phase: 'finding' }, trouble: expect.any(Unavailable) }]);
+    expect(failed).toMatchObject([{ deletion: { name: 'flow', phase: 'finding' }, error: expect.any(Unavailable) }]);
     home.ports.index.list = list;
     await sweepUntilDone(home);
     expect(await home.ports.workflows.summary(scope, deletedWorkflow)).toBeUndefined();
   });
 });
 
-describe('a process that dies at any call', () => {
+describe('a crash at any call', () => {
   it('of the request leaves an open workflow, or a deletion that the sweep finishes', async () => {
     const count = async (aim?: ConstructorParameters<typeof CrashableProcesses>[1]): Promise<number> => {
-      const home = await furnished();
+      const home = await createFilledEnv();
       const run = await createRunWithData(home);
       const processes = new CrashableProcesses(home.deps, aim);
       await survives(requestDeletion(home, processes.start()));
@@ -335,19 +335,19 @@ describe('a process that dies at any call', () => {
     for (let call = 1; call <= calls; call += 1) for (const kind of ['before', 'after'] as const) await count({ call, kind });
   });
 
-  it('of the sweep loses nothing: the next one finishes, and audits once', async () => {
+  it('of the sweep loses nothing: the next sweep finishes, and one audit entry exists', async () => {
     const count = async (aim?: ConstructorParameters<typeof CrashableProcesses>[1]): Promise<number> => {
-      const home = await furnished();
+      const home = await createFilledEnv();
       const runs = [await createRunWithData(home), await createRunWithData(home, 'second')];
       const blobs = (await Promise.all(runs.map((run) => blobsOf(home, run)))).flat();
       await requestDeletion(home);
       const processes = new CrashableProcesses(home.deps, aim);
       const swept = async () => {
         const { failed = [] } = (await survives(sweep(home, processes.start()).then((done) => void (last = done)))) ? last : {};
-        // A killed process is no failure of the deletion, and nothing else is one.
-        for (const { trouble } of failed) if (!(trouble instanceof Error && trouble.name === 'Killed')) throw trouble;
+        // The injected crash is the only error expected.
+        for (const { error } of failed) if (!(error instanceof Error && error.name === 'Killed')) throw error;
       };
-      let last: { failed?: readonly { trouble: unknown }[] } = {};
+      let last: { failed?: readonly { error: unknown }[] } = {};
       await swept();
       home.ports.clock.set(after(home.ports.clock.now(), minutes(21)));
       await swept();
@@ -355,10 +355,10 @@ describe('a process that dies at any call', () => {
       for (const run of runs) expect(await remainingRecords(home, run, blobs), JSON.stringify(aim)).toEqual([]);
       expect(await home.ports.workflows.versionNumbers(scope, deletedWorkflow), JSON.stringify(aim)).toEqual([]);
       expect(deletedEntries(home), JSON.stringify(aim)).toMatchObject([{ metadata: { runs: 2 } }]);
-      // A child whose caller could not say that it waits no more is found by the sweep.
+      // The sweep finds a child whose caller died before it could notify the child.
       await sweepRuns(home.worker, after(home.ports.clock.now(), hours(1)));
-      await settled(home);
-      expect(told(home), JSON.stringify(aim)).toEqual(runs.map((run) => `${run.runId} cancelled`).toSorted());
+      await handleAll(home);
+      expect(endNotices(home), JSON.stringify(aim)).toEqual(runs.map((run) => `${run.runId} cancelled`).toSorted());
       for (const child of await childrenOf(home))
         expect((await home.fold(child)).state.progress.status, JSON.stringify(aim)).toBe('cancelled');
       return processes.calls;
@@ -369,10 +369,10 @@ describe('a process that dies at any call', () => {
   });
 });
 
-describe('a run that a node of another workflow called', () => {
+describe('a child run of another workflow', () => {
   /** `caller` waits for a run of `flow`, which waits for a signal; `pinned` names the version. */
   const calling = async (config: JsonObject = {}) => {
-    const home = await furnished();
+    const home = await createFilledEnv();
     const once = { policy: { retry: { attempts: 1, backoffMs: 1, maxBackoffMs: 1, retryOn: [], jitter: 'none' } } };
     await home.publish(workflow('caller', 'a>k k>e', { k: { calls: 'flow', ...once, ...config } }));
     const run = await home.begin('caller');
@@ -384,30 +384,33 @@ describe('a run that a node of another workflow called', () => {
     return [progress.status, node?.status === 'failed' ? node.failure.code : node?.status];
   };
 
-  it('ends for it as a cancelled one, before the log goes that says so', async () => {
+  it('is reported to its caller as cancelled before its log is deleted', async () => {
     const { home, run } = await calling();
-    await settled(home);
+    await handleAll(home);
     expect(await endOf(home, run)).toEqual(['running', 'waiting']);
     await requestDeletion(home);
     await sweep(home);
     expect(await endOf(home, run)).toEqual(['failed', 'subflow_cancelled']);
   });
 
-  it.each([{}, { version: 1 }])('is not made any more, with %j, and the node says why', async (config) => {
-    const { home, run } = await calling(config);
-    await requestDeletion(home);
-    await settled(home);
-    expect(await endOf(home, run)).toEqual(['failed', 'workflow_deleting']);
-    await sweep(home);
-    const later = await home.start({ workflowName: workflowName('caller'), idempotencyKey: 'later' });
-    if (later.kind !== 'started') throw new Error(later.kind);
-    await settled(home);
-    expect((await endOf(home, { ...scope, runId: later.runId }))[1]).toMatch(/^(workflow_not_found|no_active_deployment)$/);
-  });
+  it.each([{}, { version: 1 }])(
+    'is not created while the workflow is being deleted, with %j, and the node fails with the reason',
+    async (config) => {
+      const { home, run } = await calling(config);
+      await requestDeletion(home);
+      await handleAll(home);
+      expect(await endOf(home, run)).toEqual(['failed', 'workflow_deleting']);
+      await sweep(home);
+      const later = await home.start({ workflowName: workflowName('caller'), idempotencyKey: 'later' });
+      if (later.kind !== 'started') throw new Error(later.kind);
+      await handleAll(home);
+      expect((await endOf(home, { ...scope, runId: later.runId }))[1]).toMatch(/^(workflow_not_found|no_active_deployment)$/);
+    },
+  );
 
-  it('and that was deleted unheard does not leave the node waiting, though the name is used again', async () => {
+  it('that was deleted without a notification fails the waiting node, even if the name is used again', async () => {
     const { home, run } = await calling();
-    await settled(home);
+    await handleAll(home);
     const [child] = (await home.ports.index.list(scope, { limit: 9 })).heads.filter(({ workflow: { name } }) => name === 'flow');
     if (child === undefined) throw new Error('nobody was called');
     await home.ports.log.deleteRun(child.address, child.expiresAt);
@@ -418,9 +421,9 @@ describe('a run that a node of another workflow called', () => {
   });
 });
 
-describe('what comes late', () => {
-  it('a start that had looked before is found when the deletion settles', async () => {
-    const home = await furnished();
+describe('late writes', () => {
+  it('the deletion finds a run whose start read the workflow before the closing', async () => {
+    const home = await createFilledEnv();
     const createHead = home.ports.log.create.bind(home.ports.log);
     home.ports.log.create = async (creation) => {
       home.ports.log.create = createHead;
@@ -442,8 +445,8 @@ describe('what comes late', () => {
     expect(await home.ports.workflows.versionNumbers(scope, deletedWorkflow)).toEqual([2]);
   });
 
-  it('what a worker wrote that was at work on such a run goes too: it settles once more', async () => {
-    const home = await furnished();
+  it('the deletion settles again and removes what a worker wrote for such a run', async () => {
+    const home = await createFilledEnv();
     const createHead = home.ports.log.create.bind(home.ports.log);
     home.ports.log.create = async (creation) => {
       home.ports.log.create = createHead;
@@ -461,8 +464,8 @@ describe('what comes late', () => {
     expect(deletedEntries(home)).toHaveLength(1);
   });
 
-  it('a new workflow that loses its number while it is published takes the next one', async () => {
-    const home = await furnished();
+  it('a new workflow whose version number is taken by the deletion takes the next number', async () => {
+    const home = await createFilledEnv();
     await requestDeletion(home);
     await sweep(home);
     const put = home.ports.workflows.putVersion.bind(home.ports.workflows);
@@ -475,8 +478,8 @@ describe('what comes late', () => {
     expect(await create(home)).toMatchObject({ kind: 'published', version: 61 });
   });
 
-  it('a request that comes to its closing when the name is another workflow deletes nothing of that one', async () => {
-    const home = await furnished();
+  it('a request that resumes its closing when a new workflow has the name deletes nothing of that workflow', async () => {
+    const home = await createFilledEnv();
     const close = home.ports.workflows.close.bind(home.ports.workflows);
     home.ports.workflows.close = async (...given) => {
       home.ports.workflows.close = close;
@@ -490,8 +493,8 @@ describe('what comes late', () => {
     expect(await home.ports.workflows.summary(scope, deletedWorkflow)).not.toHaveProperty('deletingSince');
   });
 
-  it('a commit on its way finds its slot taken, and makes no log without a head', async () => {
-    const home = await furnished();
+  it('a delayed commit finds its number occupied, and creates no log without a head', async () => {
+    const home = await createFilledEnv();
     const run = await home.begin('flow');
     const put = home.ports.log.put.bind(home.ports.log);
     let isLate = false;
@@ -509,8 +512,8 @@ describe('what comes late', () => {
     expect((await home.ports.log.commitsAfter(run, firstCommit)).every(isTombstone)).toBe(true);
   });
 
-  it('messages for a deleted run find nothing, with a kept fold and without', async () => {
-    const home = await furnished();
+  it('messages for a deleted run change nothing, with a cached fold and without', async () => {
+    const home = await createFilledEnv();
     const run = await createRunWithData(home);
     const jobs = [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeMessages()];
     await requestDeletion(home);
@@ -525,8 +528,8 @@ describe('what comes late', () => {
     expect(await remainingRecords(home, run)).toEqual([]);
   });
 
-  it('what a worker wrote beside the log after the deletion goes when it settles', async () => {
-    const home = await furnished();
+  it('the deletion removes what a worker wrote beside the log after it, when it settles', async () => {
+    const home = await createFilledEnv();
     const run = await createRunWithData(home);
     await requestDeletion(home);
     await sweep(home);
@@ -536,8 +539,8 @@ describe('what comes late', () => {
     expect(await remainingRecords(home, run)).toEqual([]);
   });
 
-  it('a start repeated with the key of a deleted run starts nothing, and says why', async () => {
-    const home = await furnished();
+  it('a repeated start with the key of a deleted run starts nothing and returns the reason', async () => {
+    const home = await createFilledEnv();
     const run = await createRunWithData(home);
     const again = () => home.start({ idempotencyKey: 'rich', input: { text: 'y'.repeat(5_000) } });
     expect(await again()).toMatchObject({ kind: 'started', isReplay: true });

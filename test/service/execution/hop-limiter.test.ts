@@ -188,7 +188,7 @@ test('what is sent while no message is handled begins a chain', async () => {
 });
 
 describe('a broadcaster', () => {
-  const watch = { run, turn: memoryPorts().ids.nonce() };
+  const watch = { run, broadcastId: memoryPorts().ids.nonce() };
 
   test('that sends its message on at once again and again waits before it', async () => {
     const inner = new MemoryWatches();

@@ -158,7 +158,7 @@ describe('a job that comes twice, late or out of order', () => {
     await home.ports.log.heartbeat(run, { node: keyOf('a'), at: home.ports.clock.now(), resends }, home.ports.clock.now());
     home.ports.clock.advance(seconds(agoSeconds));
     await home.take(jobFor(run, 'a', commitNo(1), one), { isRedelivered: true });
-    expect([home.attempts, home.ports.jobs.delayed.map(({ job }) => job.kind)]).toEqual([[], ['nudge']]);
+    expect([home.attempts, home.ports.jobs.delayed.map(({ job }) => job.kind)]).toEqual([[], ['recheck']]);
   });
 
   it.each([

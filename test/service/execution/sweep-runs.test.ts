@@ -247,6 +247,41 @@ describe('the sweep', () => {
     expect([await listed('waiting'), await listed('retrying')]).toEqual([[], []]);
   });
 
+  it('rewrites the head of an open run that is more than four commits behind its log, though its list state is unchanged', async () => {
+    const projected: number[] = [];
+    const home = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        log: overrideMethods(deps.log, {
+          project: async (run, projection) => {
+            projected.push(projection.asOf);
+            return deps.log.project(run, projection);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>z z>b b>d d>f f>g g>z2 z2>h', { z: { ms: 7_200_000 }, z2: { ms: 7_200_000 } }));
+    const run = await home.begin('flow');
+    const workUntilAsleep = async () => {
+      for (let jobs = home.ports.jobs.takeSent(); jobs.length > 0; jobs = home.ports.jobs.takeSent())
+        for (const job of jobs) await home.take(job);
+    };
+    const projection = async () => (await home.ports.log.head(run))?.projection;
+    await workUntilAsleep();
+    await sweepRun(home.worker, run);
+    const first = await projection();
+    expect(first).toMatchObject({ attention: 'waiting' });
+    home.ports.clock.advance(minutes(120));
+    for (const { job } of home.ports.timers.takeDue()) await home.take(job);
+    await workUntilAsleep();
+    const { asOf } = (await home.fold(run)).state;
+    expect(asOf - (first?.asOf ?? 0)).toBeGreaterThan(4);
+    await sweepRun(home.worker, run);
+    expect(await projection()).toEqual({ ...first, asOf });
+    await sweepRun(home.worker, run);
+    expect(projected).toEqual([first?.asOf, asOf]);
+  });
+
   it('is not held up by a run that it cannot look at, and looks at it again', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
@@ -264,8 +299,8 @@ describe('the sweep', () => {
     };
     home.ports.clock.advance(minutes(4));
     const swept = await sweepRuns(sweeper, inTime(home));
-    expect(swept).toMatchObject({ looked: 1, mended: 1, failed: [{ run: bad }] });
+    expect(swept).toMatchObject({ checked: 1, recovered: 1, failed: [{ run: bad }] });
     home.ports.clock.advance(minutes(2));
-    expect(await sweepRuns(home.worker, inTime(home))).toMatchObject({ mended: 1, failed: [] });
+    expect(await sweepRuns(home.worker, inTime(home))).toMatchObject({ recovered: 1, failed: [] });
   });
 });

@@ -98,7 +98,7 @@ describe('a value too large for a commit', () => {
     };
     const [job] = home.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job was sent');
-    await expect(home.take(job, { worker: { ...home.worker, deps, runAttempt } })).rejects.toThrow('is gone');
+    await expect(home.take(job, { worker: { ...home.worker, deps, runAttempt } })).rejects.toThrow('is missing');
     expect((await home.fold({ ...scope, runId: answer.runId })).state.asOf).toBe(1);
   });
 });

@@ -62,7 +62,7 @@ describe('a snapshot', () => {
       ...home.deps,
       log: overrideMethods(home.deps.log, { snapshot: async () => ({ ...stored, asOf: commitNo(stored.asOf - 1) }) }),
     };
-    await expect(readRunFold(lying, run)).rejects.toThrow('a snapshot of commit');
+    await expect(readRunFold(lying, run)).rejects.toThrow('but contains the fold of commit');
   });
 
   it('is not asked for where a message names a commit of a short log', async () => {

@@ -181,6 +181,9 @@ describe('from a chosen node', () => {
   it('is of graphs: a deployment is not for them', async () => {
     const home = failingOnce();
     const old = await failed(home);
-    expect(await rerun(home, old, { deploymentId: deploymentId('v1') })).toEqual({ kind: 'fits_not', field: 'deploymentId' });
+    expect(await rerun(home, old, { deploymentId: deploymentId('v1') })).toEqual({
+      kind: 'not_applicable',
+      field: 'deploymentId',
+    });
   });
 });

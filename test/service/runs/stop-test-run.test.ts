@@ -15,12 +15,12 @@ import { type TestEnv, finished, createTestEnv, scope, workflow } from '../test-
 import { CrashableProcesses, survives } from '../crashable-processes.ts';
 import { blobsOf, definitionOf, largeText, requestTestRun, startTestRun, recordsOf } from '../test-run-fixture.ts';
 
-const place = { name: 'paid', correlation: 'order-7' };
+const signalKey = { name: 'paid', correlation: 'order-7' };
 
 /** A run that has left something everywhere: a large input and output, a wait, a nap, a run that it called, due entries, a beat, a snapshot. */
 async function rich(home: TestEnv): Promise<RunAddress> {
   await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
-  const configs = { s: place, z: { ms: 3_600_000 }, k: { calls: 'child' } };
+  const configs = { s: signalKey, z: { ms: 3_600_000 }, k: { calls: 'child' } };
   const run = await startTestRun(home, definitionOf('draft', 'a>b b>s s>d a>z z>f a>g a>k', configs), {
     input: { text: 'y'.repeat(1_000) },
   });
@@ -53,11 +53,11 @@ describe('stopping', () => {
     expect(more).toEqual([]);
     expect(isTestRun((await home.fold(child)).head)).toBe(true);
     expect(await recordsOf(home, child)).not.toEqual([]);
-    expect(new Set((await recordsOf(home, run, { blobs, place })).map((what) => what.replace(/ in .*/, '')))).toEqual(
+    expect(new Set((await recordsOf(home, run, { blobs, signalKey })).map((what) => what.replace(/ in .*/, '')))).toEqual(
       new Set(['head', 'graph', 'input', 'beats', 'snapshot', 'commits', 'list', 'due', 'blob', 'waiter', 'reservation']),
     );
     expect(await stopTestRun(home.worker, run)).toEqual({ kind: 'stopped' });
-    expect(await recordsOf(home, run, { blobs, place })).toEqual([]);
+    expect(await recordsOf(home, run, { blobs, signalKey })).toEqual([]);
     expect(await getRun(home.worker, run, true)).toEqual({ kind: 'not_found' });
     expect(await listEvents(home.deps, run, { after: 0, limit: 10 })).toEqual({ kind: 'not_found' });
     expect(await stopTestRun(home.worker, run)).toEqual({ kind: 'not_found' });
@@ -119,7 +119,7 @@ describe('stopping', () => {
         // Only a process that got to its end, or died behind its last call, leaves nothing to do.
         if (isDone) expect(wasWhole).toBe(true);
       }
-      expect(await recordsOf(home, run, { blobs, place }), JSON.stringify(aim)).toEqual([]);
+      expect(await recordsOf(home, run, { blobs, signalKey }), JSON.stringify(aim)).toEqual([]);
       for (const child of children) expect(await recordsOf(home, child), JSON.stringify(aim)).toEqual([]);
       return processes.calls;
     };

@@ -49,18 +49,18 @@ it('shows nothing of the system', async () => {
 it('names every template that is none, with its place', async () => {
   expect(await seen({ a: ['{{ctx.x'], b: { c: '{{1 + 1}}' }, d: '{{ctx.ok}}' })).toMatchObject({
     kind: 'refused',
-    faults: [
-      { place: '/config/a/0', code: 'template_invalid' },
-      { place: '/config/b/c', code: 'template_invalid' },
+    errors: [
+      { pointer: '/config/a/0', code: 'template_invalid' },
+      { pointer: '/config/b/c', code: 'template_invalid' },
     ],
   });
 });
 
 it('has bounds: on its look-ups, and on its size before it is put together', async () => {
   const many = Array.from({ length: maxTemplates + 1 }, () => '{{ctx.input}}');
-  expect(await seen(many)).toMatchObject({ kind: 'refused', faults: [{ place: '/config', code: 'too_many_templates' }] });
+  expect(await seen(many)).toMatchObject({ kind: 'refused', errors: [{ pointer: '/config', code: 'too_many_templates' }] });
   const wide = Array.from({ length: Math.ceil(maxViewBytes / largeText.length) }, () => '{{ctx.large}}');
-  expect(await seen(wide)).toMatchObject({ kind: 'refused', faults: [{ code: 'view_too_large' }] });
+  expect(await seen(wide)).toMatchObject({ kind: 'refused', errors: [{ code: 'view_too_large' }] });
   expect(await seen(wide.slice(2))).toMatchObject({ kind: 'found' });
 });
 

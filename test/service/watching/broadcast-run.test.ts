@@ -1,4 +1,4 @@
-/** Speaking for a watched run: everybody hears all of it in order, whoever comes late, is slow, or goes; and speakers relieve each other. */
+/** Broadcasting a run: every socket receives all updates in order, also if it joins late, is slow or reconnects; broadcasters hand over. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type RunAddress, keyId, runId } from '../../../lib/engine/ids.ts';
@@ -23,13 +23,13 @@ const statuses = (seen: readonly ReceivedFrame[]) =>
   seen
     .filter(({ type }) => type.startsWith('workflow_'))
     .map(({ payload }) => `${textOf(payload?.['nodeID'] ?? 'run')} ${textOf(payload?.['status'])}`);
-/** Of a member that is always text. */
+/** The value of a field that is always a string. */
 const textOf = (value: unknown): string => z.string().parse(value);
 const deltas = (seen: readonly ReceivedFrame[]) =>
   seen.filter(({ type }) => type === 'node.stream.delta').map(({ payload }) => Number(payload?.['deltaIndex']));
 const types = (seen: readonly ReceivedFrame[]) => seen.map(({ type }) => type);
 
-/** A run of two nodes that has ended. */
+/** An ended run of two nodes. */
 const ended = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
   const home = createTestEnv();
   await home.publish(workflow('flow', 'one>two'));
@@ -37,7 +37,7 @@ const ended = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunA
   await home.settle();
   return { home, stage: createSocketTestEnv(home), run };
 };
-/** A run whose node nobody works on. */
+/** A run whose node no worker executes. */
 const open = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
   const home = createTestEnv();
   await home.publish(workflow('flow', 'talk>two'));
@@ -50,11 +50,11 @@ const begunWith = async (home: TestEnv, input: JsonObject): Promise<RunAddress> 
 };
 const cancel = ({ home, run }: { home: TestEnv; run: RunAddress }) => cancelRun(home.worker, run);
 
-describe('what is heard', () => {
-  test('of an ended run all of it, once, and then it is left', async () => {
+describe('frames', () => {
+  test('an ended run is sent completely, once, and then the subscription ends', async () => {
     const { stage, run } = await ended();
     await stage.join('a', run);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     const seen = stage.framesOf('a');
     expect(seen[0]).toEqual({ type: 'joined', runId: run.runId, after: 0 });
     expect(statuses(seen)).toEqual([
@@ -71,7 +71,7 @@ describe('what is heard', () => {
     expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
   });
 
-  test('the documented payloads, member by member', async () => {
+  test('match the documented payloads field by field', async () => {
     const { stage, run } = await ended();
     await stage.join('a', run);
     await stage.settle();
@@ -89,7 +89,7 @@ describe('what is heard', () => {
     });
   });
 
-  test.each([1, 3, 6, 100])('after event %i nothing before it', async (from) => {
+  test.each([1, 3, 6, 100])('after event %i contain nothing before it', async (from) => {
     const { stage, run } = await ended();
     await stage.join('all', run);
     await stage.join('late', run, { after: from });
@@ -98,7 +98,7 @@ describe('what is heard', () => {
     expect(types(stage.framesOf('late')).at(-1)).toBe('left');
   });
 
-  test('news as they come, deltas between them, and the end', async () => {
+  test('arrive as the run progresses: events, deltas between them, and the end', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
@@ -114,7 +114,7 @@ describe('what is heard', () => {
     expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
   });
 
-  test('what is too large is left out, and its size said; no frame is larger than the gateway takes', async () => {
+  test('omit values that are too large and give their size; no frame exceeds the gateway limit', async () => {
     const big = 'x'.repeat(maxFrameValueBytes);
     const home = createTestEnv({
       answer: (node) =>
@@ -139,8 +139,8 @@ describe('what is heard', () => {
   });
 });
 
-describe('who comes and goes', () => {
-  test('who joins later hears everything from its own place, and the first one nothing twice', async () => {
+describe('members', () => {
+  test('a later member receives everything after its cursor, and the first member receives nothing twice', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('first', run);
@@ -164,7 +164,7 @@ describe('who comes and goes', () => {
     expect(eventIds(stage.framesOf('third'))).toEqual(eventIds(stage.framesOf('first')).filter((id) => id > 3));
   });
 
-  test('who leaves hears nothing more, and the last one to leave ends it', async () => {
+  test('a member that leaves receives nothing more, and the broadcast ends with the last member', async () => {
     const { home, stage, run } = await open();
     await stage.join('a', run);
     let pauses = 0;
@@ -176,12 +176,12 @@ describe('who comes and goes', () => {
         if (pauses > 15) await stage.appendDelta(run, pauses - 16);
       },
     });
-    expect(outcomes).toEqual(['over']);
+    expect(outcomes).toEqual(['ended']);
     expect(deltas(stage.framesOf('a'))).toEqual([]);
     expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
   });
 
-  test('who joins again is told again, from the new place', async () => {
+  test('a member that joins again receives everything after its new cursor', async () => {
     const { stage, run } = await open();
     await stage.join('a', run);
     let pauses = 0;
@@ -198,7 +198,7 @@ describe('who comes and goes', () => {
     expect(eventIds(again)).toEqual(eventIds(seen.slice(0, types(seen).lastIndexOf('joined'))).filter((id) => id > 2));
   });
 
-  test('a socket that is gone is taken away at the next sign of life, and nobody else notices', async () => {
+  test('the next heartbeat removes a socket that is gone, and other members notice nothing', async () => {
     const given = await open();
     const { home, stage, run } = given;
     await stage.join('gone', run);
@@ -221,7 +221,7 @@ describe('who comes and goes', () => {
     expect(stage.posts.closed).toEqual([]);
   });
 
-  test('a socket that takes nothing is closed after a few posts, and holds up nobody', async () => {
+  test('a stuck socket is closed after a few posts, and delays no other', async () => {
     const { home, stage, run } = await ended();
     await stage.join('stuck', run);
     await stage.join('quick', run);
@@ -233,13 +233,13 @@ describe('who comes and goes', () => {
       post: async (id: ReturnType<typeof connectionIdOf>, text: string) => {
         if (id === 'stuck') {
           tries += 1;
-          // As long as the adapter waits for an answer.
+          // The adapter's timeout for a post.
           await home.ports.clock.sleep(seconds(2));
         }
         return real(id, text);
       },
     });
-    expect(await stage.settle({ deps: { posts } })).toEqual(['over', 'over']);
+    expect(await stage.settle({ deps: { posts } })).toEqual(['ended', 'ended']);
     expect(tries).toBe(maxPosts);
     expect(stage.posts.closed).toEqual(['stuck']);
     expect(await stage.sockets.connection(connectionIdOf('stuck'))).toBeUndefined();
@@ -247,7 +247,7 @@ describe('who comes and goes', () => {
     expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
   });
 
-  test('the sockets of a key that is no good any more are closed within half a minute, and others are not', async () => {
+  test('the sockets of a revoked key are closed within 30 seconds, and others stay', async () => {
     const given = await open();
     const { home, stage, run } = given;
     await stage.join('bad', run, { key: 'badkey00' });
@@ -268,25 +268,25 @@ describe('who comes and goes', () => {
     expect(statuses(stage.framesOf('good')).at(-1)).toBe('run cancelled');
   });
 
-  test('a record whose socket must be closed by now is nobody', async () => {
+  test('an expired membership is ignored', async () => {
     const { home, stage, run } = await open();
     await stage.join('old', run);
     home.ports.clock.advance(hours(2));
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     expect(stage.framesOf('old')).toEqual([]);
   });
 
-  test('of a run that is no more everybody is let go', async () => {
+  test('all members of a deleted run are removed', async () => {
     const { home, stage, run } = await open();
     await stage.join('a', run);
     const log = { ...home.deps.log, head: async () => undefined };
-    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['over']);
+    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['ended']);
     expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
   });
 });
 
-describe('speakers relieve each other', () => {
-  test('each goes on where the last one stopped, and nothing is said twice', async () => {
+describe('consecutive broadcasters', () => {
+  test('each continues where the last one stopped, and nothing is sent twice', async () => {
     const given = await open();
     const { home, stage, run } = given;
     await stage.join('a', run);
@@ -299,47 +299,47 @@ describe('speakers relieve each other', () => {
         if (passed > maxBroadcastDuration * 3.5) await cancel(given);
       },
     });
-    expect(outcomes).toEqual(['sent_on', 'sent_on', 'sent_on', 'over']);
+    expect(outcomes).toEqual(['continued', 'continued', 'continued', 'ended']);
     expect(types(stage.framesOf('a')).filter((type) => type === 'joined')).toHaveLength(1);
     expect(deltas(stage.framesOf('a'))).toEqual([0, 1, 2, 3, 4, 5]);
     expect(new Set(eventIds(stage.framesOf('a'))).size).toBe(eventIds(stage.framesOf('a')).length);
   });
 
-  test('a turn ends before its function does', async () => {
+  test('an invocation ends before its function times out', async () => {
     const { home, stage, run } = await open();
     await stage.join('a', run);
     const mustEndAt = after(home.ports.clock.now(), seconds(45));
-    expect(await stage.broadcast({ mustEndAt })).toBe('sent_on');
+    expect(await stage.broadcast({ mustEndAt })).toBe('continued');
     expect(home.ports.clock.now()).toBeLessThan(mustEndAt);
   });
 
-  test('every join asks for a speaker, and one is enough', async () => {
+  test('every join sends a message, and only one broadcaster runs', async () => {
     const given = await open();
     const { stage, run } = given;
     for (const name of ['a', 'b', 'c']) await stage.join(name, run);
     expect([await stage.broadcast(), await stage.broadcast(), await stage.broadcast()]).toEqual([
-      'sent_on',
-      'left_to_another',
-      'left_to_another',
+      'continued',
+      'deferred_to_another',
+      'deferred_to_another',
     ]);
     await cancel(given);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
   });
 
-  test('one that dies before it has sent its message on is repeated by its own, and everything is heard in order', async () => {
+  test('a crash before the continuation is repeated by redelivery, and frames stay in order', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
     const dies = { send: () => Promise.reject(new Unavailable('the queue')) };
     await expect(stage.broadcast({ deps: { watches: dies } })).rejects.toThrow(Unavailable);
     await cancel(given);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
     expect(eventIds(stage.framesOf('a'))).toEqual(eventIds(stage.framesOf('a')).toSorted((one, other) => one - other));
   });
 
-  test('one that dies in the midst repeats at most what came since the last note', async () => {
+  test('a crash repeats at most the frames since the last saved cursor', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
@@ -359,22 +359,22 @@ describe('speakers relieve each other', () => {
     expect(statuses(stage.framesOf('a').slice(before))).toEqual(['run cancelled']);
   });
 
-  test('a message that was announced and never came is not waited for', async () => {
+  test('an announced message that is lost does not block later broadcasters', async () => {
     const given = await open();
     const { home, stage, run } = given;
     await stage.join('a', run);
-    expect(await stage.broadcast()).toBe('sent_on');
+    expect(await stage.broadcast()).toBe('continued');
     stage.watches.sent.splice(0);
     await stage.join('b', run);
-    expect(await stage.broadcast()).toBe('left_to_another');
+    expect(await stage.broadcast()).toBe('deferred_to_another');
     home.ports.clock.advance(minutes(16));
     await stage.join('c', run);
     await cancel(given);
-    expect(await stage.settle()).toEqual(['over']);
+    expect(await stage.settle()).toEqual(['ended']);
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
   });
 
-  test('a dead letter takes its announcement away, and asks for another speaker while somebody watches', async () => {
+  test('a dead letter removes its announcement, and starts a new broadcaster while members are left', async () => {
     const { home, stage, run } = await open();
     const { sockets, watches } = stage;
     const replacing = { clock: home.ports.clock, ids: home.ports.ids, sockets, watches };
@@ -384,21 +384,21 @@ describe('speakers relieve each other', () => {
     expect(dead && (await stage.sockets.watchersOf(run)).next?.broadcastId).toBe(dead?.broadcastId);
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect((await sockets.watchersOf(run)).next).toBeUndefined();
-    expect(await stage.broadcast()).toBe('sent_on');
+    expect(await stage.broadcast()).toBe('continued');
     home.ports.clock.advance(hours(3));
     watches.sent.splice(0);
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect(watches.sent).toEqual([]);
   });
 
-  test('trouble of the world that passes is waited out', async () => {
+  test('a temporary failure of the store is retried', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
     const real = stage.sockets.watchersOf.bind(stage.sockets);
     let asked = 0;
     const sockets = Object.assign(stage.sockets, {
-      room: async (of: RunAddress) => {
+      watchersOf: async (of: RunAddress) => {
         asked += 1;
         if (asked > 2 && asked < 6) throw new Unavailable('the table');
         return real(of);
@@ -418,7 +418,7 @@ describe('speakers relieve each other', () => {
 });
 
 describe('joining', () => {
-  test('a run that is not there, and with a ticket every other one, is not found', async () => {
+  test('a missing run, and with a ticket every other run, is not found', async () => {
     const { stage, run } = await open();
     const elsewhere = { ...run, runId: runId(run.runId.replace(/.$/, (last) => (last === '0' ? '1' : '0'))) };
     expect((await stage.join('a', elsewhere)).kind).toBe('not_found');
@@ -427,7 +427,7 @@ describe('joining', () => {
     expect(stage.watches.sent).toHaveLength(1);
   });
 
-  test('a connection watches so many runs and no more; one that it watches already is none more', async () => {
+  test('a connection watches a limited number of runs; joining a watched run again does not count', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'talk>two'));
     const stage = createSocketTestEnv(home);

@@ -1,4 +1,4 @@
-/** Following a run: nothing missed, nothing twice, whatever happens to the reader; and few reads while nothing happens. */
+/** Following a run: a reader misses nothing and sees nothing twice, and an idle run costs few reads. */
 import { describe, expect, test } from 'vitest';
 import {
   type NodeKey,
@@ -49,11 +49,11 @@ const rest = async (
   for (let one = await nextWithTime(home, from); one.done !== true; one = await nextWithTime(home, from)) all.push(one.value);
   return all;
 };
-const idsIn = (news: readonly (RunUpdate | StreamUpdate)[]) =>
-  news.flatMap((one) => (one.kind === 'event' ? [one.event.eventId] : []));
-const deltasIn = (news: readonly (RunUpdate | StreamUpdate)[]) =>
-  news.flatMap((one) => (one.kind === 'delta' ? [one.delta] : []));
-/** What the log holds, for comparison. */
+const idsIn = (updates: readonly (RunUpdate | StreamUpdate)[]) =>
+  updates.flatMap((one) => (one.kind === 'event' ? [one.event.eventId] : []));
+const deltasIn = (updates: readonly (RunUpdate | StreamUpdate)[]) =>
+  updates.flatMap((one) => (one.kind === 'delta' ? [one.delta] : []));
+/** The events in the log, for comparison. */
 const logged = async ({ ports }: TestEnv, run: RunAddress) => {
   const head = await ports.log.head(run);
   if (head === undefined) throw new Error('no such run');
@@ -61,7 +61,7 @@ const logged = async ({ ports }: TestEnv, run: RunAddress) => {
     publicEvents(head, commit),
   );
 };
-const say = ({ ports }: TestEnv, run: RunAddress, index: number, facts: { attempt?: number; by?: string } = {}) =>
+const appendDelta = ({ ports }: TestEnv, run: RunAddress, index: number, facts: { attempt?: number; by?: string } = {}) =>
   ports.streams.put(
     run,
     node,
@@ -81,18 +81,18 @@ const begun = async (drawn = 'talk>e', options: Parameters<typeof createTestEnv>
 };
 
 describe('events', () => {
-  test('of a run that has ended all come at once, the last one last, and no time passes', async () => {
+  test('of an ended run arrive at once and in order, without a wait', async () => {
     const { home, run } = await begun('a>b b>c c>e');
     await home.settle();
     const before = home.ports.clock.now();
-    const news = await rest(home, followRun(home.deps, await opened(home.deps, run), 0));
+    const updates = await rest(home, followRun(home.deps, await opened(home.deps, run), 0));
     const all = await logged(home, run);
-    expect(news.map((one) => (one.kind === 'event' ? one.event : one))).toEqual(all);
+    expect(updates.map((one) => (one.kind === 'event' ? one.event : one))).toEqual(all);
     expect(all.at(-1)?.type).toBe('run.completed');
     expect(home.ports.clock.now()).toBe(before);
   });
 
-  test('come while the run goes on, and its cancellation is the last', async () => {
+  test('arrive while the run progresses, and its cancellation is the last', async () => {
     const { home, run } = await begun();
     const from = followRun(home.deps, await opened(home.deps, run), 0);
     const seen: RunUpdate[] = [];
@@ -104,7 +104,7 @@ describe('events', () => {
     expect(seen.at(-1)).toMatchObject({ kind: 'event', event: { type: 'run.cancelled' } });
   });
 
-  test('a reader that goes away after each event and comes back five hundred times misses nothing and sees nothing twice', async () => {
+  test('a reader that reconnects after every event misses nothing and sees nothing twice', async () => {
     const drawn = Array.from({ length: 170 }, (_, at) => `n${at}>n${at + 1}`).join(' ');
     const { home, run } = await begun(`${drawn} n170>e`);
     await home.settle();
@@ -123,7 +123,7 @@ describe('events', () => {
     expect(seen).toEqual(all.slice(0, 500).map(({ eventId }) => eventId));
   });
 
-  test('from any cursor on what is later comes, and beyond the end there is nothing', async () => {
+  test('from any cursor only later events arrive, and none after the last', async () => {
     const { home, run } = await begun('a>e');
     await home.settle();
     const all = (await logged(home, run)).map(({ eventId }) => eventId);
@@ -134,7 +134,7 @@ describe('events', () => {
     }
   });
 
-  test('a hole in the log and a table that is away for a while are waited for', async () => {
+  test('a gap in the log and an unavailable table only delay the events', async () => {
     const { home, run } = await begun('a>b b>e');
     let looks = 0;
     const log = new Proxy(home.ports.log, {
@@ -151,24 +151,24 @@ describe('events', () => {
     });
     const followed = await opened({ log }, run);
     await home.settle();
-    const news = await rest(home, followRun({ ...home.deps, log }, followed, 0));
-    expect(idsIn(news)).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    const updates = await rest(home, followRun({ ...home.deps, log }, followed, 0));
+    expect(idsIn(updates)).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
     expect(looks).toBeGreaterThan(3);
   });
 });
 
-describe('what nodes say', () => {
-  test('comes between the events, carries the last event’s id, and again from the beginning to who comes back', async () => {
+describe('deltas', () => {
+  test('arrive between the events with the last event’s id, and again from index 0 after a reconnect', async () => {
     const { home, run } = await begun();
-    await say(home, run, 0);
+    await appendDelta(home, run, 0);
     const at = (await logged(home, run)).length;
     const from = followRun(home.deps, await opened(home.deps, run), 0);
     for (let one = 0; one < at; one += 1) expect((await nextWithTime(home, from)).value).toMatchObject({ kind: 'event' });
     const payload = { nodeId: 'talk', attempt: 1, text: 'part 0', deltaIndex: 0 };
     const envelope = { eventId: at, sequence: at, type: 'node.stream.delta', runId: run.runId, workflowId: 'flow' };
     expect((await nextWithTime(home, from)).value).toMatchObject({ kind: 'delta', delta: { ...envelope, payload } });
-    await say(home, run, 1);
-    await say(home, run, 2);
+    await appendDelta(home, run, 1);
+    await appendDelta(home, run, 2);
     expect(
       deltasIn([(await nextWithTime(home, from)).value, (await nextWithTime(home, from)).value].flatMap((one) => one ?? [])),
     ).toMatchObject([{ payload: { deltaIndex: 1 } }, { payload: { deltaIndex: 2 } }]);
@@ -180,25 +180,25 @@ describe('what nodes say', () => {
         delta: { eventId: at, payload: { deltaIndex } },
       });
     }
-    expect((await nextWithTime(home, again)).value).toEqual({ kind: 'quiet' });
+    expect((await nextWithTime(home, again)).value).toEqual({ kind: 'idle' });
     await again.return();
   });
 
-  test('does not come once the completion has the whole', async () => {
+  test('of a completed node are not sent', async () => {
     const { home, run } = await begun();
-    for (const index of [0, 1]) await say(home, run, index);
+    for (const index of [0, 1]) await appendDelta(home, run, index);
     await home.settle();
     expect(deltasIn(await rest(home, followRun(home.deps, await opened(home.deps, run), 0)))).toEqual([]);
   });
 
-  test('stops at a missing index until it is there', async () => {
+  test('stop at a missing index until it exists', async () => {
     const { home, run } = await begun();
     const from = followRun(home.deps, await opened(home.deps, run), (await logged(home, run)).length);
-    await say(home, run, 0);
-    await say(home, run, 2);
+    await appendDelta(home, run, 0);
+    await appendDelta(home, run, 2);
     expect((await nextWithTime(home, from)).value).toMatchObject({ delta: { payload: { deltaIndex: 0 } } });
-    expect((await nextWithTime(home, from)).value).toEqual({ kind: 'quiet' });
-    await say(home, run, 1);
+    expect((await nextWithTime(home, from)).value).toEqual({ kind: 'idle' });
+    await appendDelta(home, run, 1);
     const later: unknown[] = [];
     while (later.length < 2) {
       const { value } = await nextWithTime(home, from);
@@ -208,12 +208,12 @@ describe('what nodes say', () => {
     await from.return();
   });
 
-  test('over a retry goes on, and what another execution said before is void', async () => {
+  test('continue after a retry, and a reset voids the deltas of another execution', async () => {
     const { home, run } = await begun('talk>e', { answer: () => failing() });
     const from = followRun(home.deps, await opened(home.deps, run), 0);
-    await say(home, run, 0);
-    await say(home, run, 1, { attempt: 2, by: 'b' });
-    await say(home, run, 2, { attempt: 2, by: 'b' });
+    await appendDelta(home, run, 0);
+    await appendDelta(home, run, 1, { attempt: 2, by: 'b' });
+    await appendDelta(home, run, 2, { attempt: 2, by: 'b' });
     const deltas: object[] = [];
     while (deltas.length < 3) {
       const { value } = await nextWithTime(home, from);
@@ -227,9 +227,9 @@ describe('what nodes say', () => {
     await from.return();
   });
 
-  test('more than a read holds comes whole', async () => {
+  test('beyond one page of a read are complete', async () => {
     const { home, run } = await begun();
-    for (let index = 0; index < 350; index += 1) await say(home, run, index);
+    for (let index = 0; index < 350; index += 1) await appendDelta(home, run, index);
     const from = followRun(home.deps, await opened(home.deps, run), (await logged(home, run)).length);
     const seen: unknown[] = [];
     while (seen.length < 350) {
@@ -241,7 +241,7 @@ describe('what nodes say', () => {
     await from.return();
   });
 
-  test('of a thousand nodes at work only so many are asked', async () => {
+  test('of a thousand running nodes are read for a limited number only', async () => {
     const { home, run } = await begun(
       Array.from({ length: 200 }, (_, at) => `s>n${at}`)
         .join(' ')
@@ -283,16 +283,16 @@ describe('a stream', () => {
   };
   const lengthOf = (home: TestEnv, since: number): DurationMs => durationMs(home.ports.clock.now() - since);
 
-  test('ends by itself in good time, with signs of life until then, and its reader goes on where it was', async () => {
+  test('ends before the gateway’s timeout, sends heartbeats until then, and its reader continues at its cursor', async () => {
     const { home, run } = await begun();
     const since = home.ports.clock.now();
     const first = await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always));
     expect(lengthOf(home, since)).toBeGreaterThanOrEqual(maxStreamDuration);
     expect(lengthOf(home, since)).toBeLessThan(maxStreamDuration + seconds(10));
-    const beats = first.flatMap((one) => (one.kind === 'heartbeat' ? [one.at] : []));
-    expect(beats.length).toBeGreaterThanOrEqual(15);
-    for (const [at, beat] of beats.entries()) {
-      const pause = beat - (beats[at - 1] ?? since);
+    const heartbeats = first.flatMap((one) => (one.kind === 'heartbeat' ? [one.at] : []));
+    expect(heartbeats.length).toBeGreaterThanOrEqual(15);
+    for (const [at, heartbeat] of heartbeats.entries()) {
+      const pause = heartbeat - (heartbeats[at - 1] ?? since);
       expect(pause).toBeGreaterThanOrEqual(heartbeatInterval);
       expect(pause).toBeLessThan(seconds(25));
     }
@@ -303,18 +303,18 @@ describe('a stream', () => {
   });
 
   test.each([
-    ['a node is at work', 'talk>e', 700],
-    ['the run sleeps', 'z1>e', 100],
-  ])('of five minutes in which nothing happens and %s costs few reads', async (_what, drawn, mostReads) => {
+    ['a running node', 'talk>e', 700],
+    ['a sleeping node', 'z1>e', 100],
+  ])('of five idle minutes with %s costs few reads', async (_what, drawn, maxReads) => {
     const { home, run } = await begun(drawn);
     if (drawn.startsWith('z')) for (const job of home.ports.jobs.takeSent()) await home.take(job);
     const { deps, counted } = counting(home.deps);
     await rest(home, watchRun(deps, await opened(deps, run), 0, always));
-    expect(counted.reads).toBeLessThanOrEqual(mostReads);
-    expect(counted.reads).toBeGreaterThan(mostReads / 4);
+    expect(counted.reads).toBeLessThanOrEqual(maxReads);
+    expect(counted.reads).toBeGreaterThan(maxReads / 4);
   });
 
-  test('ends within half a minute of its reader’s being no longer allowed', async () => {
+  test('ends within 30 seconds after its reader’s key is revoked', async () => {
     const { home, run } = await begun();
     const since = home.ports.clock.now();
     const isAllowed = async (): Promise<boolean> => home.ports.clock.now() < after(since, minutes(1));
@@ -322,7 +322,7 @@ describe('a stream', () => {
     expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(75));
   });
 
-  test('ends within seconds of its reader’s opening another, which goes on', async () => {
+  test('ends within seconds after its reader opens another stream, which continues', async () => {
     const { home, run } = await begun();
     const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
     const open = async (who: Reader = reader) =>
@@ -339,17 +339,19 @@ describe('a stream', () => {
     expect(idsIn(await rest(home, other))).toEqual(all);
   });
 
-  test('goes on while its seat cannot be read', async () => {
+  test('continues while its reader lease cannot be read', async () => {
     const { home, run } = await begun();
     const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
-    const readerLeases = Object.assign(new MemoryReaderLeases(), { holder: () => Promise.reject(new Unavailable('seats')) });
+    const readerLeases = Object.assign(new MemoryReaderLeases(), {
+      holder: () => Promise.reject(new Unavailable('the reader leases')),
+    });
     const since = home.ports.clock.now();
     const hasSeat = await acquireReaderLease({ ...home.deps, readerLeases }, reader);
     await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always, hasSeat));
     expect(lengthOf(home, since)).toBeGreaterThanOrEqual(maxStreamDuration);
   });
 
-  test('whose reader is slow reads no further ahead than it is read', async () => {
+  test('of a slow reader reads no further ahead than the reader', async () => {
     const { home, run } = await begun();
     const { deps, counted } = counting(home.deps);
     const from = watchRun(deps, await opened(deps, run), 0, always);
@@ -363,7 +365,7 @@ describe('a stream', () => {
   });
 });
 
-test('of a run that is not there nothing is followed', async () => {
+test('a missing run is not followed', async () => {
   const { home, run } = await begun();
   expect(await beginFollowing(home.deps, { ...run, projectId: projectId('other') })).toBeUndefined();
 });

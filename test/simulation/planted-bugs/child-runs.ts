@@ -38,7 +38,7 @@ export const childRunBugs: readonly PlantedBug[] = [
   {
     name: 'a called run that nobody waits for any more goes on',
     file: 'lib/service/execution/reconcile-child.ts',
-    find: 'await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} does not wait for it any more`);',
+    find: 'await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} no longer waits for this run`);',
     replace: 'void cancelRun;',
     within: 60,
     options: { code: 0 },

@@ -21,7 +21,7 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a turn counts though it was made before the news that were told',
     file: driveLog,
-    find: 'if (turn.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)\n      this.#seenByCode = this.#notifiedUpTo;',
+    find: 'if (batch.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)\n      this.#seenByCode = this.#notifiedUpTo;',
     replace: 'if (this.#hinted > this.#told) this.#told = this.#hinted;',
     within: 40,
     options: busy,
@@ -96,9 +96,9 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a step that began is replayed as finished',
     file: 'lib/engine/durable/history.ts',
-    find: '    const at = openStepOf(node, step);',
+    find: '    const openStep = openStepOf(node, step);',
     replace:
-      "    if (isOpen(node) && node.status !== 'waiting') ordered.push({ at: node.pinnedAt, entry: { kind: 'settled', key: step.key, result: { status: 'completed', output: { value: null }, endedAt: node.dispatchedAt } } });\n    const at = openStepOf(node, step);",
+      "    if (isOpen(node) && node.status !== 'waiting') ordered.push({ at: node.pinnedAt, entry: { kind: 'settled', key: step.key, result: { status: 'completed', output: { value: null }, endedAt: node.dispatchedAt } } });\n    const openStep = openStepOf(node, step);",
     within: 20,
     options: busy,
   },

@@ -56,8 +56,8 @@ export const commitBugs: readonly PlantedBug[] = [
   {
     name: 'a put of unknown outcome is taken for a win',
     file: append,
-    find: '    if (!(trouble instanceof Unavailable) || tried === mostPuts) throw trouble;'.trim(),
-    replace: "if (trouble instanceof Unavailable) return { kind: 'stored' };\n      if (tried === mostPuts) throw trouble;",
+    find: 'if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;',
+    replace: "if (error instanceof Unavailable) return { kind: 'stored' };\n      if (attempts === maxPutAttempts) throw error;",
     within: 20,
     isSlow: true,
   },

@@ -13,7 +13,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
       { file: storedFold, find: 'type IterationKey, nodeKey }', replace: 'type IterationKey, commitNo, nodeKey }' },
       {
         file: 'lib/service/run-log/snapshots.ts',
-        find: '  invariant(state.asOf === asOf, `a snapshot of commit ${asOf} holds the fold of commit ${state.asOf}`);\n',
+        find: '  invariant(\n    state.asOf === asOf,\n    `the snapshot of ${run.runId} names commit ${asOf} but contains the fold of commit ${state.asOf}`,\n  );\n',
         replace: '  void [invariant, asOf];\n',
       },
     ],

@@ -6,10 +6,10 @@ const admit = 'lib/service/execution/admit-attempt.ts';
 const deadline = 'lib/service/commit/deadline.ts';
 
 /** A sixth of all nodes and steps kill the worker that begins them. */
-const poison = { weather: 'calm', options: { poison: 0.15 } } as const;
+const poison = { faultProfile: 'none', options: { poison: 0.15 } } as const;
 /** Two in five attempts spend their first slices, and groups of messages are shared. */
 const slow = { options: { code: 0.1, slowScripts: 0.4, shares: { slow: 5 } } } as const;
-const storm = { weather: 'calm', options: { isStormy: true } } as const;
+const storm = { faultProfile: 'none', options: { isCrashStorm: true } } as const;
 
 export const workerCrashBugs: readonly PlantedBug[] = [
   {
