@@ -111,7 +111,7 @@ test('the alarm for messages without progress uses the metric of this installati
   expect(Object(told).Variables.STEPWELL_RUNS_TABLE).toEqual(Object(alarm?.Properties['Dimensions'])[0].Value);
 });
 
-/** Which queues and functions of these resources no alarm watches: a queue's age, or what is left of dead letters; a function's errors. */
+/** Queues and functions without an alarm on age, dead letters or errors. */
 function unwatched(resources: readonly Resource[]): readonly string[] {
   const watching = (metricName: string): readonly string[] =>
     ofType(resources, 'CloudWatch::Alarm').flatMap(({ Properties }) => metricsOf(Properties, metricName));
@@ -123,7 +123,7 @@ function unwatched(resources: readonly Resource[]): readonly string[] {
   return [...queues, ...functions].map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''));
 }
 
-/** The logical ids that the metrics of this name are of, in an alarm on one metric or on an expression. */
+/** Logical ids of the resources whose metric of this name an alarm uses, directly or in an expression. */
 function metricsOf(alarm: Resource['Properties'], metricName: string): readonly string[] {
   const dimension = z.object({ Value: z.unknown().transform(pointedAt) });
   const metric = z.looseObject({ MetricName: z.string(), Dimensions: z.array(z.unknown()) });
@@ -141,11 +141,11 @@ function metricsOf(alarm: Resource['Properties'], metricName: string): readonly 
     .map(({ Value }) => Value);
 }
 
-test('an alarm watches the age of every queue and the errors of every function', () => {
+test('every queue has an age alarm, and every function an error alarm', () => {
   expect(unwatched(runtime)).toEqual([]);
 });
 
-test('a queue or a function without its alarm is found out', () => {
+test('the check detects a queue or a function without an alarm', () => {
   const without = (...names: readonly string[]) =>
     runtime.filter((resource) => resource.Type !== 'AWS::CloudWatch::Alarm' || !names.includes(entryOf(resource)));
   expect(unwatched(without('DelayedWait'))).toEqual(['StepwellQueuesDelayQueue']);
@@ -153,7 +153,7 @@ test('a queue or a function without its alarm is found out', () => {
   expect(unwatched(without('DeadLetters'))).toHaveLength(2);
 });
 
-test('a topic is told of every alarm and of its end', () => {
+test('a topic is notified of every alarm and of its end', () => {
   const alarmTopicArn = 'arn:aws:sns:eu-west-1:111122223333:on-call';
   const told = ofType(synthesize({ ...withTraces, alarmTopicArn }).runtime, 'CloudWatch::Alarm');
   expect(told).toHaveLength(alarms.length);
@@ -162,13 +162,13 @@ test('a topic is told of every alarm and of its end', () => {
   }
 });
 
-test('what is not deployed is not watched', () => {
+test('resources that are not deployed have no alarm', () => {
   const { runtime: resources } = synthesize({}, emptyBundles(['api', 'worker']));
   const names = ofType(resources, 'CloudWatch::Alarm').map(({ id }) => id);
   expect(names.filter((id) => /Sweep|Collect|DeadLetterErrors|Watchers/.test(id))).toEqual([]);
 });
 
-describe('however many functions there are', () => {
+describe('with any number of functions', () => {
   const namesIn = (alarm: Resource) => {
     const metrics = z.array(z.looseObject({ MetricStat: z.looseObject({ Metric: metric }).exactOptional() }));
     const looked = metrics.parse(alarm.Properties['Metrics']).flatMap(({ MetricStat }) => MetricStat?.Metric ?? []);
@@ -200,23 +200,26 @@ describe('however many functions there are', () => {
   });
   const throttleAlarms = (count: number) => planted.filter(({ id }) => id.startsWith(`With${count}AlarmsFunctionsThrottled`));
 
-  test.each(Array.from({ length: 12 }, (_, more) => more))('each is watched by one alarm, of ten at most: %i more', (more) => {
-    const found = throttleAlarms(more);
-    const watched = found.map(namesIn);
-    for (const names of watched) expect(names.length).toBeLessThanOrEqual(10);
-    const own = usualFunctions.length - 4;
-    expect(new Set(watched.flat()).size).toBe(own + more);
-    expect(watched.flat()).toHaveLength(own + more);
-    expect(found).toHaveLength(Math.ceil((own + more) / 10));
-    for (let index = 1; index <= more; index += 1) {
-      expect(watched.flat().filter((name) => name.includes(`"planted-${index}"`))).toHaveLength(1);
-    }
-    // One page in the runbook, and the line of the entry, for all of them.
-    expect(new Set(found.map(({ Properties }) => Properties['AlarmDescription'])).size).toBe(1);
-    expect(found.map(entryOf)).toEqual(found.map(() => 'FunctionsThrottled'));
-  });
+  test.each(Array.from({ length: 12 }, (_, more) => more))(
+    'one alarm covers each function, and at most ten functions: %i more',
+    (more) => {
+      const found = throttleAlarms(more);
+      const watched = found.map(namesIn);
+      for (const names of watched) expect(names.length).toBeLessThanOrEqual(10);
+      const own = usualFunctions.length - 4;
+      expect(new Set(watched.flat()).size).toBe(own + more);
+      expect(watched.flat()).toHaveLength(own + more);
+      expect(found).toHaveLength(Math.ceil((own + more) / 10));
+      for (let index = 1; index <= more; index += 1) {
+        expect(watched.flat().filter((name) => name.includes(`"planted-${index}"`))).toHaveLength(1);
+      }
+      // All of them share one runbook page and one threshold.
+      expect(new Set(found.map(({ Properties }) => Properties['AlarmDescription'])).size).toBe(1);
+      expect(found.map(entryOf)).toEqual(found.map(() => 'FunctionsThrottled'));
+    },
+  );
 
-  test('an alarm sums all that it looks at, and what is silent counts as nothing', () => {
+  test('an alarm sums its metrics, and missing data counts as zero', () => {
     for (const alarm of throttleAlarms(maxPlanted)) {
       const sum = namesIn(alarm).map((_, index) => `FILL(m${index}, 0)`);
       expect(JSON.stringify(alarm.Properties['Metrics'])).toContain(`"${sum.join(' + ')}"`);
@@ -224,7 +227,7 @@ describe('however many functions there are', () => {
   });
 });
 
-test('no alarm of the product looks at more metrics than CloudWatch lets it', () => {
+test('no alarm uses more metrics than CloudWatch allows', () => {
   for (const { id, Properties } of alarms) {
     const looked = JSON.stringify(Properties['Metrics'] ?? []).split('"MetricStat"').length - 1;
     expect(looked, id).toBeLessThanOrEqual(10);

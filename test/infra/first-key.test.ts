@@ -1,4 +1,4 @@
-/** The first admin key and the keys of the configuration: who may touch them, and that no template has them. */
+/** The first admin key and the configured keys: who may access them, and that no template contains them. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
@@ -19,13 +19,13 @@ const customOf = (resources: typeof runtime) => {
     .parse(custom?.Properties);
 };
 
-test('the secret of the first key is made empty: nothing makes up a value for it', () => {
+test('the secret of the first key is created without a value', () => {
   const [secret, ...more] = ofType(data, 'SecretsManager::Secret');
   expect(more).toEqual([]);
   expect(Object.keys(secret?.Properties ?? {})).toEqual(['Description', 'Tags']);
 });
 
-test('the stack asks a function of its own for the keys, and tells it no secret', () => {
+test('a custom resource creates the keys, and its properties contain no secret', () => {
   const custom = customOf(runtime);
   expect(written(custom.ServiceToken)).toBe(`<${byId(runtime, 'StepwellFunctionsFirstKeyFunction').id}.Arn>`);
   expect(written(custom.SecretArn)).toMatch(/^<Stepwell-Data:ExportsOutputRefStorageFirstKey/);

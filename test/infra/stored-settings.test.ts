@@ -1,4 +1,4 @@
-/** Settings of any size are no environment variables: what the functions are told stays below 4 KB, as Lambda measures it. */
+/** Large settings are not environment variables: the variables of the functions stay below Lambda's limit of 4 KB. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { partitionOf } from '../../lib/contract/record-kinds.ts';

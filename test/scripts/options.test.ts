@@ -12,7 +12,7 @@ const asked = {
 } as const;
 const read = (...typed: readonly string[]) => readOptions(asked, typed);
 
-test('numbers come as numbers, and what is not typed as what stands for it', () => {
+test('numbers are parsed, and missing options have their defaults', () => {
   expect(read('--seed', '42')).toEqual({ kind: 'read', values: { seed: 42, calm: false, positionals: [] } });
   expect(read('--calm')).toEqual({ kind: 'read', values: { calm: true, positionals: [] } });
   expect(readOptions({ ...asked, allowPositionals: true }, ['one', 'two'])).toMatchObject({
@@ -31,7 +31,7 @@ test.each([
   expect(read(...typed)).toEqual({ kind: 'invalid', message: expect.stringContaining(message) });
 });
 
-test('help is asked for by either of its names', () => {
+test('--help and -h show the usage', () => {
   expect([read('--help'), read('-h')]).toEqual([{ kind: 'help' }, { kind: 'help' }]);
 });
 
@@ -43,7 +43,7 @@ describe('a script', () => {
   };
 
   test.each(['scripts/create-key.ts', 'scripts/verify.ts'])(
-    '%s does nothing where it is mistyped, and shows its form',
+    '%s does nothing with an invalid option and prints its usage',
     (script) => {
       expect(run(script, '--bogus')).toEqual({
         status: 2,
