@@ -92,7 +92,7 @@ test('jobs of other kinds, and workflow tasks with another run’s head, are ref
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
   await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue contains a job of kind node');
   await expect(take({ kind: 'message', ...attempt, resend: 0, creation: bundleCreation(run) })).rejects.toThrow(
-    `${run.runId} received a workflow task, but it is a`,
+    `${run.runId} received a message job, but it is a`,
   );
   const unknown: WorkflowTaskJob = { kind: 'workflow_task', ...attempt, resend: 0, creation: codeCreation(run) };
   await expect(take(unknown)).resolves.toBeUndefined();
