@@ -5,7 +5,7 @@ interface Trip {
   readonly hasGuide: boolean;
 }
 
-/** What was booked is given back, the last booking first, when the run fails or is cancelled. */
+/** Saga: if the run fails or is cancelled, the bookings are rolled back, the last one first. */
 export const bookTrip = defineWorkflow({ name: 'book-trip' }, async ({ input, step }: WorkflowArguments<Trip>) => {
   const flight = await step.run({ name: 'flight', rollback: ({ output }) => giveBack(output) }, () => `flight to ${input.city}`);
   const hotel = await step.run({ name: 'hotel', rollback: ({ output }) => giveBack(output) }, () => `hotel in ${input.city}`);
@@ -16,5 +16,5 @@ export const bookTrip = defineWorkflow({ name: 'book-trip' }, async ({ input, st
   return [flight, hotel, guide];
 });
 
-/** Stands for a request that cancels a booking. */
+/** Placeholder for a request that cancels a booking. */
 const giveBack = (booking: string): string => `no ${booking}`;

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** A long step heeds its signal: a cancelled run does not go on with work that nobody wants any more. */
+/** A long step checks its abort signal, so that it stops when the run is cancelled. */
 export const exportPages = defineWorkflow(
   { name: 'export-pages' },
   async ({ input, step }: WorkflowArguments<{ readonly pages: number }>) =>
