@@ -192,8 +192,8 @@ describe('a worker', { timeout: 60_000 }, () => {
     await start('count', { file, stepMs: 10, slowOne: 'b' });
     await until(() => begun(file).includes('b'));
     expect(await end(first.child, 'SIGINT'), first.err()).toBe(0);
-    expect(first.err()).toContain('not at rest in time, and free for other workers');
-    expect(first.out()).toContain('1 left for other workers');
+    expect(first.err()).toContain('not finished within the drain time: released for other workers');
+    expect(first.out()).toContain('1 left to other workers');
     worker = await startWorker();
     await until(() => begun(file).filter((each) => each === 'b').length === 2);
   });
