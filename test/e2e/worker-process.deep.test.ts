@@ -209,9 +209,9 @@ describe('a worker', { timeout: 60_000 }, () => {
   test.each([
     ['a queue that is not there', 1, 'STEPWELL_CODE_QUEUE_URL', (given: string) => `${given}x`, /QueueDoesNotExist|AccessDenied/],
     ['a table that is not its own', 1, 'STEPWELL_RUNS_TABLE', () => 'other', /ResourceNotFound|AccessDenied/],
-    ['credentials of nobody', 1, 'AWS_ACCESS_KEY_ID', () => 'LKIANOBODY', /security token .* is invalid/],
+    ['unknown credentials', 1, 'AWS_ACCESS_KEY_ID', () => 'LKIANOBODY', /security token .* is invalid/],
     ['no region', 1, 'AWS_REGION', () => '', /No AWS region is set\. Set AWS_REGION/],
-    ['nobody who answers', 4, 'AWS_ENDPOINT_URL', () => 'http://127.0.0.1:9', /ECONNREFUSED/],
+    ['an endpoint without a server', 4, 'AWS_ENDPOINT_URL', () => 'http://127.0.0.1:9', /ECONNREFUSED/],
   ])('with %s exits with %i and the reason', async (_what, exitCode, name, wrong, message) => {
     const file = join(home, `${name}.json`);
     const given = cloud.cloud.worker ?? {};

@@ -8,14 +8,14 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand } from './at-hand.ts';
-import { type Death, Died, mortalStore } from './mortal-store.ts';
+import { TestBackend } from './test-backend.ts';
+import { type CrashPoint, StoreCrashed, crashingStore } from './crashing-store.ts';
 
 const runs = 6;
 const slots = 4;
 
 /** One round of a worker: every free slot claims a run and works on it. */
-async function round(own: AtHand, name: string): Promise<number> {
+async function round(own: TestBackend, name: string): Promise<number> {
   const workers = Array.from({ length: slots }, (_, slot) => `${name}${slot}`);
   const worked = await Promise.allSettled(
     workers.map(async (worker) => {
@@ -30,7 +30,7 @@ async function round(own: AtHand, name: string): Promise<number> {
   }, 0);
 }
 
-async function play(own: AtHand, run: WorkflowRun, worker: string): Promise<void> {
+async function play(own: TestBackend, run: WorkflowRun, worker: string): Promise<void> {
   const { data } = await own.backend.listStepAttempts({ workflowRunId: run.id });
   const begun = data.find(({ stepName }) => stepName === 'only');
   const step = begun ?? (await own.step(run.id, { stepName: 'only', workerId: worker }));
@@ -41,21 +41,21 @@ async function play(own: AtHand, run: WorkflowRun, worker: string): Promise<void
   await own.complete(run.id, worker);
 }
 
-async function story(death?: Death) {
+async function story(crashPoint?: CrashPoint) {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const mortal = mortalStore(store, death);
-  const at = (of: ConstructorParameters<typeof AtHand>[0]) => new AtHand(of, { clock, namespaceId: 'team' });
-  const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
+  const crashing = crashingStore(store, crashPoint);
+  const at = (of: ConstructorParameters<typeof TestBackend>[0]) => new TestBackend(of, { clock, namespaceId: 'team' });
+  const [client, first, survivor] = [at(store), at(crashing.store), at(store)];
   for (let made = 0; made < runs; made += 1) await client.create();
   let died = false;
   try {
     while ((await round(first, 'first')) > 0);
   } catch (error) {
-    if (!(error instanceof Died)) throw error;
+    if (!(error instanceof StoreCrashed)) throw error;
     died = true;
   }
   for (let idle = 0; idle < 4; clock.advance(minutes(1))) idle = (await round(survivor, 'second')) === 0 ? idle + 1 : 0;
-  return { store, clock, client, died, writes: mortal.writes() };
+  return { store, clock, client, died, writes: crashing.writes() };
 }
 
 const { writes } = await story();
@@ -68,12 +68,12 @@ test('without a crash the first process completes everything', async () => {
   expect(writes).toBeGreaterThan(40);
 });
 
-const deaths = Array.from({ length: writes }, (_, index) =>
-  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+const crashPoints = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): CrashPoint => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a crash at write $atWrite, written: $isWritten', async (death) => {
-  const { store, clock, client, died } = await story(death);
+test.each(crashPoints)('a crash at write $atWrite, written: $isWritten', async (crashPoint) => {
+  const { store, clock, client, died } = await story(crashPoint);
   expect(died).toBe(true);
   const { data } = await client.backend.listWorkflowRuns({});
   expect(data.map(({ status }) => status)).toEqual(Array.from({ length: runs }, () => 'completed'));

@@ -9,18 +9,18 @@ import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { StepAttempt, WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand, lease, thrice } from './at-hand.ts';
-import { type Death, Died, mortalStore } from './mortal-store.ts';
+import { TestBackend, lease, thrice } from './test-backend.ts';
+import { type CrashPoint, StoreCrashed, crashingStore } from './crashing-store.ts';
 
 const farMs = 10 * 24 * 3_600_000;
 
 /** Replays a run of these two workflows from the start, as the library's worker does. */
 class Player {
-  readonly own: AtHand;
+  readonly own: TestBackend;
   readonly worker: string;
 
   constructor(store: ExternalRuns, clock: MemoryClock, worker: string) {
-    this.own = new AtHand(store, { clock, namespaceId: 'team' });
+    this.own = new TestBackend(store, { clock, namespaceId: 'team' });
     this.worker = worker;
   }
 
@@ -103,19 +103,19 @@ async function play(player: Player, clock: MemoryClock): Promise<void> {
   }
 }
 
-async function story(death?: Death) {
+async function story(crashPoint?: CrashPoint) {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const mortal = mortalStore(store, death);
+  const crashing = crashingStore(store, crashPoint);
   let died: unknown;
   try {
-    await play(new Player(mortal.store, clock, 'first'), clock);
+    await play(new Player(crashing.store, clock, 'first'), clock);
   } catch (error) {
-    if (!(error instanceof Died)) throw error;
+    if (!(error instanceof StoreCrashed)) throw error;
     died = error.message;
   }
   const survivor = new Player(store, clock, 'second');
   await play(survivor, clock);
-  return { store, clock, survivor, died, writes: mortal.writes() };
+  return { store, clock, survivor, died, writes: crashing.writes() };
 }
 
 async function expectWhole({ store, clock, survivor }: Awaited<ReturnType<typeof story>>): Promise<void> {
@@ -149,12 +149,12 @@ test('the scenario has many writes', () => {
   expect(writes).toBeGreaterThan(50);
 });
 
-const deaths = Array.from({ length: writes }, (_, index) =>
-  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+const crashPoints = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): CrashPoint => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a crash at write $atWrite, written: $isWritten', async (death) => {
-  const told = await story(death);
+test.each(crashPoints)('a crash at write $atWrite, written: $isWritten', async (crashPoint) => {
+  const told = await story(crashPoint);
   expect(told.died).toBeDefined();
   await expectWhole(told);
 });

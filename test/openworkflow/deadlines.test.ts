@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { durationMs, days } from '../../lib/engine/time.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
-import { AtHand } from './at-hand.ts';
+import { TestBackend } from './test-backend.ts';
 
 /** A store that records the expiry of each written item. */
 function recorded() {
@@ -21,7 +21,7 @@ function recorded() {
       };
     },
   });
-  return { own: new AtHand(store), expiries };
+  return { own: new TestBackend(store), expiries };
 }
 
 test('a run that is created with a past deadline is failed by the next poll, and never claimed', async () => {

@@ -6,7 +6,7 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand, bad, lease, thrice } from './at-hand.ts';
+import { TestBackend, bad, lease, thrice } from './test-backend.ts';
 
 /** Delays every call separately, so that calls overtake one another. */
 function unruly(store: ExternalRuns, seed: number): ExternalRuns {
@@ -33,7 +33,10 @@ const processes = (count: number, seed: number, store: ExternalRuns = new Memory
   const [clock, namespaceId] = [new MemoryClock(noon), randomUUID()];
   let draw = seed;
   const random = (): number => ((draw = (draw * 16_807) % 2_147_483_647) - 1) / 2_147_483_646;
-  return Array.from({ length: count }, (_, index) => new AtHand(unruly(store, seed + index), { clock, namespaceId, random }));
+  return Array.from(
+    { length: count },
+    (_, index) => new TestBackend(unruly(store, seed + index), { clock, namespaceId, random }),
+  );
 };
 
 describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
@@ -111,7 +114,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     if (one === undefined) throw new Error('no process');
     const run = await one.claimed();
     const wait = await one.wait(run.id, 'go');
-    const send = (own: AtHand, index: number) => own.backend.sendSignal({ signal: 'go', data: index, idempotencyKey: 'k' });
+    const send = (own: TestBackend, index: number) => own.backend.sendSignal({ signal: 'go', data: index, idempotencyKey: 'k' });
     const answers = await Promise.all(all.map(send));
     expect(answers).toEqual(all.map(() => ({ workflowRunIds: [run.id] })));
     const delivered = await one.backend.getSignalDelivery({ stepAttemptId: wait.id });
@@ -154,8 +157,8 @@ describe('an entry that is not yet written when its reminder is read', () => {
     const slow = holdable(store);
     return {
       hold: slow.hold,
-      one: new AtHand(slow.store, { clock, namespaceId }),
-      other: new AtHand(store, { clock, namespaceId }),
+      one: new TestBackend(slow.store, { clock, namespaceId }),
+      other: new TestBackend(store, { clock, namespaceId }),
     };
   };
 

@@ -10,7 +10,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Answer, type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
-import { AtHand } from './at-hand.ts';
+import { TestBackend } from './test-backend.ts';
 
 const faultOf = async (connecting: Promise<unknown>): Promise<BackendError> => {
   const error: unknown = await connecting.then(
@@ -163,11 +163,11 @@ describe('a failing poll', () => {
         };
       },
     });
-    return { own: new AtHand(flaky, { warn: (line) => warnings.push(line) }), state, warnings };
+    return { own: new TestBackend(flaky, { warn: (line) => warnings.push(line) }), state, warnings };
   };
 
   /** Polls ten times a second for this long. */
-  async function asked(own: AtHand, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
+  async function asked(own: TestBackend, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
     const thrown: unknown[] = [];
     for (let tick = 0; tick < forSeconds * 10; tick += 1) {
       const claims = await Promise.allSettled([own.claim('a'), own.claim('b')]);

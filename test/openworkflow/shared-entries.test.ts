@@ -8,14 +8,14 @@ import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { parseExternalRunId } from '../../lib/engine/external/ids.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand } from './at-hand.ts';
-import { type Death, Died, mortalStore } from './mortal-store.ts';
+import { TestBackend } from './test-backend.ts';
+import { type CrashPoint, StoreCrashed, crashingStore } from './crashing-store.ts';
 
 const count = 300;
 const each = <Result>(make: (index: number) => Promise<Result>, of = count): Promise<Result[]> =>
   Promise.all(Array.from({ length: of }, (_, index) => make(index)));
 
-async function entriesOf(store: ExternalRuns, own: AtHand, workflowRunId: string) {
+async function entriesOf(store: ExternalRuns, own: TestBackend, workflowRunId: string) {
   const runId = parseExternalRunId(workflowRunId);
   if (runId === undefined) throw new Error('no id of a run');
   return store.entries({ namespaceId: own.namespaceId, runId }, 0);
@@ -23,7 +23,7 @@ async function entriesOf(store: ExternalRuns, own: AtHand, workflowRunId: string
 
 test('300 parallel steps start and end in a few entries, each with its own id', async () => {
   const store = new MemoryExternalRuns();
-  const own = new AtHand(store);
+  const own = new TestBackend(store);
   const run = await own.claimed();
   const steps = await each((index) => own.step(run.id, { stepName: `step ${index}` }));
   expect(new Set(steps.map(({ id }) => id)).size).toBe(count);
@@ -46,7 +46,7 @@ test('300 parallel steps start and end in a few entries, each with its own id', 
 
 test('a change of the run itself has its own entry, and the changes before and after it keep their order', async () => {
   const store = new MemoryExternalRuns();
-  const own = new AtHand(store);
+  const own = new TestBackend(store);
   const run = await own.claimed();
   const [one, two, done, late] = await Promise.allSettled([
     own.step(run.id),
@@ -65,7 +65,7 @@ test('a change of the run itself has its own entry, and the changes before and a
 });
 
 test('a refused change does not affect the others of its entry', async () => {
-  const own = new AtHand(new MemoryExternalRuns());
+  const own = new TestBackend(new MemoryExternalRuns());
   const run = await own.claimed();
   const done = await Promise.allSettled(
     Array.from({ length: 20 }, (_, index) => own.step(run.id, { workerId: index % 5 === 4 ? 'thief' : 'w' })),
@@ -77,7 +77,7 @@ test('a refused change does not affect the others of its entry', async () => {
 
 test('many large outputs are split over several entries', async () => {
   const store = new MemoryExternalRuns();
-  const own = new AtHand(store);
+  const own = new TestBackend(store);
   const run = await own.claimed();
   const steps = await each(() => own.step(run.id), 12);
   const output = 'x'.repeat(40_000);
@@ -95,7 +95,7 @@ test('many large outputs are split over several entries', async () => {
 
 test('two processes that report the same ended children record each once', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const [one, two] = [0, 1].map(() => new AtHand(store, { clock, namespaceId: 'team' }));
+  const [one, two] = [0, 1].map(() => new TestBackend(store, { clock, namespaceId: 'team' }));
   if (one === undefined || two === undefined) throw new Error('two processes');
   const parent = await one.claimed();
   const calls = await each(() => one.step(parent.id, { kind: 'workflow', context: { kind: 'workflow', timeoutAt: null } }), 40);
@@ -128,7 +128,7 @@ test('a failed put fails all changes of its entry, and later changes are decided
       };
     },
   });
-  const own = new AtHand(weak);
+  const own = new TestBackend(weak);
   const run = await own.claimed();
   outages = 3;
   const done = await Promise.allSettled(Array.from({ length: 10 }, () => own.step(run.id)));
@@ -145,7 +145,7 @@ test('a failed put fails all changes of its entry, and later changes are decided
 
 const width = 8;
 /** Parallel steps, children and their ends, each started only where the log does not contain it. */
-async function play(own: AtHand, worker: string): Promise<void> {
+async function play(own: TestBackend, worker: string): Promise<void> {
   for (let run = await own.claim(worker); run !== null; run = await own.claim(worker)) {
     const { id: workflowRunId, workflowName } = run;
     if (workflowName === 'child') {
@@ -179,24 +179,24 @@ async function play(own: AtHand, worker: string): Promise<void> {
   }
 }
 
-async function story(death?: Death) {
+async function story(crashPoint?: CrashPoint) {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const mortal = mortalStore(store, death);
-  const at = (of: ExternalRuns) => new AtHand(of, { clock, namespaceId: 'team' });
-  const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
+  const crashing = crashingStore(store, crashPoint);
+  const at = (of: ExternalRuns) => new TestBackend(of, { clock, namespaceId: 'team' });
+  const [client, first, survivor] = [at(store), at(crashing.store), at(store)];
   const parent = await client.create({ workflowName: 'parent' });
   let died = false;
   try {
     await play(first, 'first');
   } catch (error) {
-    if (!(error instanceof Died)) throw error;
+    if (!(error instanceof StoreCrashed)) throw error;
     died = true;
   }
   for (let round = 0; round < 20; round += 1) {
     await play(survivor, 'second');
     clock.advance(minutes(1));
   }
-  return { store, clock, client, parent, died, writes: mortal.writes() };
+  return { store, clock, client, parent, died, writes: crashing.writes() };
 }
 
 const { writes } = await story();
@@ -208,24 +208,27 @@ test('without a crash a parent and its parallel children complete', async () => 
   expect(writes).toBeGreaterThan(width * 8);
 });
 
-const deaths = Array.from({ length: writes }, (_, index) =>
-  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+const crashPoints = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): CrashPoint => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a crash at write $atWrite, written: $isWritten, neither loses nor duplicates a child', async (death) => {
-  const { store, clock, client, parent, died } = await story(death);
-  expect(died).toBe(true);
-  expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: width + 1, pending: 0, running: 0 });
-  const { data } = await client.backend.listStepAttempts({ workflowRunId: parent.id });
-  expect(data.map(({ status }) => status)).toEqual(Array.from({ length: width }, () => 'completed'));
-  expect(new Set(data.map(({ childWorkflowRunId }) => childWorkflowRunId)).size).toBe(width);
-  clock.advance(minutes(60 * 24 * 500));
-  expect(await client.claim()).toBeNull();
-  expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
-});
+test.each(crashPoints)(
+  'a crash at write $atWrite, written: $isWritten, neither loses nor duplicates a child',
+  async (crashPoint) => {
+    const { store, clock, client, parent, died } = await story(crashPoint);
+    expect(died).toBe(true);
+    expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: width + 1, pending: 0, running: 0 });
+    const { data } = await client.backend.listStepAttempts({ workflowRunId: parent.id });
+    expect(data.map(({ status }) => status)).toEqual(Array.from({ length: width }, () => 'completed'));
+    expect(new Set(data.map(({ childWorkflowRunId }) => childWorkflowRunId)).size).toBe(width);
+    clock.advance(minutes(60 * 24 * 500));
+    expect(await client.claim()).toBeNull();
+    expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
+  },
+);
 
 test('a signal with a key that is too large together with its target waits is refused, and reaches no run', async () => {
-  const own = new AtHand(new MemoryExternalRuns());
+  const own = new TestBackend(new MemoryExternalRuns());
   const runs = await each(async () => {
     const run = await own.create();
     return run.id;

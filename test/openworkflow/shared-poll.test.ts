@@ -9,7 +9,7 @@ import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { externalShards } from '../../lib/aws/external-keys.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand } from './at-hand.ts';
+import { TestBackend } from './test-backend.ts';
 
 type Calls = Partial<Record<keyof ExternalRuns, number>>;
 
@@ -37,13 +37,13 @@ function counted(store: ExternalRuns): { readonly store: ExternalRuns; readonly 
 
 const ofProcess = (store: ExternalRuns, clock = new MemoryClock(noon)) => {
   const counts = counted(store);
-  return { own: new AtHand(counts.store, { clock, namespaceId: 'team' }), take: counts.take };
+  return { own: new TestBackend(counts.store, { clock, namespaceId: 'team' }), take: counts.take };
 };
 
-const claims = (own: AtHand, slots: number, worker = 'w') =>
+const claims = (own: TestBackend, slots: number, worker = 'w') =>
   Promise.all(Array.from({ length: slots }, (_, slot) => own.claim(`${worker}${slot}`)));
 
-const createMany = (own: AtHand, count: number) => Promise.all(Array.from({ length: count }, () => own.create()));
+const createMany = (own: TestBackend, count: number) => Promise.all(Array.from({ length: count }, () => own.create()));
 
 describe('one claim of many slots', () => {
   test.each([1, 10, 350])('reads the reminders once where nothing is due: %i slots', async (slots) => {

@@ -108,11 +108,11 @@ export function startKillableCloud(
     },
     async moveClock(byMs) {
       const told = await ask((id) => ({ kind: 'move-clock', id, byMs }), 'clock-moved', 10_000);
-      if (told === undefined) throw new Error(`its clock was not moved: ${printed}`);
+      if (told === undefined) throw new Error(`it did not move its clock: ${printed}`);
     },
     async atWork() {
       const told = await ask((id) => ({ kind: 'list-active', id }), 'active', 10_000);
-      if (told === undefined) throw new Error(`it does not say what is at work: ${printed}`);
+      if (told === undefined) throw new Error(`it did not report the running functions: ${printed}`);
       return told.names;
     },
     async stop() {
@@ -131,7 +131,7 @@ const isAnswer = <Kind extends ControlResponse['kind']>(
 async function placeOf(child: ChildProcess, directory: string, printed: () => string): Promise<CloudAddress> {
   const file = join(directory, 'local.json');
   for (;;) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the cloud has ended: ${printed()}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the cloud has exited: ${printed()}`);
     const found = existsSync(file) ? addressShape.safeParse(readJson(file)) : undefined;
     // The file may be of the previous start, which this start will delete.
     if (found?.success === true && found.data.pid === child.pid) return found.data;
