@@ -34,13 +34,13 @@ test('five kills under load: no effect is lost or repeated without a crash, and 
   expect(result.commits).toBeGreaterThan(20);
 });
 
-interface Meddled {
+interface SettledRound {
   readonly tables: Tables;
   readonly evidence: Evidence;
   readonly reading: Reading;
 }
 
-async function checkAgain({ tables, evidence, reading }: Meddled): Promise<void> {
+async function checkAgain({ tables, evidence, reading }: SettledRound): Promise<void> {
   const now = await readTables(tables);
   await checkRound(now, evidence);
   const known = new Map<string, string>();
@@ -48,10 +48,10 @@ async function checkAgain({ tables, evidence, reading }: Meddled): Promise<void>
   compare(now, known);
 }
 
-type Plant = (rested: Meddled) => Promise<() => Promise<void>>;
+type Plant = (rested: SettledRound) => Promise<() => Promise<void>>;
 
 /** A run that was not cancelled and has effects, and the keys of one of its items. */
-const someRun = ({ reading, evidence }: Meddled) => {
+const someRun = ({ reading, evidence }: SettledRound) => {
   const ended = [...reading.runs.values()].filter(
     // A graph run: all its items are in one partition.
     ({ address: { runId }, kind, status, commits }) =>

@@ -13,7 +13,7 @@ import type { Effect } from './effect-server.ts';
 import type { Reading, StoredRun } from './tables.ts';
 
 /** A worker that started before the attempt's end reads the log within this time, also on a busy machine. */
-const patienceMs = 15_000;
+const maxDelayMs = 15_000;
 
 interface Attempt {
   /** how often the log requests it: a retried workflow requests its steps again */
@@ -53,7 +53,7 @@ export function checkEffects({ runs }: Reading, effects: readonly Effect[], time
     runInvariant(12, !isCompleted || !leavesMark || begun.length > 0, `${name} is completed, and has no effect`);
     if (codeOf(runs.get(name.slice(0, name.indexOf('/'))))?.isIdempotent === true) continue;
     const endedReal = endedAt === undefined ? Infinity : time.realOf(endedAt);
-    for (const at of begun) runInvariant(12, at < endedReal + patienceMs, `${name} started ${at - endedReal} ms after its end`);
+    for (const at of begun) runInvariant(12, at < endedReal + maxDelayMs, `${name} started ${at - endedReal} ms after its end`);
     // After a crash or a pause the message is redelivered, and recovery sends another one.
     const faults = time.faultsBetween(time.realOf(askedAt), begun.at(-1) ?? 0);
     runInvariant(
