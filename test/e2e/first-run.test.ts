@@ -47,7 +47,7 @@ describe('on a laptop, from an empty folder', () => {
     let told = '';
     worker.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
     await expect.poll(() => told, { timeout: 30_000, interval: 50 }).toContain('taking messages for code');
-    expect(told).toContain('works for the embedded cloud of this folder, 10 at once');
+    expect(told).toContain('receiving messages of the embedded cloud of this folder, up to 10 at once');
     const gone = once(worker, 'exit');
     worker.kill('SIGTERM');
     await gone;

@@ -104,7 +104,7 @@ describe('a run that is watched', () => {
     voice.append('Once ');
     await first.until(isSaid('Once '));
     first.send({ action: 'leave', runId });
-    expect(await first.until(({ type }) => type === 'left')).toEqual({ type: 'left', runId, reason: 'asked' });
+    expect(await first.until(({ type }) => type === 'left')).toEqual({ type: 'left', runId, reason: 'requested' });
     await wait(1_500);
     const heard = first.frames.length;
     voice.append('upon ');
