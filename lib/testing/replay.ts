@@ -79,7 +79,7 @@ async function runReplay(
     createdAt: timeOf(run.createdAt),
     deadlineAt: timeOf(run.deadlineAt),
   };
-  // The given workflow is replayed, whatever its current name and version.
+  // The given workflow is replayed under the history's name and version.
   const { version: _now, ...spec } = workflow.spec;
   const renamed = {
     ...workflow,
