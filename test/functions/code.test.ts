@@ -92,7 +92,7 @@ test('what the worker does is no business of this queue, nor a drive of a run of
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
   await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue holds a job of kind node');
   await expect(take({ kind: 'message', ...attempt, resend: 0, creation: bundleCreation(run) })).rejects.toThrow(
-    `${run.runId} is no run of a deployment's code`,
+    `${run.runId} received a message job, but it is a code run, not a bundle run`,
   );
   const unknown: WorkflowTaskJob = { kind: 'workflow_task', ...attempt, resend: 0, creation: codeCreation(run) };
   await expect(take(unknown)).resolves.toBeUndefined();

@@ -1,8 +1,8 @@
-/** Processes of which one dies at a port call: what it asks for after that never happens, and the others go on. */
+/** Simulated processes of which one crashes at a port call. Its later calls have no effect, and the other processes continue. */
 import type { Deps } from '../../lib/service/deps.ts';
 
 export interface CrashPoint {
-  /** 1 for the first port call of all processes together */
+  /** number of the port call over all processes, from 1 */
   readonly call: number;
   readonly kind: 'before' | 'after';
 }
@@ -11,7 +11,7 @@ class Killed extends Error {
   override readonly name = 'Killed';
 }
 
-/** What is no port, or answers at once and touches nothing. */
+/** Members that are no ports, or have no side effects. */
 const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
 export class CrashableProcesses {
@@ -24,7 +24,7 @@ export class CrashableProcesses {
     this.#crashPoint = crashPoint;
   }
 
-  /** The world as one new process reaches it. */
+  /** The ports as a new process sees them. */
   start(): Deps {
     let isAlive = true;
     const die = (): never => {
@@ -57,7 +57,7 @@ export class CrashableProcesses {
   }
 }
 
-/** Whether the process lived to the end of its work; any other trouble is thrown. */
+/** Whether the process finished its work without a crash. Other errors are rethrown. */
 export async function survives(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;

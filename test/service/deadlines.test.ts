@@ -1,4 +1,4 @@
-/** No work is dispatched, begun or completed after a run's deadline, and a run that waits ends within seconds of it. */
+/** No work is dispatched, started or completed after a run's deadline, and a waiting run ends within seconds of it. */
 import { describe, expect, test } from 'vitest';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import { type Instant, after, between, durationMs, instant, minutes, seconds } from '../../lib/engine/time.ts';
@@ -19,7 +19,7 @@ import { functionCommand } from './scripted-programs.ts';
 
 const exceeded = { status: 'failed', error: { code: 'deadline_exceeded' } };
 
-/** A graph run of this drawing whose deadline comes this many seconds after its start. */
+/** A graph run with these edges, whose deadline is this many seconds after its start. */
 async function begunGraph(home: TestEnv, drawn: string, deadlineSeconds: number, configs = {}): Promise<RunAddress> {
   await home.publish({ ...workflow('flow', drawn, configs), options: { deadlineSeconds } });
   return home.begin('flow');
@@ -47,15 +47,15 @@ async function lateEvents(home: TestEnv, run: RunAddress): Promise<readonly stri
   return late.flatMap(({ events }) => events.map(({ type }) => type));
 }
 
-/** How late the run ended, by the time of its last commit. */
+/** Time from the deadline to the run's last commit. */
 async function latenessOf(home: TestEnv, run: RunAddress): Promise<number> {
   const last = (await commitsOf(home, run)).at(-1);
   if (last === undefined) throw new Error('the run has no commit');
   return between(await deadlineOf(home, run), last.at);
 }
 
-/** Lets time pass as an installation sees it: messages at their time, and a sweep at the end of each minute. */
-async function pass(home: TestEnv, until: Instant): Promise<void> {
+/** Advances time as in an installation: messages at their time, and a sweep at the end of each minute. */
+async function passTime(home: TestEnv, until: Instant): Promise<void> {
   const { clock, jobs, timers } = home.ports;
   for (let sweepAt = after(clock.now(), minutes(1)); clock.now() < until;) {
     const due = [...jobs.delayed.map(({ dueAt }) => dueAt), ...timers.pending().map(({ at }) => at)];
@@ -70,7 +70,7 @@ async function pass(home: TestEnv, until: Instant): Promise<void> {
 }
 
 describe('a graph run', () => {
-  test('dispatches and begins nothing after its deadline', async () => {
+  test('dispatches and starts nothing after its deadline', async () => {
     const home = createTestEnv({
       answer: (node) => {
         home.ports.clock.advance(seconds(2));
@@ -85,7 +85,7 @@ describe('a graph run', () => {
     expect(await lateEvents(home, run)).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
   });
 
-  test('does not begin an attempt whose message comes after the deadline', async () => {
+  test('does not start an attempt whose message arrives after the deadline', async () => {
     const home = createTestEnv();
     const run = await begunGraph(home, 'a>b', 3);
     home.ports.clock.advance(seconds(3));
@@ -94,7 +94,7 @@ describe('a graph run', () => {
     expect(await progressOf(home, run)).toMatchObject(exceeded);
   });
 
-  test('aborts an attempt at work at its deadline', async () => {
+  test('aborts a running attempt at its deadline', async () => {
     const home = createTestEnv({ answer: () => new Promise(() => {}) });
     const run = await begunGraph(home, 'a>b', 30);
     const [job] = home.ports.jobs.takeSent();
@@ -134,13 +134,13 @@ describe('a graph run', () => {
       const run = await begunGraph(home, 'a>s s>b', deadline);
       for (const job of home.ports.jobs.takeSent()) await home.take(job);
       expect((await home.fold(run)).state.nodes.size).toBe(2);
-      await pass(home, after(await deadlineOf(home, run), minutes(5)));
+      await passTime(home, after(await deadlineOf(home, run), minutes(5)));
       expect(await progressOf(home, run)).toMatchObject(exceeded);
       expect(await latenessOf(home, run)).toBeLessThanOrEqual(5_000);
     },
   );
 
-  test('that waits ends in the sweep after its deadline where the recheck was lost', async () => {
+  test('that waits ends in the sweep after its deadline if the recheck was lost', async () => {
     const home = createTestEnv({
       wrap: (deps) => ({
         ...deps,
@@ -154,12 +154,12 @@ describe('a graph run', () => {
     });
     const run = await begunGraph(home, 'a>s s>b', 3_600);
     for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    await pass(home, after(await deadlineOf(home, run), minutes(5)));
+    await passTime(home, after(await deadlineOf(home, run), minutes(5)));
     expect(await progressOf(home, run)).toMatchObject(exceeded);
     expect(await latenessOf(home, run)).toBeLessThanOrEqual(120_000);
   });
 
-  test('with the default deadline has no recheck of it at its start', async () => {
+  test('with the default deadline sends no recheck for it at its start', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>s s>b'));
     await home.begin('flow');
@@ -168,25 +168,25 @@ describe('a graph run', () => {
 });
 
 describe('a code run', () => {
-  test('asks for no step after its deadline', async () => {
+  test('schedules no step after its deadline', async () => {
     const { env, run, code } = await startCodeRun(
       Array.from({ length: 12 }, (_, index) => [functionCommand(`s${index}`)]),
       {
-        body: () => {
+        stepFunction: () => {
           env.ports.clock.advance(seconds(86_400));
           return 'done';
         },
       },
     );
     await env.settle();
-    expect(code.begun).toHaveLength(7);
+    expect(code.startedSteps).toHaveLength(7);
     expect((await summarizeEvents(env, run)).at(-1)).toMatch(/TIMED OUT$/);
     expect(await progressOf(env, run)).toMatchObject(exceeded);
   });
 
-  test('aborts the steps at work at its deadline', async () => {
+  test('aborts the running steps at its deadline', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]], {
-      body: (_key, _attempt, signal) => whenAborted(signal),
+      stepFunction: (_key, _attempt, signal) => whenAborted(signal),
     });
     env.ports.clock.set(instant((await deadlineOf(env, run)) - 1_000));
     const taking = handleAllMessages(env);
@@ -199,23 +199,23 @@ describe('a code run', () => {
     expect(await latenessOf(env, run)).toBeLessThanOrEqual(1_000);
   });
 
-  test('begins no step where its workflow task comes after the deadline', async () => {
+  test('starts no step if its workflow task arrives after the deadline', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]]);
     env.ports.clock.set(await deadlineOf(env, run));
     await env.settle();
-    expect(code.begun).toEqual([]);
+    expect(code.startedSteps).toEqual([]);
     expect(await progressOf(env, run)).toMatchObject(exceeded);
   });
 
   test('rolls back after its deadline, for an hour', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a', { hasRollback: true })], [functionCommand('b')]], {
-      body: (key) => {
+      stepFunction: (key) => {
         if (key === 'b') env.ports.clock.advance(seconds(7 * 86_400 + 1));
         return 'done';
       },
     });
     await env.settle();
-    expect(code.begun.length).toBeGreaterThanOrEqual(3);
+    expect(code.startedSteps.length).toBeGreaterThanOrEqual(3);
     expect(await progressOf(env, run)).toMatchObject(exceeded);
   });
 });
@@ -234,7 +234,7 @@ describe('a bundle run', () => {
     expect(home.bundleRequests).toHaveLength(1);
   });
 
-  test('is not given a message that comes after its deadline', async () => {
+  test('does not receive a message after its deadline', async () => {
     const home = createTestEnv();
     const run = await begunBundle(home);
     home.ports.clock.advance(seconds(86_400 * 8));

@@ -25,20 +25,20 @@ const inspect: InspectNode = ({ id, type }) => ({
 export const createDeletionEnv = (): TestEnv => createTestEnv({ answer: (node) => finished(node === 'b' ? largeText : node) });
 
 /** `flow` waits for a signal, naps, calls the workflow `child` and has a large output. */
-export async function publishWorkflowWithData(home: TestEnv): Promise<void> {
-  await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
+export async function publishWorkflowWithData(env: TestEnv): Promise<void> {
+  await env.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
   const configs = { s: signalKey, z: { ms: 3_600_000 }, k: { calls: 'child' } };
-  await home.publish(workflow('flow', 'a>b b>s s>d a>z z>f a>g a>k', configs));
+  await env.publish(workflow('flow', 'a>b b>s s>d a>z z>f a>g a>k', configs));
 }
 
 /** A run of `flow` that has left data in every store. */
-export async function createRunWithData(home: TestEnv, idempotencyKey = 'rich'): Promise<RunAddress> {
-  const answer = await home.start({ idempotencyKey, input: { text: 'y'.repeat(5_000) } });
+export async function createRunWithData(env: TestEnv, idempotencyKey = 'rich'): Promise<RunAddress> {
+  const answer = await env.start({ idempotencyKey, input: { text: 'y'.repeat(5_000) } });
   if (answer.kind !== 'started') throw new Error(answer.kind);
   const run = { ...scope, runId: answer.runId };
   for (let round = 0; round < 2; round += 1)
-    for (const job of [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()]) await home.take(job);
-  await addMoreData(home, run);
+    for (const job of [...env.ports.jobs.takeSent(), ...env.ports.jobs.takeDue()]) await env.take(job);
+  await addMoreData(env, run);
   return run;
 }
 
@@ -57,27 +57,27 @@ export async function addMoreData({ ports }: TestEnv, run: RunAddress): Promise<
 }
 
 /** All records of the run; due entries contain only its address, and expire. */
-export async function remainingRecords(home: TestEnv, run: RunAddress, blobs: Awaited<ReturnType<typeof blobsOf>> = []) {
-  const traces = await recordsOf(home, run, { blobs: [...blobs, `blob:${run.runId}/stray`], signalKey });
+export async function remainingRecords(env: TestEnv, run: RunAddress, blobs: Awaited<ReturnType<typeof blobsOf>> = []) {
+  const traces = await recordsOf(env, run, { blobs: [...blobs, `blob:${run.runId}/stray`], signalKey });
   const elsewhere = ['list', 'waiting', 'retrying', 'failed', 'cancelled', 'reservation'];
   return [...new Set(traces.filter((trace) => !trace.startsWith('due') && !elsewhere.includes(trace)))];
 }
 
-export const sweep = (home: TestEnv, deps: Deps = home.deps): Promise<ContinueResult> =>
-  continueDeletions({ ...home.worker, deps, by: 'sweep' }, after(home.ports.clock.now(), seconds(45)));
+export const sweep = (env: TestEnv, deps: Deps = env.deps): Promise<ContinueResult> =>
+  continueDeletions({ ...env.worker, deps, by: 'sweep' }, after(env.ports.clock.now(), seconds(45)));
 
 /** Sweeps until no deletion is left, and advances the clock as far as needed. */
-export async function sweepUntilDone(home: TestEnv): Promise<void> {
-  for (let round = 0; (await home.ports.deletions.all()).length > 0; round += 1) {
+export async function sweepUntilDone(env: TestEnv): Promise<void> {
+  for (let round = 0; (await env.ports.deletions.all()).length > 0; round += 1) {
     if (round > 20) throw new Error('the deletion does not end');
-    await sweep(home);
-    home.ports.clock.set(after(home.ports.clock.now(), minutes(21)));
+    await sweep(env);
+    env.ports.clock.set(after(env.ports.clock.now(), minutes(21)));
   }
 }
 
-export const requestDeletion = (home: TestEnv, deps: Deps = home.deps) => deleteWorkflow(deps, scope, deletedWorkflow, requester);
-export const create = (home: TestEnv) => createWorkflow(home.deps, scope, definitionOf('flow', 'a>b'), inspect);
-export const publish = (home: TestEnv) => publishVersion(home.deps, scope, definitionOf('flow', 'a>b'), inspect);
+export const requestDeletion = (env: TestEnv, deps: Deps = env.deps) => deleteWorkflow(deps, scope, deletedWorkflow, requester);
+export const create = (env: TestEnv) => createWorkflow(env.deps, scope, definitionOf('flow', 'a>b'), inspect);
+export const publish = (env: TestEnv) => publishVersion(env.deps, scope, definitionOf('flow', 'a>b'), inspect);
 
 export const deletedEntries = ({ ports }: TestEnv) =>
   [...ports.audit.entries.values()].filter(({ action }) => action === 'workflows.deleted');

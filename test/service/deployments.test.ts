@@ -22,25 +22,25 @@ import { overrideMethods } from './override-methods.ts';
 const somebody = keyId('somebody');
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A world with deployments `dep_1`, `dep_2` … uploaded. */
+/** Ports with uploaded deployments `dep_1`, `dep_2` …. */
 const shipped = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
-  const home = createTestEnv(wrap);
+  const env = createTestEnv(wrap);
   for (let number = 1; number <= count; number += 1) {
     const { manifest, archive } = await packedDeployment(`dep_${number}`);
-    await createDeployment(home.ports, scope, manifest, { by: somebody, archive });
-    home.ports.clock.advance(minutes(1));
+    await createDeployment(env.ports, scope, manifest, { by: somebody, archive });
+    env.ports.clock.advance(minutes(1));
   }
-  const activate = (id: string) => activateDeployment(home.deps, scope, deploymentId(id), somebody);
+  const activate = (id: string) => activateDeployment(env.deps, scope, deploymentId(id), somebody);
   const rollback = (id?: string) =>
-    rollbackDeployment(home.deps, scope, id === undefined ? undefined : deploymentId(id), somebody);
-  const remove = (id: string) => removeDeployment(home.deps, scope, deploymentId(id));
-  const active = async () => (await activeDeployment(home.ports, scope))?.deploymentId;
-  const status = async (id: string) => (await getDeployment(home.ports, scope, deploymentId(id)))?.status;
-  return { home, activate, rollback, remove, active, status };
+    rollbackDeployment(env.deps, scope, id === undefined ? undefined : deploymentId(id), somebody);
+  const remove = (id: string) => removeDeployment(env.deps, scope, deploymentId(id));
+  const active = async () => (await activeDeployment(env.ports, scope))?.deploymentId;
+  const status = async (id: string) => (await getDeployment(env.ports, scope, deploymentId(id)))?.status;
+  return { env, activate, rollback, remove, active, status };
 };
 
 describe('creating a deployment', () => {
-  it('gives an upload for a quarter of an hour, and a new one to whoever asks the same again', async () => {
+  it('returns an upload URL for 15 minutes, and a new one for a repeated request', async () => {
     const { ports } = createTestEnv();
     const { manifest } = await packedDeployment('dep_1');
     const first = await createDeployment(ports, scope, manifest, { by: somebody });
@@ -59,7 +59,7 @@ describe('creating a deployment', () => {
     expect(await activeDeployment(ports, scope)).toBeUndefined();
   });
 
-  it('takes the archive in the same request, and wants no upload then', async () => {
+  it('accepts the archive in the same request, and then needs no upload', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     for (const kind of ['created', 'existing'] as const) {
@@ -81,7 +81,7 @@ describe('creating a deployment', () => {
     expect(await createDeployment(ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
   });
 
-  it('writes nothing where the archive that came along is not what the manifest says', async () => {
+  it('writes nothing if the archive does not match the manifest', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1', { files: { 'a.js': 'one' } });
     const other = await packedDeployment('dep_1', { files: { 'a.js': 'two' } });
@@ -96,11 +96,11 @@ describe('creating a deployment', () => {
   });
 });
 
-describe('the bus', () => {
-  const toldOf = (home: Awaited<ReturnType<typeof shipped>>['home']) =>
-    home.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
+describe('the event bus', () => {
+  const toldOf = (env: Awaited<ReturnType<typeof shipped>>['env']) =>
+    env.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
 
-  it('hears that a deployment was created, verified and removed', async () => {
+  it('receives that a deployment was created, verified and removed', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const createdAt = ports.clock.now();
@@ -119,21 +119,21 @@ describe('the bus', () => {
     ]);
   });
 
-  it('hears nothing of what was refused', async () => {
-    const { home, activate, remove } = await shipped(1);
+  it('receives nothing about a refused request', async () => {
+    const { env, activate, remove } = await shipped(1);
     await activate('dep_1');
-    const before = toldOf(home);
+    const before = toldOf(env);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     const { manifest } = await packedDeployment('dep_1', { change: { workflows: [{ name: 'other' }] } });
-    expect(await createDeployment(home.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
-    expect(toldOf(home)).toEqual(before);
+    expect(await createDeployment(env.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
+    expect(toldOf(env)).toEqual(before);
   });
 
   it.each(['created', 'verified', 'removed'] as const)(
-    'that could not be reached hears it from the repetition: %s',
+    'receives it from the repeated request after an outage: %s',
     async (lost) => {
       let isDown = true;
-      const home = createTestEnv({
+      const env = createTestEnv({
         wrap: (deps) => ({
           ...deps,
           notices: overrideMethods(deps.notices, {
@@ -145,22 +145,22 @@ describe('the bus', () => {
         }),
       });
       const { manifest, archive } = await packedDeployment('dep_1');
-      const create = () => createDeployment(home.deps, scope, manifest, { by: null, archive });
-      const remove = () => removeDeployment(home.deps, scope, manifest.deploymentId);
+      const create = () => createDeployment(env.deps, scope, manifest, { by: null, archive });
+      const remove = () => removeDeployment(env.deps, scope, manifest.deploymentId);
       if (lost === 'removed') await create();
       const act = lost === 'removed' ? remove : create;
       await expect(act()).rejects.toThrow(Unavailable);
       isDown = false;
       await act();
-      expect(toldOf(home)).toContain(`dep_1 ${lost}`);
+      expect(toldOf(env)).toContain(`dep_1 ${lost}`);
     },
   );
 });
 
 describe('activating a deployment', () => {
-  it('changes what new runs get, once, and tells the bus', async () => {
-    const { home, activate, active, status } = await shipped(2);
-    const at = home.ports.clock.now();
+  it('changes the deployment of new runs, once, and publishes it', async () => {
+    const { env, activate, active, status } = await shipped(2);
+    const at = env.ports.clock.now();
     expect(await activate('dep_1')).toEqual({
       kind: 'activated',
       deploymentId: 'dep_1',
@@ -168,16 +168,16 @@ describe('activating a deployment', () => {
       previousDeploymentId: null,
       revision: 1,
     });
-    home.ports.clock.advance(minutes(1));
+    env.ports.clock.advance(minutes(1));
     expect(await activate('dep_1')).toMatchObject({ activatedAt: at, revision: 1 });
-    expect(home.ports.notices.activations).toHaveLength(1);
+    expect(env.ports.notices.activations).toHaveLength(1);
     expect(await activate('dep_2')).toMatchObject({ previousDeploymentId: 'dep_1', revision: 2 });
     expect(await active()).toBe('dep_2');
     expect([await status('dep_1'), await status('dep_2')]).toEqual(['inactive', 'active']);
-    expect(home.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
+    expect(env.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
   });
 
-  it('reads what was uploaded, and refuses what is not there or not right', async () => {
+  it('verifies the upload, and refuses a missing or invalid one', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
@@ -193,7 +193,7 @@ describe('activating a deployment', () => {
     expect(await getDeployment(ports, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: ports.clock.now() });
   });
 
-  it('can be verified without being activated: then runs may be started on it, and nobody else gets it', async () => {
+  it('can be verified without an activation: then only runs that name it use it', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
@@ -212,7 +212,7 @@ describe('activating a deployment', () => {
     expect(await verifyDeployment(ports, scope, deploymentId('none'))).toEqual({ kind: 'not_found' });
   });
 
-  it('refuses an archive that does harm, and one without its bundles', async () => {
+  it('refuses an unsafe archive, and one without its bundles', async () => {
     const { ports } = createTestEnv();
     const evil = await archiveOf([{ name: '../a.js', content: 'x' }]);
     const artifact = { sha256: sha256(evil), bytes: evil.byteLength };
@@ -246,7 +246,7 @@ describe('activating a deployment', () => {
     expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
   });
 
-  it('takes the versions of code in their order for a part of its manifest', async () => {
+  it('treats the order of code versions as part of the manifest', async () => {
     const { ports } = createTestEnv();
     const versions = [
       { name: 'hello', version: '1' },
@@ -263,7 +263,7 @@ describe('activating a deployment', () => {
     expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('existing');
   });
 
-  it('goes on from another change that came in between, and gives up on a crowd', async () => {
+  it('retries after a concurrent change, and gives up under contention', async () => {
     let losses = 3;
     const wrap = (lost: () => boolean) => (deps: ReturnType<typeof createTestEnv>['deps']) => {
       const deployments: Deployments = Object.assign(Object.create(deps.deployments), {
@@ -277,13 +277,13 @@ describe('activating a deployment', () => {
     };
     const { activate } = await shipped(1, { wrap: wrap(() => (losses -= 1) >= 0) });
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
-    const crowded = await shipped(1, { wrap: wrap(() => true) });
-    await expect(crowded.activate('dep_1')).rejects.toThrow(Unavailable);
+    const contended = await shipped(1, { wrap: wrap(() => true) });
+    await expect(contended.activate('dep_1')).rejects.toThrow(Unavailable);
   });
 
-  it('that died before it told the bus is finished by the next who asks', async () => {
+  it('that crashed before its notice is completed by the next request', async () => {
     let isBroken = true;
-    const { home, activate, active } = await shipped(1, {
+    const { env, activate, active } = await shipped(1, {
       wrap: (deps) => ({
         ...deps,
         notices: {
@@ -299,37 +299,37 @@ describe('activating a deployment', () => {
     expect(await active()).toBe('dep_1');
     isBroken = false;
     for (let count = 0; count < 2; count += 1) expect(await activate('dep_1')).toMatchObject({ revision: 1 });
-    expect(home.ports.notices.activations).toHaveLength(1);
+    expect(env.ports.notices.activations).toHaveLength(1);
   });
 
-  it('is not possible for one that is not there', async () => {
+  it('is refused for a deployment that does not exist', async () => {
     const { activate } = await shipped(0);
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
   });
 });
 
-describe('going back', () => {
-  it('activates what was active before, or what is named', async () => {
-    const { home, activate, rollback, active } = await shipped(3);
+describe('rollback', () => {
+  it('activates the previous deployment, or the named one', async () => {
+    const { env, activate, rollback, active } = await shipped(3);
     expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     for (const id of ['dep_1', 'dep_2', 'dep_3']) {
-      home.ports.clock.advance(minutes(1));
+      env.ports.clock.advance(minutes(1));
       await activate(id);
       if (id === 'dep_1') expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     }
-    home.ports.clock.advance(minutes(1));
+    env.ports.clock.advance(minutes(1));
     expect(await rollback()).toMatchObject({ deploymentId: 'dep_2', previousDeploymentId: 'dep_3', revision: 4 });
-    home.ports.clock.advance(minutes(1));
+    env.ports.clock.advance(minutes(1));
     expect(await rollback('dep_1')).toMatchObject({ deploymentId: 'dep_1', revision: 5 });
     expect(await active()).toBe('dep_1');
-    const told = home.ports.notices.activations.map(({ deploymentId: id }) => id);
-    expect(told).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
-    const wentBack = home.ports.notices.activations.map(({ isRollback = false }) => isRollback);
+    const published = env.ports.notices.activations.map(({ deploymentId: id }) => id);
+    expect(published).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
+    const wentBack = env.ports.notices.activations.map(({ isRollback = false }) => isRollback);
     expect(wentBack).toEqual([false, false, false, true, true]);
     expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
   });
 
-  it('passes over what has been removed', async () => {
+  it('skips removed deployments', async () => {
     const { activate, rollback, remove } = await shipped(3);
     for (const id of ['dep_1', 'dep_2', 'dep_3']) await activate(id);
     expect(await remove('dep_2')).toMatchObject({ kind: 'removed' });
@@ -341,76 +341,76 @@ describe('going back', () => {
 
 describe('a name means one workflow:', () => {
   it('a deployment with the name of a published graph is not activated, until the graph is archived', async () => {
-    const { home, activate } = await shipped(1);
-    await home.publish(workflow('hello', 'a>b'));
+    const { env, activate } = await shipped(1);
+    await env.publish(workflow('hello', 'a>b'));
     expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
-    await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
+    await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
   });
 
   it('no graph is published under a name that the active deployment has', async () => {
-    const { home, activate } = await shipped(1);
+    const { env, activate } = await shipped(1);
     const { version: _version, ...definition } = workflow('hello', 'a>b');
     const graph = { ...definition, nodes: [{ id: nodeId('a'), type: 'start', config: {} }], edges: [] };
-    expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
-    await home.ports.workflows.archive(scope, workflowName('hello'), home.ports.clock.now());
+    expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
+    await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
     await activate('dep_1');
     const other = { ...graph, name: workflowName('other') };
-    expect(await createWorkflow(home.ports, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
-    expect(await createWorkflow(home.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
-    expect(await publishVersion(home.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
+    expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
+    expect(await createWorkflow(env.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
+    expect(await publishVersion(env.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
   });
 });
 
 describe('removing a deployment', () => {
-  it('takes the artifact with it, and its id is never free again', async () => {
-    const { home, remove, status } = await shipped(1);
+  it('deletes the artifact, and its id can never be reused', async () => {
+    const { env, remove, status } = await shipped(1);
     const { manifest, archive } = await packedDeployment('dep_1');
     const name = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
-    expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
-    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: home.ports.clock.now() });
-    expect(await home.ports.artifacts.read(name, archive.byteLength)).toBeUndefined();
+    expect(await env.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
+    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: env.ports.clock.now() });
+    expect(await env.ports.artifacts.read(name, archive.byteLength)).toBeUndefined();
     expect(await status('dep_1')).toBeUndefined();
     expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
-    expect(await createDeployment(home.ports, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
+    expect(await createDeployment(env.ports, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
   });
 
-  it('is refused while it is active, and it stays what it was', async () => {
-    const { home, activate, remove } = await shipped(1);
+  it('is refused while it is active, and changes nothing', async () => {
+    const { env, activate, remove } = await shipped(1);
     await activate('dep_1');
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
-    expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    expect(await getDeployment(env.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
   });
 
-  it('is refused while a run that has not ended holds on to it', async () => {
-    const { home, remove } = await shipped(1);
-    await home.publish(workflow('flow', 'a>b'));
-    const { runId } = await home.begin('flow');
-    const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
-    await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
+  it('is refused while an open run pins it', async () => {
+    const { env, remove } = await shipped(1);
+    await env.publish(workflow('flow', 'a>b'));
+    const { runId } = await env.begin('flow');
+    const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
+    await env.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
-    expect(await getDeployment(home.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
-    await home.settle();
+    expect(await getDeployment(env.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    await env.settle();
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
-  it('waits an hour for a run that has said it would come', async () => {
-    const { home, remove } = await shipped(1);
-    const runId = home.ports.ids.runId(home.ports.clock.now());
-    const hold = { since: home.ports.clock.now(), expiresAt: after(home.ports.clock.now(), days(37)) };
-    await home.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
+  it('waits an hour for a run whose start has pinned it', async () => {
+    const { env, remove } = await shipped(1);
+    const runId = env.ports.ids.runId(env.ports.clock.now());
+    const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
+    await env.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
-    home.ports.clock.advance(hours(1));
+    env.ports.clock.advance(hours(1));
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
-  it('that has begun keeps an activation decided before from coming through', async () => {
+  it('in progress blocks an activation that was decided before', async () => {
     let removing: Promise<unknown> | undefined;
-    const { home, activate, active, remove } = await shipped(1, {
+    const { env, activate, active, remove } = await shipped(1, {
       wrap: (deps) => ({
         ...deps,
         workflows: Object.assign(Object.create(deps.workflows), {
-          // Between the look at the deployment and the write of the pointer.
+          // Between the read of the deployment and the write of the pointer.
           summary: async (...of: Parameters<typeof deps.workflows.summary>) => {
             removing ??= removeDeployment(deps, scope, deploymentId('dep_1'));
             await removing;
@@ -422,12 +422,12 @@ describe('removing a deployment', () => {
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await active()).toBeUndefined();
     expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
-    expect(home.ports.notices.activations).toEqual([]);
+    expect(env.ports.notices.activations).toEqual([]);
   });
 
-  it('that died on its way is gone on with; until then nobody activates it', async () => {
-    const { home, activate, remove } = await shipped(1);
-    await home.ports.deployments.setRemoving(scope, deploymentId('dep_1'), home.ports.clock.now());
+  it('that crashed can be continued; until then no activation succeeds', async () => {
+    const { env, activate, remove } = await shipped(1);
+    await env.ports.deployments.setRemoving(scope, deploymentId('dep_1'), env.ports.clock.now());
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });

@@ -1,6 +1,6 @@
 /**
- * Messages that nobody's log asked for. The function that runs the code of deployments may send to the delay queue, so the worker believes
- * of a message only what a head says that code cannot write.
+ * Forged messages. The function that runs deployed code may send to the delay queue, so the worker trusts a message only as far as a
+ * head confirms it, because code cannot write heads.
  */
 import { describe, expect, test } from 'vitest';
 import { firstAttempt, nodeId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
@@ -29,7 +29,7 @@ const withCalled = async () => {
   return { home, run, other, called, childRunId: node.childRunId, caller: callerOf(head) };
 };
 
-describe('a message about a called run', () => {
+describe('a message about a child run', () => {
   test('that names another caller cancels nothing', async () => {
     const { home, other, called, childRunId, caller } = await withCalled();
     if (caller === undefined) throw new Error('nobody called it');
@@ -38,7 +38,7 @@ describe('a message about a called run', () => {
     expect((await home.fold(called)).state.progress.status).not.toBe('cancelled');
   });
 
-  test('that names another node of its caller cancels nothing, and of its caller itself is heard', async () => {
+  test('that names another node of its caller cancels nothing, and the correct one is accepted', async () => {
     const { home, run, called, childRunId } = await withCalled();
     const of = { kind: 'child', run, iteration: topLevel, attempt: firstAttempt, childRunId } as const;
     await home.take({ ...of, nodeId: nodeId('b') });
@@ -59,20 +59,20 @@ describe('a signal by message', () => {
     payload: 'yes',
   });
 
-  test('of a run of code is kept, once, in the project of that run', async () => {
+  test('of a code run is stored, once, in the project of that run', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await env.take(of(run));
     await env.take(of(run));
     expect((await env.ports.signals.read(place)).signals).toHaveLength(1);
   });
 
-  test('that nobody could work on is kept by whoever takes the dead letter', async () => {
+  test('that no worker could process is stored by the dead-letter handler', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await handleDeadLetter(env.worker, of(run));
     expect((await env.ports.signals.read(place)).signals).toHaveLength(1);
   });
 
-  test.each(['of a run that is none', 'of a run of a graph'])('%s is kept nowhere', async (what) => {
+  test.each(['of a run that is none', 'of a run of a graph'])('%s is not stored', async (what) => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 's>b'));
     const run = what.endsWith('none') ? freshRun(scope) : await home.begin('flow');
@@ -80,7 +80,7 @@ describe('a signal by message', () => {
     expect((await home.ports.signals.read(place)).signals).toEqual([]);
   });
 
-  test('waits of a graph are not entered by a message of code', async () => {
+  test('a message of code registers no waits of a graph run', async () => {
     const home = createTestEnv();
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');
@@ -89,7 +89,7 @@ describe('a signal by message', () => {
   });
 });
 
-test('a run of code takes no slot of a workflow, whatever its log says', async () => {
+test('a code run takes no concurrency slot, even if its log requests one', async () => {
   const { env, run } = await startCodeRun([[functionCommand('a')]]);
   const { asOf, nextEventId } = (await env.fold(run)).state;
   const forged = { type: 'SLOT_AWAITED', slots: 3 } as const;

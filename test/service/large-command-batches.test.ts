@@ -1,6 +1,6 @@
 /**
- * A turn of code may come to more than one commit holds: a thousand steps that end together, each with all that a failure or a
- * print may say. It is written in parts then, each of which fits an item of DynamoDB, and the run comes to its end.
+ * A command batch may be larger than a commit: a thousand steps that end together, each with the longest failure or output. It is then
+ * committed in parts that each fit a DynamoDB item, and the run ends.
  */
 import { describe, expect, test } from 'vitest';
 import { pack } from '../../lib/codec/packed.ts';
@@ -33,7 +33,7 @@ import {
 
 const startAt = createTestEnv().ports.clock.now();
 
-/** The same draws for the same seed. */
+/** Seeded random values. */
 function draws(seed: number) {
   let state = seed;
   const below = (most: number): number => {
@@ -42,14 +42,14 @@ function draws(seed: number) {
   };
   return {
     below,
-    /** Characters without a pattern, of three bytes each in UTF-8: gzip takes little off. */
+    /** Characters without a pattern, of three UTF-8 bytes each, which gzip compresses little. */
     noise: (length: number): string => Array.from({ length }, () => String.fromCharCode(0x4e00 + below(20_000))).join(''),
   };
 }
 const { noise } = draws(7);
 
-/** All that an entry may say where it ends a step. */
-function wordy(entry: CommandBatchEntry): CommandBatchEntry {
+/** The largest failure of a step. */
+function verbose(entry: CommandBatchEntry): CommandBatchEntry {
   if (entry.kind !== 'completed' && entry.kind !== 'failed' && entry.kind !== 'retried') return entry;
   const printed = [noise(Math.floor(printedLimits.bytes / 3))];
   return entry.kind === 'completed'
@@ -57,36 +57,36 @@ function wordy(entry: CommandBatchEntry): CommandBatchEntry {
     : { ...entry, printed, failure: { ...entry.failure, message: noise(3_000) } };
 }
 
-interface Told {
-  readonly body?: StepFunction;
-  /** what the turns of the code say besides */
+interface Extras {
+  readonly stepFunction?: StepFunction;
+  /** additional content of the command batches */
   readonly change?: (entry: CommandBatchEntry) => CommandBatchEntry;
 }
 
-/** Code whose turns say more than its stages do. */
-class WordyCode implements Programs {
+/** Scripted code with additional content in its command batches. */
+class VerboseCode implements Programs {
   readonly staged: ScriptedPrograms;
   readonly #change: (entry: CommandBatchEntry) => CommandBatchEntry;
 
   constructor(
     clock: () => TestEnv['ports']['clock'],
     stages: readonly ScriptStage[],
-    { body, change = (entry) => entry }: Told = {},
+    { stepFunction, change = (entry) => entry }: Extras = {},
   ) {
-    this.staged = new ScriptedPrograms(clock, stages, body);
+    this.staged = new ScriptedPrograms(clock, stages, stepFunction);
     this.#change = change;
   }
 
   start(...[scope, manifest, task, host]: Parameters<Programs['start']>): ReturnType<Programs['start']> {
     return this.staged.start(scope, manifest, task, {
-      commitBatch: (turn: CommandBatch) => host.commitBatch({ ...turn, entries: turn.entries.map(this.#change) }),
+      commitBatch: (batch: CommandBatch) => host.commitBatch({ ...batch, entries: batch.entries.map(this.#change) }),
       perform: (command) => host.perform(command),
     });
   }
 }
 
-async function played(stages: readonly ScriptStage[], told: Told = {}) {
-  const code = new WordyCode(() => env.ports.clock, stages, told);
+async function played(stages: readonly ScriptStage[], extras: Extras = {}) {
+  const code = new VerboseCode(() => env.ports.clock, stages, extras);
   const { env, run }: Awaited<ReturnType<typeof startCodeRun>> = await startCodeRun([], { programs: code });
   for (const job of env.ports.jobs.takeMessages()) await env.take(job);
   return { home: env, run, code };
@@ -113,21 +113,21 @@ const counted = (events: readonly RunEvent[], type: RunEvent['type']): number =>
 
 const functions = (count: number): ScriptStage => Array.from({ length: count }, (_one, at) => functionCommand(`s${at}`));
 
-describe('a turn with more than a commit holds is written in parts', () => {
+describe('a command batch larger than a commit is written in parts', () => {
   test('of a thousand steps that fail at the longest message', async () => {
-    const body = () => {
+    const stepFunction = () => {
       throw new Error('no');
     };
-    const { home, run } = await settled([functions(1_000)], { body, change: wordy });
+    const { home, run } = await settled([functions(1_000)], { stepFunction, change: verbose });
     const events = await eventsOf(home, run);
     expect(counted(events, 'NODE_FAILED')).toBe(1_000);
     expect(events.at(-1)?.type).toBe('RUN_FAILED');
   });
 
-  test('of a thousand steps that each print all they may', async () => {
-    const { home, run } = await settled([functions(1_000)], { change: wordy });
+  test('of a thousand steps that each print the maximum', async () => {
+    const { home, run } = await settled([functions(1_000)], { change: verbose });
     const events = await eventsOf(home, run);
-    // The steps, and the drive.
+    // The steps and the workflow task.
     expect(counted(events, 'NODE_COMPLETED')).toBe(1_001);
     expect(events.at(-1)?.type).toBe('RUN_COMPLETED');
   });
@@ -144,23 +144,23 @@ describe('a turn with more than a commit holds is written in parts', () => {
     expect(counted(await eventsOf(home, run), 'SIGNAL_AWAITED')).toBe(1_000);
   });
 
-  test('and one that fits is one commit, with a thousand steps too', async () => {
+  test('and one that fits is one commit, even with a thousand steps', async () => {
     const { home, run } = await settled([functions(1_000)]);
-    // The start, what is asked for, and what all came to.
+    // The start, the scheduled steps, and the results.
     expect(await commitsOf(home, run)).toHaveLength(3);
     await eventsOf(home, run);
   });
 });
 
-test('a thousand steps whose thread broke fail in one commit, and a few of them tell all of the reason', async () => {
+test('a thousand steps whose thread crashed fail in one commit, and only a few contain the whole reason', async () => {
   let hasBroken = false;
-  const body: StepFunction = async (key) => {
+  const stepFunction: StepFunction = async (key) => {
     if (hasBroken) return key;
     await new Promise((resolve) => setImmediate(resolve));
     hasBroken = true;
     throw new WorkflowTaskCrash(noise(2_000));
   };
-  const { home, run } = await played([functions(1_000)], { body });
+  const { home, run } = await played([functions(1_000)], { stepFunction });
   const events = await eventsOf(home, run);
   const messages = events.flatMap((event) => (event.type === 'NODE_RETRIED' ? [event.failure.message] : []));
   expect(messages).toHaveLength(1_000);
@@ -168,10 +168,10 @@ test('a thousand steps whose thread broke fail in one commit, and a few of them 
   expect(new Set(messages.map((message) => message.slice(0, 200))).size).toBe(1);
 });
 
-describe('what fits no commit in spite of that', () => {
+describe('a part that is too large for a commit', () => {
   const asked: Command = { kind: 'signal-wait', key: noise(200_000), signal: 'go', correlation: '1' };
 
-  test('ends the run with a code, and its message does not come back', async () => {
+  test('fails the run with a code, and its message is not redelivered', async () => {
     const { home, run, code } = await settled([[asked]]);
     const { state } = await home.fold(run);
     expect(state.progress).toMatchObject({ status: 'failed', error: { cause: 'invalid', code: 'commit_too_large' } });
@@ -180,7 +180,7 @@ describe('what fits no commit in spite of that', () => {
     expect((await home.ports.log.head(run))?.projection.status).toBe('failed');
   });
 
-  test('ends it after what was done is undone', async () => {
+  test('fails the run after the rollback', async () => {
     const { home, run } = await settled([[functionCommand('done', { hasRollback: true })], [asked]]);
     const events = await eventsOf(home, run);
     const undone = events.flatMap((event) => (event.type === 'NODE_COMPLETED' ? [event.nodeId] : []));
@@ -189,7 +189,7 @@ describe('what fits no commit in spite of that', () => {
   });
 });
 
-test('a decision about a run of a graph that fits no commit ends the run by a code too', async () => {
+test('a graph run’s events that are too large for a commit fail the run with a code too', async () => {
   const home = createTestEnv();
   await home.publish(workflow('flow', 'a>e'));
   const run = await home.begin('flow');
@@ -218,7 +218,7 @@ describe('thousands of sleeps', () => {
     wakeAt: after(startAt, minutes(60)),
   }));
 
-  test('are woken in several commits, and the answer names each once', async () => {
+  test('are woken in several commits, and the response names each once', async () => {
     const { home, run } = await played([sleeps]);
     const answer = await wakeRun(home.worker, run);
     expect(answer.kind === 'woken' && new Set(answer.nodeIds).size).toBe(4_000);
@@ -227,13 +227,13 @@ describe('thousands of sleeps', () => {
     expect((await home.fold(run)).state.progress.status).toBe('completed');
   });
 
-  test('are woken by a resumption', async () => {
+  test('are woken by a resume', async () => {
     const { home, run } = await played([sleeps]);
     expect(await resumeRun(home.worker, run, {})).toMatchObject({ kind: 'resumed' });
     expect(counted(await eventsOf(home, run), 'NODE_WOKEN')).toBe(4_000);
   });
 
-  test('are left by a cancellation', async () => {
+  test('end with a cancellation', async () => {
     const { home, run } = await played([sleeps]);
     await cancelRun(home.worker, run, noise(5_000));
     await eventsOf(home, run);
@@ -241,8 +241,8 @@ describe('thousands of sleeps', () => {
   });
 });
 
-/** Stages of all kinds of commands, and what becomes of them, by a seed. */
-function drawnRun(seed: number): { readonly stages: readonly ScriptStage[]; readonly told: Told } {
+/** Seeded stages of all kinds of commands, and their results. */
+function drawnRun(seed: number): { readonly stages: readonly ScriptStage[]; readonly extras: Extras } {
   const { below, noise: drawnNoise } = draws(seed * 7_919 + 1);
   const texts = [3, 40, 250].map((length) => () => drawnNoise(length));
   const name = (at: string): string => `${texts[below(3)]?.() ?? ''}${at}`;
@@ -270,7 +270,7 @@ function drawnRun(seed: number): { readonly stages: readonly ScriptStage[]; read
   );
   const [failing, trying] = [below(3) === 0 ? 50 : Infinity, below(2) === 0 ? 7 : Infinity];
   let bodies = 0;
-  const body: StepFunction = (key, attempt) => {
+  const stepFunction: StepFunction = (key, attempt) => {
     bodies += 1;
     if (bodies % trying === 0 && attempt === 1 && !key.startsWith('rollback:')) throw new RetryAfter(durationMs(0));
     if (bodies % failing === 0 && !key.startsWith('rollback:')) throw new Error(drawnNoise(below(3_000)));
@@ -278,20 +278,20 @@ function drawnRun(seed: number): { readonly stages: readonly ScriptStage[]; read
   };
   const change = (entry: CommandBatchEntry): CommandBatchEntry =>
     'startedAt' in entry && below(2) === 0 ? { ...entry, printed: [drawnNoise(below(5_000))] } : entry;
-  return { stages, told: { body, change } };
+  return { stages, extras: { stepFunction, change } };
 }
 
 test.each(Array.from({ length: 12 }, (_, seed) => seed))(
-  'each commit of a run with large turns fits an item, and the run ends: seed %i',
+  'each commit of a run with large command batches fits an item, and the run ends: seed %i',
   async (seed) => {
-    const { stages, told } = drawnRun(seed);
-    const { home, run } = await settled(stages, told);
+    const { stages, extras } = drawnRun(seed);
+    const { home, run } = await settled(stages, extras);
     await eventsOf(home, run);
     expect(isTerminal((await home.fold(run)).state.progress)).toBe(true);
   },
 );
 
-describe('a turn in parts, whose writer dies at any call', { timeout: 120_000 }, () => {
+describe('a command batch in parts, whose writer crashes at any call', { timeout: 120_000 }, () => {
   const stages: readonly ScriptStage[] = [
     [functionCommand('first', { hasRollback: true })],
     [...functions(30), { kind: 'sleep', key: 'nap', wakeAt: after(startAt, minutes(1)) }],
@@ -299,7 +299,7 @@ describe('a turn in parts, whose writer dies at any call', { timeout: 120_000 },
   ];
 
   async function story(aim: CrashPoint | undefined) {
-    const code = new WordyCode(() => home.ports.clock, stages, { change: wordy });
+    const code = new VerboseCode(() => home.ports.clock, stages, { change: verbose });
     const home: TestEnv = createTestEnv({ programs: code });
     const processes = new CrashableProcesses(home.deps, aim);
     const worker = (deps = processes.start()) => ({ ...home.worker, deps, foldCache: new FoldCache() });
@@ -323,7 +323,7 @@ describe('a turn in parts, whose writer dies at any call', { timeout: 120_000 },
     .map(({ key }) => key)
     .toSorted();
 
-  test('comes to the same end, with each step ended once', async () => {
+  test('ends the same way, and each step ends once', async () => {
     const whole = await story(undefined);
     const parts = (await commitsOf(whole.home, whole.run)).filter(({ events }) => counted(events, 'NODE_COMPLETED') > 1);
     expect(parts.length).toBeGreaterThan(2);

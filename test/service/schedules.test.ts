@@ -1,4 +1,4 @@
-/** Schedules: from the record to the runs, with whatever goes wrong in between. */
+/** Schedules: from the record to the runs, including errors and crashes in between. */
 import { describe, expect, test } from 'vitest';
 import { type ScheduleId, commitNo, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { scheduleOf } from '../../lib/engine/log/lineage.ts';
@@ -13,7 +13,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { handleFireDeadLetter, fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
 import { getSchedule, listSchedules } from '../../lib/service/schedules/get-schedule.ts';
 import { syncSchedules } from '../../lib/service/schedules/sync-schedules.ts';
-import { create as createAnew, requestDeletion as requestDeletion, sweep as sweepDeletions } from './deletion-fixture.ts';
+import { create as createAnew, requestDeletion, sweep as sweepDeletions } from './deletion-fixture.ts';
 import { finished, createTestEnv, scope, workflow } from './test-env.ts';
 
 const id = scheduleId('nightly');
@@ -26,7 +26,7 @@ const hourly: RequestedTerms = {
   isPaused: false,
 };
 
-/** Ends the process at the n-th call of a port, before or after it has its effect. */
+/** Crashes the process at the n-th port call, before or after its effect. */
 const dying = () => {
   const state = { calls: 0, diesAt: Infinity, isAfter: false };
   const wrapped = <Port extends object>(port: Port): Port =>
@@ -54,8 +54,8 @@ const scheduling = (options: Parameters<typeof createTestEnv>[0] = {}) => {
     ...it,
     create: (terms: Partial<RequestedTerms> = {}, bodyHash = 'h') =>
       createSchedule(worker, { scope, scheduleId: id, bodyHash, terms: { ...hourly, ...terms } }),
-    standing: () => ports.recurrences.registrations().map(({ setting }) => setting.setting),
-    pass: (time: DurationMs): readonly ScheduleFire[] => {
+    registeredSettings: () => ports.recurrences.registrations().map(({ setting }) => setting.setting),
+    elapse: (time: DurationMs): readonly ScheduleFire[] => {
       ports.clock.advance(time);
       return ports.recurrences.takeDue();
     },
@@ -79,11 +79,11 @@ const published = async (options: Parameters<typeof createTestEnv>[0] = {}) => {
   return it;
 };
 
-describe('a time that is due', () => {
-  test('starts one run, which knows its schedule and its time', async () => {
+describe('a due time', () => {
+  test('starts one run, which records its schedule and its time', async () => {
     const it = await published();
     await it.create({ input: { n: 1 } });
-    const [fire, ...more] = it.pass(minutes(61));
+    const [fire, ...more] = it.elapse(minutes(61));
     if (fire === undefined) throw new Error('nothing was due');
     expect(more).toEqual([]);
     await it.fire([fire, fire]);
@@ -95,40 +95,40 @@ describe('a time that is due', () => {
       { outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt },
     ]);
     await it.settle();
-    const told = it.ports.notices.statusNotices.at(-1);
-    expect(told).toMatchObject({ status: 'completed', scheduleId: id });
+    const notice = it.ports.notices.statusNotices.at(-1);
+    expect(notice).toMatchObject({ status: 'completed', scheduleId: id });
     expect(await getSchedule(it.deps, scope, id)).toMatchObject({
       nextRunAt: fire.scheduledAt + hours(1),
       lastRun: { runId: head.address.runId, status: 'completed' },
     });
   });
 
-  test('takes the latest version, or the one that is pinned', async () => {
+  test('uses the latest version, or the pinned one', async () => {
     const it = await published();
     await it.create({ overlap: 'allow' });
     await createSchedule(it.worker, { scope, scheduleId: scheduleId('pinned'), bodyHash: 'h', terms: { ...hourly, version: 1 } });
     await it.publish({ ...workflow('flow', 'a>b'), version: 2 });
-    await it.fire(it.pass(minutes(61)));
+    await it.fire(it.elapse(minutes(61)));
     const versions = (await it.runs()).map((head) => [scheduleOf(head)?.scheduleId, head.workflow]);
     expect(versions).toHaveLength(2);
     expect(versions).toContainEqual([id, { name: 'flow', version: 2 }]);
     expect(versions).toContainEqual(['pinned', { name: 'flow', version: 1 }]);
   });
 
-  test('twice at once starts one run', async () => {
+  test('delivered twice at once starts one run', async () => {
     const it = await published();
     await it.create();
-    const [fire] = it.pass(minutes(61));
+    const [fire] = it.elapse(minutes(61));
     if (fire === undefined) throw new Error('nothing was due');
     await Promise.all(Array.from({ length: 8 }, () => fireSchedule(it.worker, fire)));
     expect(await it.runs()).toHaveLength(1);
     expect(await it.outcomes()).toEqual(['started']);
   });
 
-  test('again after ten others starts nothing more', async () => {
+  test('delivered again after ten others starts nothing', async () => {
     const it = await published();
     await it.create({ overlap: 'allow' });
-    const fires = it.pass(hours(13));
+    const fires = it.elapse(hours(13));
     expect(fires.length).toBeGreaterThan(11);
     await it.fire(fires);
     await it.fire(fires);
@@ -136,10 +136,10 @@ describe('a time that is due', () => {
     expect((await it.record()).fires).toHaveLength(10);
   });
 
-  test('that comes later than it may starts nothing, and that is told', async () => {
+  test('after the catch-up window starts nothing, and is reported', async () => {
     const it = await published();
     await it.create({ catchUpWindowMs: minutes(5) });
-    const [fire] = it.pass(minutes(66));
+    const [fire] = it.elapse(minutes(66));
     if (fire === undefined) throw new Error('nothing was due');
     await it.fire([fire]);
     expect(await it.runs()).toEqual([]);
@@ -147,11 +147,11 @@ describe('a time that is due', () => {
     expect(it.ports.notices.scheduleFailures).toMatchObject([{ scheduleId: id, code: 'missed', workflowName: 'flow' }]);
   });
 
-  test('of an archived workflow starts nothing, says so on the record and is told; the next one may', async () => {
+  test('of an archived workflow starts nothing, and is recorded and reported; a later one may start', async () => {
     const it = await published();
     await it.create();
     await archiveName({ ...it.deps, store: it.deps.workflows }, scope, flow);
-    const fires = it.pass(minutes(61));
+    const fires = it.elapse(minutes(61));
     await it.fire([...fires, ...fires]);
     expect(await it.runs()).toEqual([]);
     const failed = { outcome: 'failed', code: 'workflow_archived', message: 'the workflow is archived' };
@@ -159,9 +159,9 @@ describe('a time that is due', () => {
     expect(it.ports.notices.scheduleFailures).toMatchObject([{ code: 'workflow_archived' }]);
   });
 
-  test('of a workflow that was deleted while the schedule was made starts nothing of a new workflow of its name', async () => {
+  test('of a workflow deleted during the creation of the schedule starts no run of a new workflow of that name', async () => {
     const it = await published();
-    // The deletion looks for schedules before this one is stored.
+    // The deletion lists schedules before this one is stored.
     const store = it.ports.schedules.create.bind(it.ports.schedules);
     it.ports.schedules.create = async (schedule) => {
       expect(await requestDeletion(it)).toMatchObject({ kind: 'deleting' });
@@ -170,19 +170,19 @@ describe('a time that is due', () => {
     expect(await it.create()).toMatchObject({ kind: 'created' });
     await sweepDeletions(it);
     expect(await createAnew(it)).toMatchObject({ kind: 'published' });
-    await it.fire(it.pass(minutes(61)));
+    await it.fire(it.elapse(minutes(61)));
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'workflow_not_found' }] });
     expect(await it.runs()).toEqual([]);
-    // The schedule is for the new workflow when a change says so.
+    // A change of the schedule binds it to the new workflow.
     await changeSchedule(it.worker, scope, id, { workflowName: flow });
-    await it.fire(it.pass(hours(1)));
+    await it.fire(it.elapse(hours(1)));
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 
-  test('that no worker took is sent again while it may catch up: all its deliveries may have been throttled', async () => {
+  test('that no worker processed is sent again within the catch-up window: all its deliveries may have been throttled', async () => {
     const it = await published();
     await it.create();
-    const [first] = it.pass(minutes(61));
+    const [first] = it.elapse(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
     for (let letter = 0; letter < 3; letter += 1) {
       await handleFireDeadLetter(it.deps, first);
@@ -194,10 +194,10 @@ describe('a time that is due', () => {
     expect(await it.outcomes()).toEqual(['started']);
   });
 
-  test('that no worker took while it could catch up is on the record, and the next is not held up by it', async () => {
+  test('that no worker processed within the catch-up window is recorded, and does not block the next one', async () => {
     const it = await published();
     await it.create();
-    const [first] = it.pass(minutes(61));
+    const [first] = it.elapse(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
     it.ports.clock.advance(days(8));
     await handleFireDeadLetter(it.deps, first);
@@ -205,11 +205,11 @@ describe('a time that is due', () => {
     expect(it.ports.jobs.fires).toEqual([]);
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'lost' }] });
     expect(it.ports.notices.scheduleFailures).toHaveLength(1);
-    await it.fire(it.pass(hours(1)).slice(-1));
+    await it.fire(it.elapse(hours(1)).slice(-1));
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 
-  test('whoever dies at any point of it, the message that comes again starts one run', async () => {
+  test('after a crash at any point, the redelivery starts one run', async () => {
     const wrapping =
       ({ wrapped }: ReturnType<typeof dying>) =>
       (deps: Deps) => ({
@@ -222,7 +222,7 @@ describe('a time that is due', () => {
     const whole = await published({ wrap: wrapping(counted) });
     await whole.create();
     counted.state.calls = 0;
-    await whole.fire(whole.pass(minutes(61)));
+    await whole.fire(whole.elapse(minutes(61)));
     const { calls } = counted.state;
     expect(calls).toBeGreaterThan(4);
     for (let at = 1; at <= calls; at += 1) {
@@ -231,7 +231,7 @@ describe('a time that is due', () => {
         const { state } = dies;
         const it = await published({ wrap: wrapping(dies) });
         await it.create();
-        const [fire] = it.pass(minutes(61));
+        const [fire] = it.elapse(minutes(61));
         if (fire === undefined) throw new Error('nothing was due');
         Object.assign(state, { calls: 0, diesAt: at, isAfter });
         await fireSchedule(it.worker, fire).catch((trouble: unknown) => expect(trouble).toBeInstanceOf(Unavailable));
@@ -243,41 +243,41 @@ describe('a time that is due', () => {
   });
 });
 
-describe('a run of it that is open', () => {
+describe('an open run of the schedule', () => {
   const twice = async (overlap: RequestedTerms['overlap']) => {
     const it = await published();
     await it.create({ overlap });
-    await it.fire(it.pass(minutes(61)));
-    await it.fire(it.pass(hours(1)));
+    await it.fire(it.elapse(minutes(61)));
+    await it.fire(it.elapse(hours(1)));
     return it;
   };
 
-  test('makes the next be skipped, which is not a failure; once it has ended, one is started again', async () => {
+  test('causes the next start to be skipped, which is not a failure; after its end a run is started again', async () => {
     const it = await twice('skip');
     expect(await it.outcomes()).toEqual(['started', 'skipped']);
     expect(await it.runs()).toHaveLength(1);
     expect(await it.record()).not.toHaveProperty('lastFailure');
     await it.settle();
-    await it.fire(it.pass(hours(1)));
+    await it.fire(it.elapse(hours(1)));
     expect(await it.outcomes()).toEqual(['started', 'skipped', 'started']);
   });
 
-  test('makes no difference where overlaps are allowed', async () => {
+  test('has no effect if overlaps are allowed', async () => {
     const it = await twice('allow');
     expect(await it.runs()).toHaveLength(2);
   });
 
-  test('is cancelled where the next takes its place', async () => {
+  test('is cancelled if the overlap policy replaces it', async () => {
     const it = await twice('cancel_previous');
     const [second, first] = await Promise.all((await it.runs()).map(({ address }) => it.fold(address)));
     expect([first?.state.progress.status, second?.state.progress.status]).toEqual(['cancelled', 'pending']);
     expect(it.ports.notices.statusNotices).toMatchObject([{ status: 'cancelled', scheduleId: id }]);
   });
 
-  test('a fire that is still at work counts as an open run', async () => {
+  test('a start in progress counts as an open run', async () => {
     const it = await published();
     await it.create();
-    const [first, second] = it.pass(minutes(121));
+    const [first, second] = it.elapse(minutes(121));
     if (first === undefined || second === undefined) throw new Error('nothing was due');
     const { state, wrapped } = dying();
     const dies = { ...it.worker, deps: { ...it.deps, reservations: wrapped(it.deps.reservations) } satisfies Deps };
@@ -290,10 +290,10 @@ describe('a run of it that is open', () => {
     expect(await it.runs()).toHaveLength(1);
   });
 
-  test('one that is begun after its successor is cancelled too', async () => {
+  test('a run started after its successor is cancelled too', async () => {
     const it = await published();
     await it.create({ overlap: 'cancel_previous' });
-    const [first, second] = it.pass(minutes(121));
+    const [first, second] = it.elapse(minutes(121));
     if (first === undefined || second === undefined) throw new Error('nothing was due');
     const { state, wrapped } = dying();
     state.diesAt = 1;
@@ -309,8 +309,8 @@ describe('a run of it that is open', () => {
   });
 });
 
-describe('making one', () => {
-  test('says everything that is wrong before anything is written', async () => {
+describe('creation', () => {
+  test('reports every error before anything is written', async () => {
     const it = scheduling();
     expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({
       kind: 'timing_invalid',
@@ -324,20 +324,20 @@ describe('making one', () => {
     expect(await it.create({ input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await it.create({ version: 1, input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await listSchedules(it.deps, scope, { limit: 10 })).toEqual({ schedules: [] });
-    expect(it.standing()).toEqual([]);
+    expect(it.registeredSettings()).toEqual([]);
     expect(await it.ports.schedules.syncMarks()).toEqual([]);
   });
 
-  test('the same again is the same one; another of its id is refused', async () => {
+  test('a repeated creation returns the same schedule; a different one with its id is refused', async () => {
     const it = await published();
     expect(await it.create()).toMatchObject({ kind: 'created', isNew: true });
     expect(await it.create()).toMatchObject({ kind: 'created', isNew: false });
     expect(await it.create({ overlap: 'allow' }, 'another')).toEqual({ kind: 'schedule_exists' });
-    expect(it.standing()).toEqual([1]);
+    expect(it.registeredSettings()).toEqual([1]);
   });
 
   test.each(['create', 'change', 'pause', 'resume', 'delete'] as const)(
-    'whoever dies at any point of %s, the sweep brings record and scheduler together',
+    'after a crash at any point of %s, the sweep reconciles the record and the scheduler',
     async (what) => {
       const act = async (it: Awaited<ReturnType<typeof published>>): Promise<unknown> => {
         switch (what) {
@@ -370,7 +370,7 @@ describe('making one', () => {
           await it.sweep();
           const schedule = await it.ports.schedules.schedule(scope, id);
           const wanted = schedule === undefined || schedule.definition.isPaused ? [] : [schedule.setting];
-          expect(it.standing(), `${at} ${isAfter}`).toEqual(wanted);
+          expect(it.registeredSettings(), `${at} ${isAfter}`).toEqual(wanted);
           expect((await it.ports.schedules.registeredSettings()).map(({ setting }) => setting)).toEqual(wanted);
           expect(await it.ports.schedules.syncMarks()).toEqual([]);
           if (!died && state.calls < at) return;
@@ -380,7 +380,7 @@ describe('making one', () => {
     },
   );
 
-  test('one that is paused while its alarm is being set does not keep it', async () => {
+  test('a schedule paused while its timer is set does not keep the timer', async () => {
     const it = await published();
     const { recurrences } = it.deps;
     const set = async (recurrence: Parameters<typeof recurrences.set>[0]): Promise<void> => {
@@ -397,11 +397,11 @@ describe('making one', () => {
       recurrences: { set, remove: (of: Parameters<typeof recurrences.remove>[0]) => recurrences.remove(of) },
     };
     await createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly });
-    expect(it.standing()).toEqual([]);
+    expect(it.registeredSettings()).toEqual([]);
     expect(await it.ports.schedules.registeredSettings()).toEqual([]);
   });
 
-  test('what is at work is left alone by the sweep', async () => {
+  test('the sweep does not touch an operation in progress', async () => {
     const it = await published();
     const { state, wrapped } = dying();
     state.diesAt = 1;
@@ -411,67 +411,67 @@ describe('making one', () => {
     );
     it.ports.clock.advance(seconds(100));
     await it.sweep();
-    expect(it.standing()).toEqual([]);
+    expect(it.registeredSettings()).toEqual([]);
     it.ports.clock.advance(seconds(30));
     await it.sweep();
-    expect(it.standing()).toEqual([1]);
+    expect(it.registeredSettings()).toEqual([1]);
   });
 
-  test('what the scheduler has lost is set again within the hour, and a rate keeps its beat', async () => {
+  test('a timer that the scheduler lost is set again within the hour, and a rate keeps its phase', async () => {
     const it = await published();
     await it.create();
     it.ports.clock.advance(minutes(7));
     it.ports.recurrences.clear();
     await it.sweep();
-    expect(it.standing()).toEqual([]);
+    expect(it.registeredSettings()).toEqual([]);
     it.ports.clock.advance(minutes(53));
     await it.sweep();
-    expect(it.standing()).toEqual([1]);
-    const [fire] = it.pass(hours(1));
+    expect(it.registeredSettings()).toEqual([1]);
+    const [fire] = it.elapse(hours(1));
     expect(iso(fire?.scheduledAt ?? it.ports.clock.now())).toBe('2026-01-01T02:00:00.000Z');
   });
 });
 
 describe('a change', () => {
-  test('holds at once: a fire of what was before starts nothing, and what is left of it is removed', async () => {
+  test('applies at once: a fire of the old setting starts nothing, and its timer is removed', async () => {
     const it = await published();
     await it.create();
-    const old = it.pass(minutes(61));
+    const old = it.elapse(minutes(61));
     expect(await changeSchedule(it.worker, scope, id, { cron: '30 * * * ? *', endAt: null })).toMatchObject({ kind: 'changed' });
-    expect(it.standing()).toEqual([2]);
+    expect(it.registeredSettings()).toEqual([2]);
     await it.fire(old);
     expect(await it.runs()).toEqual([]);
     expect((await it.ports.schedules.syncMarks()).map(({ setting }) => setting)).toEqual([1]);
     it.ports.clock.advance(minutes(3));
     await it.sweep();
-    expect(it.standing()).toEqual([2]);
-    await it.fire(it.pass(hours(1)));
+    expect(it.registeredSettings()).toEqual([2]);
+    await it.fire(it.elapse(hours(1)));
     expect(await it.runs()).toHaveLength(1);
   });
 
-  test('of what the scheduler does not know leaves it alone', async () => {
+  test('of fields outside the scheduler does not touch the scheduler', async () => {
     const it = await published();
     await it.create();
     await changeSchedule(it.worker, scope, id, { overlap: 'allow', input: { n: 2 } });
     expect(await it.record()).toMatchObject({ setting: 1, definition: { overlap: 'allow', input: { n: 2 } } });
   });
 
-  test('pauses and goes on: what was due meanwhile is not made up for', async () => {
+  test('pauses and resumes: times due meanwhile are not caught up', async () => {
     const it = await published();
     await it.create();
-    const late = it.pass(minutes(61));
+    const late = it.elapse(minutes(61));
     await changeSchedule(it.worker, scope, id, { isPaused: true });
     expect(await getSchedule(it.deps, scope, id)).not.toHaveProperty('nextRunAt');
     await it.fire(late);
-    expect(it.pass(hours(5))).toEqual([]);
+    expect(it.elapse(hours(5))).toEqual([]);
     await changeSchedule(it.worker, scope, id, { isPaused: false });
     await it.fire(late);
     expect(await it.runs()).toEqual([]);
-    await it.fire(it.pass(hours(1)));
+    await it.fire(it.elapse(hours(1)));
     expect(await it.runs()).toHaveLength(1);
   });
 
-  test('that leaves no timing is refused, and changes nothing', async () => {
+  test('to an invalid timing is refused, and changes nothing', async () => {
     const it = await published();
     await it.create();
     const before = await it.record();
@@ -483,22 +483,22 @@ describe('a change', () => {
     expect(await it.record()).toEqual(before);
   });
 
-  test('a deleted one starts nothing, and one made anew under its id is another', async () => {
+  test('a deleted schedule starts nothing, and a new one with its id is independent', async () => {
     const it = await published();
     await it.create();
-    const old = it.pass(minutes(61));
+    const old = it.elapse(minutes(61));
     await it.fire(old);
     await it.settle();
     expect(await deleteSchedule(it.deps, scope, id)).toEqual({ kind: 'deleted' });
     expect(await deleteSchedule(it.deps, scope, id)).toEqual({ kind: 'not_found' });
-    expect(it.standing()).toEqual([]);
+    expect(it.registeredSettings()).toEqual([]);
     await it.create();
     await it.fire(old);
     expect(await it.runs()).toHaveLength(1);
     expect((await it.record()).fires).toEqual([]);
   });
 
-  test('two changes at once both hold', async () => {
+  test('concurrent changes all apply', async () => {
     const it = await published();
     await it.create();
     await Promise.all([
@@ -510,18 +510,18 @@ describe('a change', () => {
     expect(record).toMatchObject({
       definition: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpWindowMs: hours(2) },
     });
-    expect(it.standing()).toEqual([record.setting]);
+    expect(it.registeredSettings()).toEqual([record.setting]);
   });
 });
 
-test('a run that was cancelled by hand does not hold up the next', async () => {
+test('a run cancelled by a user does not block the next one', async () => {
   const it = await published({ answer: (node) => finished(node) });
   await it.create();
-  await it.fire(it.pass(minutes(61)));
+  await it.fire(it.elapse(minutes(61)));
   const [head] = await it.runs();
   if (head === undefined) throw new Error('there is no run');
   expect(head.commit.number).toBe(commitNo(1));
   await cancelRun(it.worker, head.address);
-  await it.fire(it.pass(hours(1)));
+  await it.fire(it.elapse(hours(1)));
   expect(await it.outcomes()).toEqual(['started', 'started']);
 });

@@ -1,4 +1,4 @@
-/** A run that is watched over sockets, on the memory world: who joins, who speaks, and what has arrived where. */
+/** A run that is watched over sockets, on the memory ports: connections, broadcasters and the received messages. */
 import type { ConnectionId, KeyId, RunAddress } from '../../lib/engine/ids.ts';
 import { connectionId, keyId, nodeId, nodeKey, nonce, topLevel, attempt } from '../../lib/engine/ids.ts';
 import { type Instant, after, hours, seconds } from '../../lib/engine/time.ts';
@@ -22,11 +22,11 @@ export interface SocketTestEnv {
   readonly posts: MemoryPosts;
   readonly watches: MemoryWatches;
   join(name: string, run: RunAddress, options?: { after?: number; onlyRun?: RunAddress; key?: string }): Promise<JoinResult>;
-  /** gives the next message to a speaker, while time passes; what came of it */
+  /** delivers the next message to a broadcaster while time passes; returns its result */
   broadcast(options?: Speaking): Promise<string>;
-  /** speaks until no message is left */
+  /** broadcasts until no message remains */
   settle(options?: Speaking): Promise<readonly string[]>;
-  /** what has arrived at a connection */
+  /** the messages that a connection received */
   framesOf(name: string): readonly ReceivedFrame[];
   appendDelta(run: RunAddress, index: number): Promise<unknown>;
 }
@@ -35,15 +35,15 @@ interface Speaking {
   readonly isAllowed?: (key: KeyId) => Promise<boolean>;
   readonly mustEndAt?: Instant;
   readonly deps?: Partial<BroadcasterDeps>;
-  /** told whenever time passes */
+  /** called when time passes */
   readonly onPause?: () => unknown;
 }
 
 export const connectionIdOf = (name: string): ConnectionId => connectionId(name);
 
-export const createSocketTestEnv = (home: TestEnv): SocketTestEnv => {
+export const createSocketTestEnv = (env: TestEnv): SocketTestEnv => {
   const [sockets, posts, watches] = [new MemorySockets(), new MemoryPosts(), new MemoryWatches()];
-  const { clock, log, streams, blobs, ids } = home.deps;
+  const { clock, log, streams, blobs, ids } = env.deps;
   const deps: BroadcasterDeps = { clock, log, streams, blobs, ids, sockets, posts, watches };
   const waiting: Watch[] = [];
 
@@ -77,8 +77,8 @@ export const createSocketTestEnv = (home: TestEnv): SocketTestEnv => {
         for (let turn = 0; turn < 20 && outcome === undefined; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         if (outcome !== undefined) break;
         await onPause?.();
-        const wakeAt = home.ports.clock.nextWakeAt();
-        if (wakeAt !== undefined) home.ports.clock.set(wakeAt);
+        const wakeAt = env.ports.clock.nextWakeAt();
+        if (wakeAt !== undefined) env.ports.clock.set(wakeAt);
       }
       if ('trouble' in outcome) throw outcome.trouble;
       waiting.shift();
@@ -91,7 +91,7 @@ export const createSocketTestEnv = (home: TestEnv): SocketTestEnv => {
     },
     framesOf: (name) => posts.posted.filter(({ to }) => to === name).map(({ text }): ReceivedFrame => JSON.parse(text)),
     appendDelta: (run, index) =>
-      home.ports.streams.put(
+      env.ports.streams.put(
         run,
         nodeKey({ nodeId: nodeId('talk'), iteration: topLevel }),
         { index, attempt: attempt(1), owner: nonce('a'), text: `part ${index}`, at: clock.now() },

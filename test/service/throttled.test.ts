@@ -1,6 +1,6 @@
 /**
- * Lambda throttles an event source: the receives of a message are used up, and nothing ran. Whatever reaches a dead-letter queue so is
- * delivered again, and fails nothing, however long that goes on.
+ * Lambda throttles an event source: the receives of a message are used up, but nothing ran. A dead letter of this kind is redispatched
+ * and fails nothing, even after hours.
  */
 import { expect, test } from 'vitest';
 import { type RunAddress } from '../../lib/engine/ids.ts';
@@ -13,10 +13,10 @@ import { deadLetterAll } from './dead-letters.ts';
 import { type TestEnv, failing, finished, createTestEnv, scope, workflow } from './test-env.ts';
 import { functionCommand } from './scripted-programs.ts';
 
-/** Four dead letters of five receives each, sixteen minutes apart: more than five hours in which nothing runs. */
+/** Four dead letters with five receives each, sixteen minutes apart: more than five hours without an execution. */
 const letters = 4;
 
-/** @returns how many dead letters there were */
+/** @returns the number of dead letters */
 async function throttleForHours(home: TestEnv): Promise<number> {
   let dead = 0;
   for (let letter = 0; letter < letters; letter += 1) {
@@ -63,7 +63,7 @@ test('delayed jobs of retries', async () => {
   expect(home.attempts).toEqual(['a#1', 'a#2', 'b#1', 'b#2']);
 });
 
-test('wakes of timers', async () => {
+test('wake-ups of timers', async () => {
   const home = createTestEnv();
   const run = await begin(home, 'z>b', { z: { ms: 1_000 } });
   expect(await throttleForHours(home)).toBeGreaterThanOrEqual(letters);
@@ -71,7 +71,7 @@ test('wakes of timers', async () => {
   expect(home.attempts).toEqual(['b#1']);
 });
 
-test('results that are collected', async () => {
+test('collected results', async () => {
   const many = Array.from({ length: 10 }, (_, index) => `n${index}`);
   const home = createTestEnv();
   const run = await begin(home, many.map((id) => `a>${id} ${id}>b`).join(' '));
@@ -83,7 +83,7 @@ test('results that are collected', async () => {
   expect(home.attempts.filter((attempt) => attempt.startsWith('b'))).toEqual(['b#1']);
 });
 
-test('what a signal leaves, and the wait that it ends', async () => {
+test('jobs of a signal, and of the wait that it ends', async () => {
   const home = createTestEnv();
   const run = await begin(home, 's>b', { s: { name: 'paid', correlation: '17' } });
   await throttleForHours(home);
@@ -93,7 +93,7 @@ test('what a signal leaves, and the wait that it ends', async () => {
   await completes(home, run);
 });
 
-test('calls of workflows, and the ends that they report', async () => {
+test('child runs, and their ends', async () => {
   const home = createTestEnv();
   await home.publish(workflow('child', 'a>b'));
   const run = await begin(home, 'k>b', { k: { calls: 'child' } });
@@ -109,7 +109,7 @@ test('workflow tasks of a deployment', async () => {
   await completes(env, run);
 });
 
-test('a dead letter whose worker has begun and lives is left to it', async () => {
+test('a dead letter whose worker is alive changes nothing', async () => {
   const home = createTestEnv();
   const run = await begin(home, 'a>b');
   const [job] = home.ports.jobs.takeSent();

@@ -1,4 +1,4 @@
-/** Chains of messages over the memory world: what counts as a hop, and what becomes of a chain that makes no progress. */
+/** Message chains on the memory ports: what counts as a hop, and how a chain without progress is delayed. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Hops, hops, maxHops, noHops } from '../../../lib/engine/hops.ts';
 import { nodeId } from '../../../lib/engine/ids.ts';
@@ -39,7 +39,7 @@ interface Taken {
   readonly at: Instant;
 }
 
-/** Gives every message to the handler as its queue would, for so long; each handling takes 10 ms. */
+/** Delivers messages to the handler as its queue does, for the given time. Each invocation takes 10 ms. */
 async function play(handler: (job: Job) => Promise<void>, time: DurationMs): Promise<readonly Taken[]> {
   const taken: Taken[] = [];
   const endsAt = after(world.clock.now(), time);
@@ -64,11 +64,11 @@ const run = freshRun();
 const nudge: Job = { kind: 'recheck', run };
 const drive = workflowTaskJob({ run });
 
-describe('two handlers that send each other messages for ever', () => {
-  /** One answers a nudge with a drive, the other a drive with a nudge. */
+describe('two handlers that send each other messages endlessly', () => {
+  /** One answers a recheck with a workflow task, the other a workflow task with a recheck. */
   const pingPong = (job: Job): Promise<void> => (job.kind === 'recheck' ? jobs.send([drive]) : jobs.sendDelayed(nudge, noDelay));
 
-  test('are slowed, until they send two messages in four minutes; and it is counted in every five', async () => {
+  test('are delayed until they send two messages in four minutes, and the delays are counted', async () => {
     await jobs.sendDelayed(nudge, noDelay);
     const taken = await play(pingPong, hours(6));
     expect(taken.length).toBeLessThan(240);
@@ -82,14 +82,14 @@ describe('two handlers that send each other messages for ever', () => {
     ]);
   });
 
-  test('without the limit they send as fast as they can', async () => {
+  test('without the limiter send as fast as they can', async () => {
     jobs = world.jobs;
     await jobs.sendDelayed(nudge, noDelay);
     expect((await play(pingPong, seconds(60))).length).toBeGreaterThan(1_000);
     expect(slowed).toEqual([]);
   });
 
-  test('nothing is dropped: the chain ends well when they come to an end', async () => {
+  test('lose no message: the chain completes when the handlers stop', async () => {
     let left = 40;
     await jobs.sendDelayed(nudge, noDelay);
     const taken = await play((job) => (left-- > 0 ? pingPong(job) : Promise.resolve()), hours(24));
@@ -98,19 +98,19 @@ describe('two handlers that send each other messages for ever', () => {
   });
 });
 
-test('a planted bug, a nudge without its delay in a run whose node is at work, is slowed', async () => {
-  const home = createTestEnv();
-  limit(home.ports);
-  await home.publish(workflow('flow', 'a>b'));
-  const address = await home.begin('flow');
-  home.ports.jobs.takeSent();
+test('a planted bug, a recheck without its delay while a node runs, is delayed', async () => {
+  const env = createTestEnv();
+  limit(env.ports);
+  await env.publish(workflow('flow', 'a>b'));
+  const address = await env.begin('flow');
+  env.ports.jobs.takeSent();
   const worker = (hasBug: boolean) => ({
-    ...home.worker,
+    ...env.worker,
     deps: {
-      ...home.deps,
+      ...env.deps,
       jobs: overrideMethods(jobs, { sendDelayed: (job, wait) => jobs.sendDelayed(job, hasBug ? noDelay : wait) }),
-      // Nobody knows that another look is left.
-      log: overrideMethods(log, { heartbeats: async () => [{ node: 'a' as never, at: home.ports.clock.now(), resends: 0 }] }),
+      // The pending recheck is not recorded.
+      log: overrideMethods(log, { heartbeats: async () => [{ node: 'a' as never, at: env.ports.clock.now(), resends: 0 }] }),
     },
   });
   const look = (hasBug: boolean) => async (job: Job) => {
@@ -122,7 +122,7 @@ test('a planted bug, a nudge without its delay in a run whose node is at work, i
   expect(taken.length).toBeLessThan(60);
 });
 
-test('nudges that wait are no hops, however many there are', async () => {
+test('delayed rechecks do not count as hops', async () => {
   await limiter.handle(hops(3), () => jobs.sendDelayed(nudge, recheckDelay));
   const taken = await play(() => jobs.sendDelayed(nudge, recheckDelay), hours(6));
   expect(taken.length).toBeGreaterThan(140);
@@ -133,7 +133,7 @@ test('nudges that wait are no hops, however many there are', async () => {
 describe('a commit', () => {
   const fresh = () => creation(freshRun());
 
-  test('to any run ends the count', async () => {
+  test('to any run resets the hop count', async () => {
     await limiter.handle(hops(5), async () => {
       await jobs.send([nodeJob({ run })]);
       await log.create(fresh());
@@ -144,7 +144,7 @@ describe('a commit', () => {
     expect([...world.jobs.takeSent(), ...world.jobs.takeResults()].map((each) => world.jobs.hopsOf(each))).toEqual([6, 0, 0]);
   });
 
-  test('that another handling made does not count for this one', async () => {
+  test('of another invocation does not reset the count of this one', async () => {
     const both = [hops(1), hops(2)].map((count, index) =>
       limiter.handle(count, async () => {
         if (index === 0) await log.create(fresh());
@@ -157,7 +157,7 @@ describe('a commit', () => {
     expect(Object.fromEntries(found)).toEqual({ n0: 0, n1: 3 });
   });
 
-  test('that was there already is none', async () => {
+  test('that existed before does not reset the count', async () => {
     const made = fresh();
     await log.create(made);
     await limiter.handle(hops(1), async () => {
@@ -168,7 +168,7 @@ describe('a commit', () => {
   });
 });
 
-test('a message for code that is slowed gets by way of the delay queue to the code', async () => {
+test('a delayed message for code reaches the code through the delay queue', async () => {
   const { worker } = createTestEnv();
   await limiter.handle(hops(maxHops), () => jobs.send([drive]));
   expect(world.jobs.messages).toEqual([]);
@@ -182,7 +182,7 @@ test('a message for code that is slowed gets by way of the delay queue to the co
   expect(world.jobs.messages).toEqual([drive]);
 });
 
-test('what is sent while no message is handled begins a chain', async () => {
+test('a message sent outside an invocation starts a new chain', async () => {
   await jobs.send([nodeJob({ run })]);
   expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([noHops]);
 });
@@ -190,7 +190,7 @@ test('what is sent while no message is handled begins a chain', async () => {
 describe('a broadcaster', () => {
   const watch = { run, broadcastId: memoryPorts().ids.nonce() };
 
-  test('that sends its message on at once again and again waits before it', async () => {
+  test('that passes its message on at once, many times, waits before it sends', async () => {
     const inner = new MemoryWatches();
     const watches = limiter.watches(inner);
     const startedAt = world.clock.now();
@@ -205,7 +205,7 @@ describe('a broadcaster', () => {
     expect(slowed).toEqual([{ runId: run.runId, kind: 'watch', hops: 17, delay: seconds(1) }]);
   });
 
-  test('whose turns last makes none', async () => {
+  test('whose invocations take long sends without a delay', async () => {
     const inner = new MemoryWatches();
     await limiter.handle(hops(2), async () => {
       world.clock.advance(seconds(90));
@@ -215,7 +215,7 @@ describe('a broadcaster', () => {
   });
 });
 
-test('what a send comes to reaches its sender', async () => {
+test('an error of a send reaches its sender', async () => {
   const broken: Jobs = overrideMethods(world.jobs, { sendDelayed: () => Promise.reject(new Unavailable('the delay queue')) });
   const sending = limiter.handle(hops(maxHops), () => limiter.jobs(broken).send([drive]));
   await expect(sending).rejects.toThrow(Unavailable);
