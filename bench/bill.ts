@@ -177,7 +177,7 @@ const partOfGet = (input: unknown): string => partOfKey(getKeys.parse(input).Key
 function partOfQuery(input: unknown): string {
   const { IndexName, ExpressionAttributeValues } = queryKeys.parse(input);
   if (IndexName !== undefined) return IndexName;
-  const sort = [':next', ':beats', ':after', ':first']
+  const sort = [':next', ':heartbeats', ':after', ':first']
     .map((name) => textOf(ExpressionAttributeValues, name))
     .find((text) => text !== '');
   return partOf(textOf(ExpressionAttributeValues, ':pk'), sort ?? '');

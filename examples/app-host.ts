@@ -1,5 +1,5 @@
 /**
- * An application whose runs are carried out by the service: it refuses what queues bring it all the same, and tells about it.
+ * An application whose runs execute in the service: it refuses queue callbacks and reports them in its diagnostics.
  * `WORKFLOW_EXECUTION_MODE=remote WORKFLOW_TARGET_WORLD=workflow-studio/world-remote npx node examples/app-host.ts`
  */
 import { type Server, createServer } from 'node:http';
@@ -10,8 +10,8 @@ export function application(env: Environment): Server {
   enforceRemoteTargetGuard(env);
   const handle = nodeHandler(appHost({ env }));
   return createServer((request, response) => {
-    void handle(request, response, (trouble) => {
-      response.statusCode = trouble === undefined ? 200 : 500;
+    void handle(request, response, (error) => {
+      response.statusCode = error === undefined ? 200 : 500;
       response.end('the application itself\n');
     });
   });

@@ -1,4 +1,4 @@
-/** Takes a batch message by message and reports which of them must come back. */
+/** Handles an SQS batch message by message and reports which messages SQS must redeliver. */
 import { defined } from '../lib/engine/defined.ts';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
@@ -9,12 +9,12 @@ import { traceFields } from '../lib/engine/trace.ts';
 import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
 
-/** It was given to somebody before, who did not delete it. */
+/** Another receive came before this one and did not delete the message. */
 export const isRedelivered = (record: SQSRecord): boolean => Number(record.attributes.ApproximateReceiveCount) > 1;
 
 const hopsOf = ({ messageAttributes }: SQSRecord): Hops => parseHops(messageAttributes[hopsAttribute]?.stringValue);
 
-/** Of messages that are handled together: those of the longest chain. */
+/** The highest hop count of messages that are handled together. */
 export const maxHopsOf = (records: readonly SQSRecord[]): Hops => hops(Math.max(0, ...records.map(hopsOf)));
 
 export const batchFailures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
@@ -23,7 +23,7 @@ export const batchFailures = (records: readonly SQSRecord[]): SQSBatchResponse =
 
 const processor = new BatchProcessor(EventType.SQS);
 
-/** What log lines say of the message that they are about. */
+/** Fields that identify a message in log lines. */
 export const logKeysOf = (message: Job | ResultMessage) =>
   defined({
     runId: message.run.runId,
@@ -31,7 +31,7 @@ export const logKeysOf = (message: Job | ResultMessage) =>
     ...(message.trace === undefined ? {} : traceFields(message.trace)),
   });
 
-/** Works on each message; one whose work throws comes back, and says so in the log. The log's keys are each message's own. */
+/** Handles each message. If the handler throws, the error is logged and SQS redelivers the message. Log keys are reset after each message. */
 export const processEachMessage = (
   event: SQSEvent,
   context: Context,
@@ -44,7 +44,7 @@ export const processEachMessage = (
       try {
         await hopLimiter.handle(hopsOf(record), () => handleRecord(record));
       } catch (error) {
-        logger.error('a message comes back', {
+        logger.error('message failed: SQS redelivers it', {
           messageId: record.messageId,
           error: error instanceof Error ? error : String(error),
         });
@@ -54,6 +54,7 @@ export const processEachMessage = (
       }
     },
     processor,
-    // One after the other: the keys of the log are the message's. A batch that fails as a whole is reported like one that fails in part: the messages come back either way.
+    // Sequential, because the log keys belong to one message. A batch that fails as a whole is reported like a partial failure: SQS redelivers
+    // the messages in both cases.
     { context, throwOnFullBatchFailure: false, processInParallel: false },
   );

@@ -1,4 +1,4 @@
-/** Where the functions read their large settings: the control table, in the version that their environment names. */
+/** Reads large settings from the control table, in the version that the function's environment names. */
 import type * as z from 'zod';
 import { dynamoClient } from '../lib/aws/clients.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
@@ -12,7 +12,7 @@ import { settingReader } from '../lib/service/access/stored-settings.ts';
 export const storedSettings = (): StoredSettings =>
   new DynamoStoredSettings(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
 
-/** Read when it is first asked for: most processes never need it. */
+/** Reads the setting on first use: most processes never need it. */
 export const storedSetting = <Value>(name: StoredSettingName, schema: z.ZodType<Value>): (() => Promise<Value>) =>
   settingReader(storedSettings, name, {
     version: () => settingsFrom(process.env)[name],

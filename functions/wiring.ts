@@ -1,4 +1,4 @@
-/** The one place that names concrete adapters for the functions: the ports on AWS, the node types, the log. */
+/** Wires the functions to their adapters: the ports on AWS, the node types, the logger. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
 import { awsPorts, sharesIn } from '../lib/aws/aws-ports.ts';
@@ -19,20 +19,20 @@ const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf)
 
 const clock = new SystemClock();
 
-/** Of this process. Whoever hands a message over does so through it. */
+/** One per process. Every message is sent through it, so that the message carries its hop count. */
 export const hopLimiter = new HopLimiter(clock, reportSlowedMessage);
 
-/** Counted with the setting `metrics` off, too: an alarm looks at it, and a metric that has no values costs nothing. */
+/** Counted even with the setting `metrics` off: an alarm uses the metric, and a metric without values costs nothing. */
 function reportSlowedMessage({ delay, ...slowed }: SlowedMessage): void {
   const metrics = printedMetrics(settingsFrom(process.env).runsTable);
   metrics.emit([{ name: slowedMessages.metric, value: 1, dimensions: {} }], clock.now());
-  loggerOf('hop-limiter').warn('a chain of messages makes no progress: its next message is sent later', {
+  loggerOf('hop-limiter').warn('messages repeat without a commit: the next message is delayed', {
     ...slowed,
     delaySeconds: delay / 1_000,
   });
 }
 
-/** The world of this function. Nothing in it is built, and no setting read, before it is used. */
+/** The function's ports. Each adapter is created, and each setting read, on first use: this keeps cold starts short. */
 function depsOf(messageHeads?: MessageHeads): Deps {
   const environment = settingsFrom(process.env);
   return Object.assign(awsPorts(environment, hopLimiter, messageHeads), {
@@ -52,7 +52,7 @@ function depsOf(messageHeads?: MessageHeads): Deps {
       get shares() {
         return sharesIn(environment);
       },
-      /** told to the function that streams, and asked for by no other */
+      /** read only by the events function, which streams */
       get maxStreams() {
         return environment.watchers;
       },
@@ -60,10 +60,10 @@ function depsOf(messageHeads?: MessageHeads): Deps {
   });
 }
 
-/** Who decides in this function. Made once per environment, so that plans stay warm. */
+/** The function's decider. Create it once per execution environment, so that compiled plans stay cached. */
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
 
-/** The same where the code of deployments runs: of a run it knows what the message says that it takes (`told`). */
+/** The decider of the code function. It may not read heads, so it takes each run's head from the message (`messageHeads`). */
 export const codeDeciderOf = (by: string): Decider & { readonly messageHeads: MessageHeads } => {
   const messageHeads = new MessageHeads();
   return { ...deciderOf(by, depsOf(messageHeads)), messageHeads };
@@ -73,6 +73,6 @@ export function loggerOf(by: string): Logger {
   return new Logger({ serviceName: `stepwell-${by}` });
 }
 
-/** When this invocation must be over. */
+/** When Lambda ends this invocation. */
 export const invocationDeadlineOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>
   after(now, durationMs(Math.max(0, context.getRemainingTimeInMillis())));

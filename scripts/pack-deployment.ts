@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packDirectory } from '../lib/cli/deployments/artifact.ts';
+import { packDirectory } from '../lib/cli/actions/artifact.ts';
 
 const [folder, deploymentId, ...more] = process.argv.slice(2);
 if (folder === undefined || deploymentId === undefined || more.length > 0) {

@@ -15,7 +15,7 @@ export interface Installation {
 export interface Check {
   /** a fact about the installation */
   readonly name: string;
-  request(installation: Installation): Promise<void>;
+  run(installation: Installation): Promise<void>;
 }
 
 interface HttpResult {
@@ -68,7 +68,7 @@ async function waitForEnd(installation: Installation, runId: unknown): Promise<B
 export const checks: readonly Check[] = [
   {
     name: 'it is healthy',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request(installation, 'GET', '/v1/health');
       assert.equal(status, 200);
       assert.equal(body['healthy'], true);
@@ -76,14 +76,14 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'a request without a key is refused',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request({ ...installation, apiKey: '' }, 'GET', '/v1/runs');
       assert.deepEqual([status, body['code']], [401, 'unauthorized']);
     },
   },
   {
     name: 'a workflow is published as version 1',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request(installation, 'POST', '/v1/workflows', {
         ...order,
         name: workflowName(installation),
@@ -94,7 +94,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'a run is accepted, ends with its output, and says what became of each node',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await start(installation, 'first', 50);
       assert.equal(status, 202, JSON.stringify(body));
       assert.deepEqual([body['status'], body['deploymentId']], ['pending', null]);
@@ -109,7 +109,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'its events have dense ids from 1',
-    request: async (installation) => {
+    run: async (installation) => {
       const { body } = await start(installation, 'first', 50);
       const { body: page } = await request(installation, 'GET', `/v1/runs/${String(body['runId'])}/events`);
       const events = page['data'] as readonly { eventId: number; type: string }[];
@@ -122,7 +122,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'the same request under the same key is answered with the same run',
-    request: async (installation) => {
+    run: async (installation) => {
       const [first, second] = [await start(installation, 'first', 50), await start(installation, 'first', 50)];
       assert.equal(second.body['runId'], first.body['runId']);
       assert.equal(second.headers.get('idempotency-replayed'), 'true');
@@ -130,21 +130,21 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'another body under the same key is a conflict',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await start(installation, 'first', 51);
       assert.deepEqual([status, body['code']], [409, 'idempotency_conflict']);
     },
   },
   {
     name: 'a start without a key for its idempotency is refused',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request(installation, 'POST', '/v1/runs', { workflowName: workflowName(installation) });
       assert.deepEqual([status, body['code']], [400, 'idempotency_required']);
     },
   },
   {
     name: 'a body that does not parse is refused with the place of each fault',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request(
         installation,
         'POST',
@@ -159,7 +159,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'a body of 7 MB is refused as too large',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request(
         installation,
         'POST',
@@ -172,7 +172,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'a route that is not there is answered in the same form',
-    request: async (installation) => {
+    run: async (installation) => {
       const { status, body } = await request(installation, 'GET', '/v1/nowhere');
       assert.deepEqual([status, body['code']], [404, 'not_found']);
       assert.equal(typeof body['correlationId'], 'string');
@@ -180,7 +180,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'a cancelled run stays cancelled',
-    request: async (installation) => {
+    run: async (installation) => {
       const { body } = await start(installation, 'cancelled', 10);
       const { status, body: cancelResult } = await request(installation, 'POST', `/v1/runs/${String(body['runId'])}/cancel`);
       // It may have ended before the cancel came: then it says as what.

@@ -5,7 +5,7 @@ import { checks } from './verify-checks.ts';
 
 const fromEnvironment = process.env['STEPWELL_API_KEY'];
 const { url, key, timeout } = parseOptionsOrExit({
-  usage: `usage: npm run verify -- --url <https://…> --key <sw_…> [--patience <seconds>]   (or the key in STEPWELL_API_KEY)`,
+  usage: `usage: npm run verify -- --url <https://…> --key <sw_…> [--timeout <seconds>]   (or the key in STEPWELL_API_KEY)`,
   options: {
     url: { type: 'string' },
     key: { type: 'string', ...(fromEnvironment === undefined ? {} : { default: fromEnvironment }) },
@@ -22,7 +22,7 @@ const installation = {
 let failed = 0;
 for (const check of checks) {
   try {
-    await check.request(installation);
+    await check.run(installation);
     console.log(`ok    ${check.name}`);
   } catch (error) {
     failed += 1;

@@ -1,9 +1,9 @@
-/** Answers the HTTP API. */
+/** Serves every HTTP route that no other function serves. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 import { apiOperations } from './operations/all.ts';
 import { httpFunction } from './pipeline/http-function.ts';
-import { toolsOf } from './tools.ts';
+import { toolsOf } from './operation.ts';
 
 const tools = toolsOf({ decider: deciderOf('api'), inspect: inspectNode, logger: loggerOf('api') });
 

@@ -1,30 +1,36 @@
-/** What an operation is given and may answer. The types come from the table of routes. */
+/** The types of operations: what an operation receives, what it may return, and its dependencies. Derived from the route table. */
+import type { Logger } from '@aws-lambda-powertools/logger';
 import type { ErrorCode, ErrorResponseFields } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
 import type {
-  ResponseOf,
   BodyOf,
   ErrorOf,
   OperationId,
   OperationOf,
   ParamsOf,
   QueryOf,
+  ResponseOf,
   StreamingOperation,
 } from '../../lib/api/routes.ts';
+import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import type { KeyScope } from '../../lib/ports/control.ts';
 import type { Trace } from '../../lib/engine/trace.ts';
+import type { KeyScope } from '../../lib/ports/control.ts';
+import { Authenticator } from '../../lib/service/access/authenticator.ts';
+import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
+import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
+import type { Decider } from '../../lib/service/commit/decide-run.ts';
 
-/** Who asks. */
+/** The authenticated caller of a request. */
 export interface CallerContext {
-  /** whose records; the null scope of a route without a key is never looked at */
+  /** the caller's project and environment; routes without a key ignore it */
   readonly scope: Scope;
-  /** the key that asks; undefined where a route needs none */
+  /** the caller's key; undefined on routes that need none */
   readonly caller: KeyId | undefined;
-  /** what that key may do */
+  /** scopes of the key */
   readonly scopes: readonly KeyScope[];
-  /** of this request: what is begun for it goes back to it */
+  /** trace of the request; runs that it starts continue the trace */
   readonly trace: Trace;
 }
 
@@ -34,11 +40,11 @@ interface Request<Id extends OperationId> extends CallerContext {
   readonly body: BodyOf<Id>;
   /** the header Accept */
   readonly accept: string | undefined;
-  /** present where the route requires one */
+  /** empty if the route does not require one and the request has none */
   readonly idempotencyKey: string;
-  /** the file of a form, where the route takes one and the request was one */
+  /** the file of a multipart form */
   readonly attachment: Uint8Array | undefined;
-  /** the body as it was sent; empty where the route judges it by a schema */
+  /** the unparsed body; empty on routes with a body schema */
   readonly raw: Uint8Array;
   /** names in lower case */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -50,17 +56,17 @@ export interface Refusal<Code extends ErrorCode = ErrorCode> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the audit trail says beside who, when and how it ended. */
+/** Additional facts for the audit trail entry of a request. */
 export interface AuditNote {
   readonly resource: string;
-  /** whose trail it belongs to, where no key says that */
+  /** project and environment of the entry, for requests without a key */
   readonly scope?: Scope;
-  /** nobody was known by what was presented: it counts as a failed authentication, for this reason */
+  /** reason of a failed authentication */
   readonly failedAuthentication?: string;
   readonly facts?: JsonObject;
 }
 
-/** Pieces of text, sent as they come; undefined with a 204, which has no body. */
+/** Text chunks that are sent as they arrive; undefined with status 204, which has no body. */
 interface StreamResponse {
   readonly status: 200 | 204;
   readonly stream: AsyncIterable<string> | undefined;
@@ -77,16 +83,16 @@ type OperationResponse<Id extends OperationId> = (
 
 type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<OperationResponse<Id>>;
 
-/** Every operation a function must answer; a new route stops this from compiling until something answers it. */
+/** All operations of a function. A new route does not compile until an operation implements it. */
 export type Operations<ServedBy extends Route['servedBy']> = { readonly [Id in OperationOf<ServedBy>]: Operation<Id> };
 
-/** Any answer, as the pipeline sees it. */
+/** The response of any operation, as the pipeline sees it. */
 export type AnyResponse = (Refusal | StreamResponse | { readonly status: number | string; readonly body: unknown }) & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly audit?: AuditNote;
 };
 
-/** A request as its own route's schemas have parsed it. */
+/** A request after parsing with its route's schemas. */
 export interface ParsedRequest {
   readonly params: unknown;
   readonly query: unknown;
@@ -101,12 +107,30 @@ export interface ParsedRequest {
 export type AnyOperation = (request: ParsedRequest & CallerContext) => Promise<AnyResponse>;
 export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
 
-/** The pipeline calls an operation only with what the schemas of its own route made, which is what its type asks for. */
+/** Sound because the pipeline calls an operation only with values that its route's schemas parsed. */
 export const asAnyOperations = <ServedBy extends Route['servedBy']>(operations: Operations<ServedBy>): AnyOperations =>
   operations;
 
-/** The one place where a service's word becomes a refusal: the kinds of refusing answers are codes of the catalogue. */
+/** Makes a refusal. The kinds of a use case's refusals are error codes of the catalogue. */
 export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorResponseFields): Refusal<Code> => ({
   refused,
   ...(details === undefined ? {} : { details }),
+});
+
+export interface Tools {
+  readonly decider: Decider;
+  readonly inspect: InspectNode;
+  readonly authenticator: Authenticator;
+  readonly rates: RateLimiter;
+  readonly failures: FailureBudget;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+export const toolsOf = ({ decider, inspect, logger }: Pick<Tools, 'decider' | 'inspect' | 'logger'>): Tools => ({
+  decider,
+  inspect,
+  logger,
+  authenticator: new Authenticator(decider.deps),
+  rates: new RateLimiter(decider.deps),
+  failures: new FailureBudget(decider.deps.clock),
 });

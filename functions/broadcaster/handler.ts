@@ -1,4 +1,4 @@
-/** Speaks for runs that are watched over sockets: takes their messages one at a time, and posts what happens. */
+/** Follows watched runs and posts their updates to WebSocket clients. Handles one message of the watch queue at a time. */
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { allows } from '../../lib/api/auth/authorize.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
@@ -12,8 +12,8 @@ import { createSockets, createWatches } from '../sockets/wiring.ts';
 import { deciderOf, invocationDeadlineOf, hopLimiter, loggerOf } from '../wiring.ts';
 import { createPosts } from './wiring.ts';
 
-const logger = loggerOf('speaker');
-const { log, streams, blobs, clock, ids, keys } = deciderOf('speaker').deps;
+const logger = loggerOf('broadcaster');
+const { log, streams, blobs, clock, ids, keys } = deciderOf('broadcaster').deps;
 const authenticator = new Authenticator({ keys, clock });
 const deps: BroadcasterDeps = {
   log,
@@ -29,18 +29,18 @@ const deps: BroadcasterDeps = {
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   processEachMessage(event, context, logger, async ({ body }) => {
     const watch = parseWatch(body);
-    invariant(watch !== undefined, 'the queue of watches holds another message');
+    invariant(watch !== undefined, 'the watch queue contains a message of another kind');
     logger.appendKeys({ runId: watch.run.runId });
     await broadcastRun(deps, watch, { isAllowed, mustEndAt: invocationDeadlineOf(context, clock.now()) });
   });
 
-/** Where that cannot be known, the socket is closed too: its owner comes back, and is judged at the door. */
+/** If the key store is unavailable, the socket is closed too: its client reconnects and is authenticated again. */
 async function isAllowed(keyId: KeyId): Promise<boolean> {
   try {
     const result = await authenticator.recheck(keyId);
     return result.kind === 'authenticated' && allows(result.key.scopes, 'runs:read');
-  } catch (trouble) {
-    if (trouble instanceof Unavailable) return false;
-    throw trouble;
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** What a speaker posts with. */
+/** Wires the broadcaster to the gateway's management API. */
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
 import type { Posts } from '../../lib/ports/posts.ts';

@@ -1,4 +1,4 @@
-/** What the code queue holds, and who does it. */
+/** Dispatches the jobs of the code queue: messages to deployed code, and workflow tasks. */
 import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
 import type { WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
 import { type Deliverer, deliverMessage } from '../../lib/service/execution/deliver-message.ts';
@@ -6,7 +6,7 @@ import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/exec
 import type { Delivery } from '../../lib/service/execution/run-node.ts';
 
 export interface CodeRunner extends Deliverer, WorkflowTaskWorker {
-  /** hears what each message says of its run */
+  /** stores the head that each message carries for its run */
   readonly messageHeads: { record(creation: MessageJob['creation'] | WorkflowTaskJob['creation']): void };
 }
 
@@ -19,13 +19,13 @@ export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Deli
       record(runner, job);
       return runWorkflowTask(runner, job, delivery);
     default:
-      throw new InvariantViolation(`the code queue holds a job of kind ${job.kind}`);
+      throw new InvariantViolation(`the code queue contains a job of kind ${job.kind}`);
   }
 }
 
 function record({ messageHeads }: CodeRunner, { run, creation }: MessageJob | WorkflowTaskJob): void {
   const { projectId, environment, runId } = creation.address;
   const isSameRun = projectId === run.projectId && environment === run.environment && runId === run.runId;
-  invariant(isSameRun, `a message for ${run.runId} says what ${runId} is`);
+  invariant(isSameRun, `a message for run ${run.runId} carries the head of run ${runId}`);
   messageHeads.record(creation);
 }

@@ -1,4 +1,4 @@
-/** Runs the code of deployments: takes messages for it, and drives of it, from the code queue, one at a time. */
+/** Runs deployed code: handles messages and workflow tasks from the code queue, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
@@ -8,12 +8,12 @@ import { createCodeRuntimes } from './wiring.ts';
 
 const logger = loggerOf('code');
 const decider = codeDeciderOf('code');
-/** Lambda's own least; only outside of Lambda is the variable not set. */
+/** Lambda's minimum. Outside Lambda the variable is not set. */
 const minMemoryMb = 128;
 const hostOptions = {
   memoryMb: Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? minMemoryMb),
-  // What code prints is its own business: a line of it is never taken for a line of the product's.
-  print: (line: object) => logger.info('printed by the code of a deployment', { ...line }),
+  // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
+  print: (line: object) => logger.info('output of deployed code', { ...line }),
 };
 const runner: CodeRunner = { ...decider, ...createCodeRuntimes(decider.deps, hostOptions) };
 

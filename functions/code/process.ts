@@ -1,31 +1,32 @@
-/** Does in a process of the owner's own what the function does: the same messages, the same code, until it is told to end. */
+/** Runs deployed code in a long-running process instead of the code function. Consumes the code queue until it is stopped. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { parseJob } from '../../lib/codec/jobs.ts';
+import { parseJob, parseMessage } from '../../lib/codec/jobs.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import {
+  codeWorkerEnvironment,
+  type CodeWorkerOptions,
   type RunWorker,
   type WorkerEnd,
-  type CodeWorkerOptions,
-  codeWorkerEnvironment,
+  type WorkerLogLine,
 } from '../../lib/contract/worker-program.ts';
 import { deploymentId, environment, firstCommit, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { ReceivedMessage } from '../../lib/ports/work-queue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { consumeQueue } from '../../lib/service/execution/consume-queue.ts';
-import { codeDeciderOf, hopLimiter } from '../wiring.ts';
-import { codeQueue, settingsErrorOf } from './queue-wiring.ts';
+import { consumeQueue, type ConsumerEvent } from '../../lib/service/execution/consume-queue.ts';
+import { logKeysOf } from '../batch.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
-import { describeError, shouldLog, toLogLine } from './worker-log-lines.ts';
-import { createCodeRuntimes } from './wiring.ts';
+import { codeQueue, createCodeRuntimes, settingsErrorOf } from './wiring.ts';
+import { codeDeciderOf, hopLimiter } from '../wiring.ts';
 
-/** A queue lets nobody hold a message for more than twelve hours: a drive hands on before. */
+/** SQS limits a visibility timeout to twelve hours. A workflow task hands off before. */
 const maxWorkDuration = hours(11);
 
 export const runWorker: RunWorker = async (options) => {
-  // As in the function: the settings, and what AWS's own client goes by, are in the environment.
+  // As in the function, the settings and the configuration of the AWS clients are environment variables.
   Object.assign(process.env, options.variables);
   const missingNames = codeWorkerEnvironment
     .map((name) => environmentNames[name])
@@ -52,8 +53,8 @@ async function runUntilStopped(
   const decider = codeDeciderOf('worker-process');
   const { deps } = decider;
   const memoryMb = Math.floor(availableMemoryBytes() / 1_048_576);
-  // What code prints is its own business: a line of it is never taken for a line of the product's.
-  const print = (line: object): void => log({ ...line, level: 'info', message: 'printed by the code of a deployment' });
+  // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
+  const print = (line: object): void => log({ ...line, level: 'info', message: 'output of deployed code' });
   const runner: CodeRunner = { ...decider, ...createCodeRuntimes(deps, { memoryMb, folder, print }) };
   await checkTables(deps);
   const { handled, abandoned } = await consumeQueue(
@@ -76,21 +77,79 @@ async function runUntilStopped(
   return { kind: 'finished', completed: handled, remaining: abandoned };
 }
 
-/** Nobody's run, of nobody's deployment: that they are not there is an answer, and anything else is thrown. */
+/** Reads a run and a deployment that do not exist, and throws if the tables cannot be read. */
 async function checkTables({ log, deployments }: Pick<Deps, 'log' | 'deployments'>): Promise<void> {
   const scope = { projectId: projectId('none'), environment: environment('none') };
   await log.commitsAfter({ ...scope, runId: runId(`wrun_${'0'.repeat(26)}`) }, firstCommit);
   await deployments.deployment(scope, deploymentId('none'));
 }
 
-/** Whatever region this machine is set up for, everything is where the queue is. */
+/** The process uses the queue's region, whatever region this machine is configured for. */
 function useQueueRegion(variables: NodeJS.ProcessEnv): void {
   const region = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(variables[environmentNames.codeQueueUrl] ?? '')?.[1];
   if (region !== undefined) variables['AWS_REGION'] = region;
 }
 
-/** What this process may have: that of its container, where there is one. */
+/** The memory limit of the container if there is one, else the memory of the machine. */
 function availableMemoryBytes(): number {
   const constrainedBytes = process.constrainedMemory();
   return constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
+}
+
+/** Logs the first, second, fourth, eighth … failure of an outage, so that a long outage does not flood the log. */
+export const shouldLog = (event: ConsumerEvent): boolean =>
+  event.kind !== 'backing_off' || Number.isInteger(Math.log2(event.failures));
+
+export function toLogLine(event: ConsumerEvent): WorkerLogLine {
+  switch (event.kind) {
+    case 'started':
+      return { level: 'info', message: 'taking messages for code' };
+    case 'backing_off': {
+      const { error, delayMs, failures, message } = event;
+      const fields = { error: describeError(error), failures, ...(message === undefined ? {} : messageFields(message)) };
+      return { level: 'warn', message: `${error.message}: retrying in ${Math.ceil(delayMs / 1_000)} s`, ...fields };
+    }
+    case 'will_be_redelivered':
+      return {
+        level: 'error',
+        message: 'a message comes back',
+        error: describeError(event.error),
+        ...messageFields(event.message),
+      };
+    case 'receipt_expired':
+      return {
+        level: 'warn',
+        message: 'receipt expired: another worker may handle the message too',
+        ...messageFields(event.message),
+      };
+    case 'draining':
+      return {
+        level: 'info',
+        message: `draining: ${event.atWork} messages in flight have ${event.drainMs / 1_000} s to finish`,
+        inFlight: event.atWork,
+      };
+    case 'abandoned':
+      return {
+        level: 'warn',
+        message: 'not finished within the drain time: released for other workers',
+        ...messageFields(event.message),
+      };
+  }
+}
+
+/** The message of an error and of its causes. */
+export const describeError = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const summary = `${error.name}: ${error.message}`;
+  return error.cause === undefined ? summary : `${summary} (${describeError(error.cause)})`;
+};
+
+function messageFields({ id, body, receiveCount }: ReceivedMessage): object {
+  const deliveryFields = { messageId: id, receives: receiveCount };
+  try {
+    return { ...logKeysOf(parseMessage(body)), ...deliveryFields };
+  } catch {
+    // A body that cannot be parsed has no fields to log.
+    return deliveryFields;
+  }
 }

@@ -1,32 +1,35 @@
-/** Where the code of deployments runs: on threads of this process, which is a function's or one of the owner's own. */
-import { defined } from '../../lib/engine/defined.ts';
+/** Wires the runtimes of deployed code: threads of this process, which is the code function or a worker process. */
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
-import { sessionClient } from '../../lib/aws/clients.ts';
-import { settingsFrom } from '../../lib/aws/environment.ts';
 import { AssumedRole } from '../../lib/aws/assumed-role.ts';
+import { queueClient, sessionClient, waitingQueueClient } from '../../lib/aws/clients.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { settingsErrorOf } from '../../lib/aws/settings-error.ts';
+import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
-import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
+import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
+import { defined } from '../../lib/engine/defined.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';
 import type { Bundles } from '../../lib/ports/bundles.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
+import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import { storedSetting } from '../settings-wiring.ts';
 
-/** Of the memory of the process: code has buffers beside its heap. */
+/** Share of the process memory that a thread's heap may use. The rest is for buffers outside the heap. */
 const heapShare = 0.6;
 
 export interface CodeHostOptions {
   /** of the process */
   readonly memoryMb: number;
-  /** Where artifacts are unpacked, and nothing else lies. Default: a folder in the temporary one, which is a function's own. */
+  /** directory for unpacked artifacts, with no other content; default: a directory in the temporary directory */
   readonly folder?: string;
   /** takes what code prints */
   readonly print: (line: object) => void;
 }
 
-/** Both runtimes share the places for threads, and the folders of artifacts. */
+/** Both runtimes share the thread slots and the artifact directories. */
 export function createCodeRuntimes(
   ports: { readonly artifacts: Artifacts; readonly clock: Clock },
   { memoryMb, folder, print }: CodeHostOptions,
@@ -43,3 +46,8 @@ export function createCodeRuntimes(
   });
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host) };
 }
+
+export { settingsErrorOf };
+
+export const codeQueue = (): WorkQueue =>
+  new SqsWorkQueue({ client: queueClient(), longPollClient: waitingQueueClient() }, settingsFrom(process.env).codeQueueUrl);

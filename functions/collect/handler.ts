@@ -1,4 +1,4 @@
-/** Takes the results of many siblings together: ten at a time, parted by run, each run's decided in one commit. */
+/** Collects the results of wide fan-outs: groups a batch of up to ten results by run and records each group in one commit. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseResult } from '../../lib/codec/jobs.ts';
 import { traceFields } from '../../lib/engine/trace.ts';
@@ -16,7 +16,7 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
     try {
       return [{ record, result: parseResult(record.body), isRedelivered: isRedelivered(record) }];
     } catch (error) {
-      logger.error('a result cannot be read', {
+      logger.error('result message cannot be parsed', {
         messageId: record.messageId,
         error: error instanceof Error ? error : String(error),
       });
@@ -30,13 +30,13 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
       await hopLimiter.handle(maxHopsOf(runRecords), () => collectResults(collector, results));
     } catch (error) {
       const [{ trace } = {}] = results.results;
-      logger.error('the results of a run come back', {
+      logger.error('results of a run failed: SQS redelivers them', {
         runId: results.run.runId,
         ...(trace === undefined ? {} : traceFields(trace)),
         nodeIds: results.results.map(({ nodeId }) => nodeId),
         error: error instanceof Error ? error : String(error),
       });
-      // A run is a group: all its messages return together, so their order holds.
+      // A run is a message group: all its messages are redelivered together, so their order is preserved.
       failed.push(...runRecords);
     }
   }

@@ -1,4 +1,4 @@
-/** Takes what nobody could work on, and puts the failure on the record of its run. */
+/** Consumes the dead-letter queues and fails each message's node in the run log. */
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { parseMessage } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
@@ -15,16 +15,16 @@ const decider = deciderOf('dead-letter');
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   processEachMessage(event, context, logger, async (record) => {
-    // Queues share a dead-letter queue: the letter says which one gave it up.
+    // Several queues share a dead-letter queue: the attribute names the source queue.
     const deadLetter = { messageId: record.messageId, queue: record.attributes.DeadLetterQueueSourceArn?.split(':').at(-1) };
     const fire = parseFire(record.body);
     if (fire !== undefined) {
-      logger.warn('a dead letter', { ...deadLetter, scheduleId: fire.scheduleId });
+      logger.warn('dead letter received', { ...deadLetter, scheduleId: fire.scheduleId });
       return handleFireDeadLetter(decider.deps, fire);
     }
     const watch = parseWatch(record.body);
     if (watch !== undefined) {
-      logger.warn('a dead letter', { ...deadLetter, runId: watch.run.runId });
+      logger.warn('dead letter received', { ...deadLetter, runId: watch.run.runId });
       return replaceBroadcaster(
         { ...decider.deps, sockets: createSockets(), watches: hopLimiter.watches(createWatches()) },
         watch,
@@ -32,6 +32,6 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
     }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));
-    logger.warn('a dead letter', deadLetter);
+    logger.warn('dead letter received', deadLetter);
     await handleDeadLetter(decider, message);
   });

@@ -1,8 +1,8 @@
-/** Answers the routes about deployments. A function of its own: it alone signs uploads and unpacks archives. */
+/** Serves the deployment routes. A separate function, because it alone signs uploads and unpacks archives. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { deploymentOperations } from '../api/operations/deployments.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
-import { toolsOf } from '../api/tools.ts';
+import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('deployments'), inspect: inspectNode, logger: loggerOf('deployments') });

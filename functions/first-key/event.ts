@@ -1,4 +1,4 @@
-/** What CloudFormation asks of a custom resource, and how it is answered. */
+/** The custom resource protocol of CloudFormation: parses requests and sends responses. */
 import { defined } from '../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
@@ -30,7 +30,7 @@ const requestFields = {
   LogicalResourceId: z.string(),
 };
 
-/** What is needed to answer at all: whatever else is wrong, CloudFormation must be told. */
+/** The fields that a response needs. With them, even an invalid request gets a response. */
 export const resourceRequestShape = z.looseObject({ ...requestFields, PhysicalResourceId: z.string().exactOptional() });
 export type ResourceRequest = z.output<typeof resourceRequestShape>;
 
@@ -41,7 +41,7 @@ export const eventShape = z.discriminatedUnion('RequestType', [
     ResourceProperties: properties,
     OldResourceProperties: z.looseObject({
       SeedKeys: jsonText(seedKeys).catch([]),
-      // A deployment of a version without stored settings has none.
+      // A stack of a version without stored settings sends none.
       Settings: jsonText(settingVersions).catch([]),
     }),
   }),
@@ -50,10 +50,10 @@ export const eventShape = z.discriminatedUnion('RequestType', [
 
 export type Outcome = { readonly status: 'SUCCESS' } | { readonly status: 'FAILED'; readonly reason: string };
 
-/** One name for ever: another would make CloudFormation delete what had the old one. */
+/** Must never change: CloudFormation deletes the resource with the old id when the id changes. */
 const physicalResourceId = 'stepwell-keys';
 
-/** Puts the answer where the question says. There is nothing in it but how it went. @throws where that fails: Lambda tries again */
+/** Sends the response to the presigned URL of the request. It contains only the result. @throws if that fails, so that Lambda retries */
 export async function sendResponse(request: ResourceRequest, outcome: Outcome): Promise<void> {
   const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = physicalResourceId } = request;
   const body = JSON.stringify(
@@ -67,7 +67,7 @@ export async function sendResponse(request: ResourceRequest, outcome: Outcome): 
       NoEcho: true,
     }),
   );
-  // As bytes: the address is signed for a request without a content type, and a text would bring one.
+  // As bytes: the URL is signed for a request without a content type, and fetch adds one to a string body.
   const response = await fetch(request.ResponseURL, { method: 'PUT', body: Buffer.from(body) });
-  if (!response.ok) throw new Error(`CloudFormation did not take the answer: ${response.status}`);
+  if (!response.ok) throw new Error(`CloudFormation rejected the response of the custom resource: HTTP ${response.status}`);
 }

@@ -1,12 +1,11 @@
-/** One question of CloudFormation, from the door to the answer. */
+/** Handles one request of CloudFormation and sends its response. */
 import type { Logger } from '@aws-lambda-powertools/logger';
-import { KeyRegistrationError } from '../../lib/service/access/register-keys.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { beginSweeping } from '../../lib/service/execution/begin-sweeping.ts';
+import { KeyRegistrationError } from '../../lib/service/access/register-keys.ts';
 import { saveSettings } from '../../lib/service/access/stored-settings.ts';
-import { type Outcome, sendResponse, eventShape, resourceRequestShape } from './event.ts';
+import { beginSweeping } from '../../lib/service/execution/begin-sweeping.ts';
+import { eventShape, type Outcome, resourceRequestShape, sendResponse } from './event.ts';
 import { type KeyProvisioningPorts, provisionKeys } from './provision-keys.ts';
-import { retryWhileDenied } from './retry-while-denied.ts';
 
 export interface ResourceEventDeps {
   readonly ports: KeyProvisioningPorts;
@@ -14,7 +13,7 @@ export interface ResourceEventDeps {
   readonly sleep: (ms: number) => Promise<unknown>;
 }
 
-/** Neither the event nor an answer of the services is logged: only what was done. */
+/** Logs only what was done: the event and the services' responses can contain secrets. */
 export async function handleResourceEvent(deps: ResourceEventDeps, event: unknown): Promise<void> {
   const request = resourceRequestShape.parse(event);
   await sendResponse(request, await processEvent(deps, event));
@@ -23,27 +22,48 @@ export async function handleResourceEvent(deps: ResourceEventDeps, event: unknow
 async function processEvent({ ports, logger, sleep }: ResourceEventDeps, event: unknown): Promise<Outcome> {
   try {
     const parsed = eventShape.parse(event);
-    // What is stored outlives the stack, and so do the keys to it.
+    // Deleting the stack retains the data, so its keys are retained too.
     if (parsed.RequestType === 'Delete') return { status: 'SUCCESS' };
     const previous = parsed.RequestType === 'Update' ? parsed.OldResourceProperties : { SeedKeys: [], Settings: [] };
     await retryWhileDenied(() => beginSweeping(ports), sleep);
     const provisioned = await retryWhileDenied(() => provisionKeys(ports, parsed.ResourceProperties, previous.SeedKeys), sleep);
-    // Functions that read these are changed after this answer.
+    // CloudFormation updates the functions that read these settings after this response.
     await retryWhileDenied(() => saveSettings(ports, parsed.ResourceProperties.Settings, previous.Settings), sleep);
     if (provisioned.retired.length > 0)
-      logger.warn('keys of the list stay revoked: another needs another keyId', { ...provisioned });
-    else logger.info('the keys are registered', { ...provisioned });
+      logger.warn('keys of the setting seedKeys stay revoked: register a new key under a new keyId', { ...provisioned });
+    else logger.info('keys registered', { ...provisioned });
     return { status: 'SUCCESS' };
   } catch (error) {
     const reason = reasonOf(error);
-    logger.error('the keys and settings could not be written', { reason });
+    logger.error('keys and settings could not be written', { reason });
     return { status: 'FAILED', reason };
   }
 }
 
-/** For whoever deploys. What others say may hold anything, so only the kind of it is told. */
+/** The reason shown in the deployment. Messages of unknown errors can contain secrets, so only the error's name is shown. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof KeyRegistrationError) return error.message;
-  if (error instanceof Unavailable) return `AWS does not answer: ${error.message}`;
-  return `the keys and settings could not be written: ${error instanceof Error ? error.name : 'unknown trouble'}`;
+  if (error instanceof Unavailable) return `An AWS service is unavailable: ${error.message}`;
+  return `the keys and settings could not be written: ${error instanceof Error ? error.name : 'unknown error'}`;
 };
+
+const retryIntervalMs = 5_000;
+const maxAttempts = 20;
+
+const isDenied = (error: unknown): boolean =>
+  error instanceof Error && /^(AccessDenied|UnrecognizedClient|InvalidClientTokenId)/.test(error.name);
+
+/** Retries a denied request for up to 90 seconds. */
+export async function retryWhileDenied<Result>(
+  operation: () => Promise<Result>,
+  sleep: (ms: number) => Promise<unknown>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (!isDenied(error) || attempt === maxAttempts) throw error;
+      await sleep(retryIntervalMs);
+    }
+  }
+}

@@ -1,4 +1,4 @@
-/** Answers CloudFormation, which asks for the first key and those of the configuration when the stack is deployed. */
+/** Custom resource of CloudFormation: creates the first admin key and registers the configured keys during a deployment. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loggerOf } from '../wiring.ts';
 import { handleResourceEvent } from './handle-resource-event.ts';

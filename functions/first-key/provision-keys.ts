@@ -1,4 +1,4 @@
-/** Makes the first key and registers those of the configuration, as CloudFormation asks for it. */
+/** Creates the first admin key and registers the configured keys. */
 import { defined } from '../../lib/engine/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { newKey, parseKey } from '../../lib/api/auth/key-format.ts';
@@ -21,7 +21,7 @@ export interface KeyProvisioningPorts {
   readonly settings: StoredSettings;
 }
 
-/** For the log: ids of keys, and nothing else of them. */
+/** For the log: key ids only. */
 export interface ProvisionedKeys {
   readonly firstKeyId: KeyId;
   readonly isNew: boolean;
@@ -29,7 +29,7 @@ export interface ProvisionedKeys {
   readonly retired: readonly KeyId[];
 }
 
-/** @param previousSeedKeys the list of the configuration as it was when this was last asked */
+/** @param previousSeedKeys the setting `seedKeys` of the previous deployment */
 export async function provisionKeys(
   ports: KeyProvisioningPorts,
   { SecretArn: secretArn, FirstKey, SeedKeys }: KeyProperties,
@@ -69,14 +69,16 @@ async function seedOf(secrets: Secrets, setting: SeedKeySetting): Promise<SeedKe
   });
 }
 
-/** The digest of the key that the secret holds, which must be the one of the configuration. */
+/** The digest of the key in the secret. The key must match the configured keyId and environment. */
 async function hashIn(secrets: Secrets, setting: SeedKeySetting): Promise<string> {
   const { secretArn = '' } = setting;
   const text = await secrets.value(secretArn);
   if (text === undefined) throw new KeyRegistrationError(`the secret ${secretArn} has no text`);
   const presented = parseKey(text.trim());
-  if (presented === undefined) throw new KeyRegistrationError(`the secret ${secretArn} holds something that is no key`);
+  if (presented === undefined) throw new KeyRegistrationError(`the secret ${secretArn} does not contain an API key`);
   if (presented.keyId !== setting.keyId || presented.environment !== setting.environment)
-    throw new KeyRegistrationError(`the secret ${secretArn} holds another key than ${setting.keyId} of ${setting.environment}`);
+    throw new KeyRegistrationError(
+      `the secret ${secretArn} contains another key than ${setting.keyId} of ${setting.environment}`,
+    );
   return presented.secretHash;
 }

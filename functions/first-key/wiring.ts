@@ -1,4 +1,4 @@
-/** Where the keys are and where the secrets are. */
+/** Wires the first-key function to the key store and to Secrets Manager. */
 import { awsPorts } from '../../lib/aws/aws-ports.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';

@@ -1,11 +1,8 @@
-/**
- * Answers the routes about what workflows use and who may use it: lenses, queries, schedules, keys and the audit trail; describes
- * the API. No start of a run waits for it.
- */
+/** Serves the routes for lenses, queries, schedules, keys, the audit trail and the OpenAPI document. Starting a run never depends on it. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { libraryOperations } from '../api/operations/library.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
-import { toolsOf } from '../api/tools.ts';
+import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('library'), inspect: inspectNode, logger: loggerOf('library') });

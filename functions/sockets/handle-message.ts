@@ -1,4 +1,4 @@
-/** What a client says, and what it is answered at once; what happens in a run is posted by the run's speaker. */
+/** Handles messages of WebSocket clients. The run's broadcaster posts the updates of a run. */
 import { defined } from '../../lib/engine/defined.ts';
 import { allows } from '../../lib/api/auth/authorize.ts';
 import { createErrorEnvelope } from '../../lib/api/error-body.ts';
@@ -9,12 +9,11 @@ import type { Connection } from '../../lib/ports/sockets.ts';
 import { joinRun, maxJoinedRuns, openConnection } from '../../lib/service/watching/join-run.ts';
 import { type Refusal, refuse } from '../api/operation.ts';
 import { checkRate } from '../api/pipeline/check-key.ts';
-import { type SocketEvent, textOf } from './event.ts';
-import type { SocketTools } from './tools.ts';
+import { type SocketEvent, type SocketTools, textOf } from './event.ts';
 
 type ClientMessage = ReturnType<typeof socketMessage.parse>;
 
-/** The frame to answer with; undefined: what follows is posted. */
+/** The response frame; undefined if the broadcaster posts the response. */
 export async function handleMessage(tools: SocketTools, event: SocketEvent): Promise<string | undefined> {
   const { connectionId, requestId } = event.requestContext;
   const clientMessage = readMessage(textOf(event));
@@ -25,7 +24,7 @@ export async function handleMessage(tools: SocketTools, event: SocketEvent): Pro
   const requestedRunId = runId(clientMessage.runId);
   if (clientMessage.action === 'leave') {
     await tools.sockets.leave({ ...session.connection.scope, runId: requestedRunId }, connectionId);
-    return JSON.stringify({ type: 'left', runId: requestedRunId, reason: 'asked' });
+    return JSON.stringify({ type: 'left', runId: requestedRunId, reason: 'requested' });
   }
   const refusal =
     (await checkAccess(tools, session.connection)) ??
@@ -33,7 +32,7 @@ export async function handleMessage(tools: SocketTools, event: SocketEvent): Pro
   return refusal === undefined ? undefined : errorFrame(refusal, requestId, requestedRunId);
 }
 
-/** The frame of a failure, which keeps the connection. */
+/** An error frame. The connection stays open. */
 export const errorFrame = ({ refused, details }: Refusal, requestId: string, runIdText: string | undefined): string =>
   JSON.stringify(
     defined({
@@ -45,11 +44,11 @@ export const errorFrame = ({ refused, details }: Refusal, requestId: string, run
 
 function readMessage(text: string): ClientMessage | Refusal {
   if (Buffer.byteLength(text) > socketMessageLimitBytes) {
-    return refuse('payload_too_large', { message: `A message has at most ${socketMessageLimitBytes} bytes.` });
+    return refuse('payload_too_large', { message: `A message may have at most ${socketMessageLimitBytes} bytes.` });
   }
   const parsed = parseJson(text);
   if (parsed === undefined)
-    return refuseInvalidMessage([{ pointer: '', code: 'invalid_json', message: 'The message is not JSON.' }]);
+    return refuseInvalidMessage([{ pointer: '', code: 'invalid_json', message: 'The message is not valid JSON.' }]);
   const result = socketMessage.safeParse(parsed.value);
   if (result.success) return result.data;
   return refuseInvalidMessage(
@@ -62,7 +61,7 @@ function readMessage(text: string): ClientMessage | Refusal {
 }
 
 const refuseInvalidMessage = (errors: readonly ErrorDetail[]): Refusal =>
-  refuse('invalid_request', { message: 'The message is not one that this takes.', errors });
+  refuse('invalid_request', { message: 'The message does not match any action.', errors });
 
 const parseJson = (text: string): { readonly value: unknown } | undefined => {
   try {
@@ -72,7 +71,7 @@ const parseJson = (text: string): { readonly value: unknown } | undefined => {
   }
 };
 
-/** Judged anew at each join: the socket may have been open for two hours. */
+/** Checks the key again at each join: a socket can be open for two hours. */
 async function checkAccess(tools: SocketTools, { keyId }: Connection): Promise<Refusal | undefined> {
   const result = await tools.authenticator.recheck(keyId);
   if (result.kind !== 'authenticated') return refuse('unauthorized');
@@ -91,6 +90,6 @@ async function joinRequestedRun(
   const { kind } = await joinRun({ log, ids, sockets, watches }, { ...session, runId: requestedRunId, after });
   if (kind === 'joined') return undefined;
   if (kind === 'not_found') return refuse(kind);
-  const message = `A connection watches at most ${maxJoinedRuns} runs at once: leave one, or open another.`;
+  const message = `A connection watches at most ${maxJoinedRuns} runs at once. Leave a run or open another connection.`;
   return refuse('invalid_request', { message, errors: [{ pointer: '/runId', code: 'too_many_runs', message }] });
 }

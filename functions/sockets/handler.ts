@@ -1,6 +1,6 @@
-/** Answers sockets: they open, close, and say which runs they want to watch. */
+/** Accepts WebSocket connections and handles their messages: joining and leaving runs. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
-import { toolsOf } from '../api/tools.ts';
+import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 import { socketFunction } from './socket-function.ts';
 import { createSockets, createWatches } from './wiring.ts';

@@ -1,4 +1,4 @@
-/** Where the sockets' functions keep who watches, ask for speakers, and post. */
+/** Wires the socket functions to the store of connections and memberships, and to the watch queue. */
 import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';

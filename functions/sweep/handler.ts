@@ -1,4 +1,4 @@
-/** Every minute: looks at each run whose time to be looked at has come, continues deletions, and sets schedules right. */
+/** Runs every minute: recovers stale runs, continues workflow deletions and repairs schedules. */
 import type { Context } from 'aws-lambda';
 import { after, instant } from '../../lib/engine/time.ts';
 import { continueDeletions, deletionTimeBudget } from '../../lib/service/deletions/continue-deletions.ts';
@@ -13,7 +13,7 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
   const mustEndAt = invocationDeadlineOf(context, sweeper.deps.clock.now());
   const { failed, ...swept } = await sweepRuns(sweeper, mustEndAt);
   for (const { run, error } of failed) {
-    logger.error('a run could not be looked at', {
+    logger.error('run check failed', {
       runId: run.runId,
       error: error instanceof Error ? error : String(error),
     });
@@ -24,21 +24,21 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
     instant(Math.min(mustEndAt, after(sweeper.deps.clock.now(), deletionTimeBudget))),
   );
   for (const { deletion, error } of deletions.failed) {
-    logger.error('the deletion of a workflow could not be continued', {
+    logger.error('workflow deletion failed: the next sweep continues it', {
       workflowName: deletion.name,
       phase: deletion.phase,
       error: error instanceof Error ? error : String(error),
     });
   }
   for (const { run, error } of deletions.broken) {
-    logger.error('a run was deleted that could not be ended', {
+    logger.error('run deleted without finalization', {
       runId: run.runId,
       error: error instanceof Error ? error : String(error),
     });
   }
   const schedules = await syncSchedules(sweeper.deps, mustEndAt);
   for (const { setting, error } of schedules.failed) {
-    logger.error('a schedule could not be set', {
+    logger.error('schedule could not be synchronized', {
       scheduleId: setting.scheduleId,
       error: error instanceof Error ? error : String(error),
     });

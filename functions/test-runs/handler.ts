@@ -1,8 +1,8 @@
-/** Stops test runs: of all functions the one that may delete what a run wrote. */
+/** Stops test runs and deletes their data. A separate function, because only it and the sweep may delete run records. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
-import { stopOperations } from '../api/operations/stop-test-run.ts';
+import { stopOperations } from '../api/operations/test-runs.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
-import { toolsOf } from '../api/tools.ts';
+import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('test-runs'), inspect: inspectNode, logger: loggerOf('test-runs') });

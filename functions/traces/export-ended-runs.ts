@@ -1,4 +1,4 @@
-/** Takes the events of runs that have ended, ten at a time, and sends the trace of each. */
+/** Handles the events of ended runs, ten at a time, and exports the trace of each run. */
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
@@ -7,7 +7,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { exportRunTrace } from '../../lib/service/runs/export-run-trace.ts';
 import type { Tracing } from './wiring.ts';
 
-/** As EventBridge wraps it. Members are added to events: those that are not needed are left unread. */
+/** The EventBridge envelope. Events may get more members later, so unknown members are ignored. */
 const endedRunEvent = z.object({ detail: z.object({ projectId, environment, runId }) });
 
 export interface TraceTools {
@@ -16,22 +16,22 @@ export interface TraceTools {
   readonly logger: Pick<Logger, 'info' | 'error'>;
 }
 
-/** @throws where no message was worked off, so that Lambda counts an error: the collector cannot be reached, or refuses. */
+/** @throws if every message failed, so that Lambda counts an error: the collector is unreachable or rejects the traces */
 export async function exportEndedRuns({ deps, tracing, logger }: TraceTools, { Records }: SQSEvent): Promise<SQSBatchResponse> {
   const { spans, samplePercent } = tracing();
   const outcomes = await Promise.all(
     Records.map(async ({ messageId, body }: SQSRecord) => {
       const parsed = endedRunEvent.safeParse(parseJson(body));
-      // It would be as unreadable the next time.
-      if (!parsed.success) return logger.error('an event of a run cannot be read', { messageId, error: parsed.error });
+      // Not reported as a failure: a redelivery could not parse it either.
+      if (!parsed.success) return logger.error('run event cannot be parsed', { messageId, error: parsed.error });
       const { detail: run } = parsed.data;
       try {
         const exported = await exportRunTrace(deps, spans, run, { samplePercent });
-        if (exported.kind === 'sent') logger.info('a trace was sent', { runId: run.runId, ...exported });
+        if (exported.kind === 'sent') logger.info('trace exported', { runId: run.runId, ...exported });
         return undefined;
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        logger.error('a trace could not be sent', { runId: run.runId, error });
+        logger.error('trace export failed', { runId: run.runId, error });
         return { messageId, error };
       }
     }),

@@ -1,4 +1,4 @@
-/** Sends the traces of runs that have ended to a collector. Nothing waits for it. */
+/** Sends the traces of ended runs to a trace collector. Runs never wait for it. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { deciderOf, loggerOf } from '../wiring.ts';
 import { exportEndedRuns } from './export-ended-runs.ts';

@@ -1,4 +1,4 @@
-/** Where the function of traces sends them, and the secret that it shows there. */
+/** Wires the traces function to its collector and to the secret of the collector's header. */
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { OtlpSpans } from '../../lib/aws/otlp-spans.ts';
@@ -14,7 +14,7 @@ export interface Tracing {
   readonly samplePercent: number;
 }
 
-/** As the stacks told it, read once. */
+/** Reads the setting from the environment once. */
 export function createTracing(clock: Clock): () => Tracing {
   let cached: Tracing | undefined;
   return () => (cached ??= tracingOf(clock));
@@ -31,6 +31,6 @@ const headersOf =
   (header: TraceSetting['header'], secrets: SecretCache) => async (): Promise<Readonly<Record<string, string>>> => {
     if (header === undefined) return {};
     const text = await secrets.text(header.secretArn);
-    if (text === undefined) throw new Unavailable('the secret of the collector of traces (it has no text)');
+    if (text === undefined) throw new Unavailable('the secret of the trace collector has no text');
     return { [header.name]: text };
   };

@@ -1,8 +1,8 @@
-/** Takes webhooks. A function of its own: it alone answers to nobody's key, and sees no keys. */
+/** Receives webhooks. A separate function, because its requests have no API key and it may read no keys. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { webhookOperations } from '../api/operations/webhooks.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
-import { toolsOf } from '../api/tools.ts';
+import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 import { createProvidersReader, webhookSecretsOf } from './wiring.ts';
 

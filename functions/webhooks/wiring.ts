@@ -1,4 +1,4 @@
-/** Where the webhooks' function finds its providers and their secrets. */
+/** Wires the webhooks function to its configured providers and their secrets. */
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
@@ -10,5 +10,4 @@ import { storedSetting } from '../settings-wiring.ts';
 export const webhookSecretsOf = (clock: Clock): WebhookSecrets =>
   new WebhookSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock));
 
-/** Those of this deployment. */
 export const createProvidersReader = (): (() => Promise<WebhookProviders>) => storedSetting('webhooks', webhookProviders);

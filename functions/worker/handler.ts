@@ -1,4 +1,4 @@
-/** Runs nodes: takes jobs from the node queue and from the queue of delayed jobs, one at a time. */
+/** Executes nodes: handles jobs from the node queue and the delay queue, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';

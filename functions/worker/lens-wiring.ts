@@ -1,4 +1,4 @@
-/** What the worker's lenses ask of the world: models, moderation and their secrets, as the configuration says. */
+/** Wires the worker's lens nodes to the configured models, moderation and secrets. */
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
@@ -14,7 +14,7 @@ import type { Moderation } from '../../lib/ports/moderation.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
 
-/** Nothing of it is read or loaded before a lens needs it. */
+/** Settings and clients are loaded when the first lens needs them. */
 export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
   let keys: ProviderKeys | undefined;
   const keysOf = (): ProviderKeys => (keys ??= new ProviderKeys(new ManagedSecrets(secretsClient()), deps.clock));

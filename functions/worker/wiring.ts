@@ -1,16 +1,19 @@
-/** What the worker runs nodes with: production's reach, and what a project has laid down for its nodes. */
+/** Wires the worker's nodes to the internet, to databases and to the secrets and queries of a project. */
+import { databaseSetting } from '../../lib/api/schemas/database-setting.ts';
 import { secretSetting } from '../../lib/api/schemas/secret-setting.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
-import { queryName } from '../../lib/engine/ids.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
+import { queryName } from '../../lib/engine/ids.ts';
+import type { DatabasePorts } from '../../lib/nodes/data-query/aurora.ts';
 import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
-import type { Deps } from '../../lib/service/deps.ts';
-import type { RunAttempt } from '../../lib/service/commit/plans.ts';
-import { SecretCache } from '../../lib/service/access/secret-cache.ts';
-import { ProjectQueries } from '../../lib/service/definitions/project-queries.ts';
+import type { Databases } from '../../lib/ports/databases.ts';
+import { findNamedValue } from '../../lib/service/access/find-named-value.ts';
 import { ProjectSecrets } from '../../lib/service/access/project-secrets.ts';
+import { SecretCache } from '../../lib/service/access/secret-cache.ts';
+import type { RunAttempt } from '../../lib/service/commit/plans.ts';
+import { ProjectQueries } from '../../lib/service/definitions/project-queries.ts';
+import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
-import { databasePortsOf } from './database-wiring.ts';
 import { lensPortsOf } from './lens-wiring.ts';
 
 export const createRunAttempt = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'>): RunAttempt => {
@@ -22,9 +25,19 @@ export const createRunAttempt = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'
   });
 };
 
-/** Made when the first node asks for one: most never do. */
+/** Created when the first node needs a secret: most nodes need none. */
 function projectSecrets({ clock }: Pick<Deps, 'clock'>): () => ProjectSecrets {
   let cached: ProjectSecrets | undefined;
   const list = storedSetting('secrets', secretSetting);
   return () => (cached ??= new ProjectSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock), list));
+}
+
+/** The setting and the Data API client are loaded when the first query needs them. */
+export function databasePortsOf(): DatabasePorts {
+  const list = storedSetting('databases', databaseSetting);
+  let service: Promise<Databases> | undefined;
+  return {
+    targetOf: async (scope, name) => findNamedValue(await list(), scope, name),
+    service: () => (service ??= import('../../lib/aws/data-api.ts').then(({ DataApi }) => new DataApi())),
+  };
 }

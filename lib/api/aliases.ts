@@ -1,7 +1,6 @@
 /**
- * The documents' own spellings, accepted at the door: the lens document's snake_case of a definition's keys, and the graph
- * document's names of a start's input. Ours are what is stored and answered. A node's config is not looked into: its type
- * reads its own spellings.
+ * Aliases that the API accepts: the snake_case keys of definitions in the lens document, and the input names of the graph
+ * document. Only canonical names are stored and returned. The config of a node is not changed: its node type reads aliases.
  */
 
 const edgeAliases = {
@@ -14,13 +13,13 @@ const edgeAliases = {
 } as const;
 const optionAliases = { deadline_seconds: 'deadlineSeconds', max_concurrent_runs: 'maxConcurrentRuns' } as const;
 const inputAliases = { inputParams: 'input', inputValues: 'input' } as const;
-/** Settings that the lens document writes on the node itself; they belong to its config. */
+/** Settings that the lens document puts on the node; they are moved to its config. */
 const nodeSettings = ['on_parent_failure', 'timeout_ms', 'retry', 'merge', 'join_mode', 'error_handling'] as const;
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is JsonRecord => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Renames; where a key is given in two spellings both stay, and an alias is refused as the unknown key it then is. */
+/** Renames aliases. If a key and its alias are both present, both stay, and the schema refuses the alias as unknown. */
 const renameKeys = (value: unknown, aliases: Readonly<Record<string, string>>): unknown => {
   if (!isRecord(value)) return value;
   const canonicalName = (key: string): string => (Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key);
@@ -32,7 +31,7 @@ const renameKeys = (value: unknown, aliases: Readonly<Record<string, string>>): 
   );
 };
 
-/** A node with its settings in its config, and without a label that is null. */
+/** Moves the settings of a node to its config, and removes a null label. */
 const normalizeNode = (value: unknown): unknown => {
   if (!isRecord(value)) return value;
   const { label, ...rest } = value;
@@ -49,7 +48,7 @@ const normalizeNode = (value: unknown): unknown => {
 
 const mapItems = (list: unknown, change: (item: unknown) => unknown): unknown => (Array.isArray(list) ? list.map(change) : list);
 
-/** A definition's body with every known alias replaced; anything else is left for the schema to judge. */
+/** Replaces every known alias in a definition. The schema validates the rest. */
 export const canonicalDefinition = (body: unknown): unknown => {
   if (!isRecord(body)) return body;
   return {
@@ -60,5 +59,5 @@ export const canonicalDefinition = (body: unknown): unknown => {
   };
 };
 
-/** The body of a start, its input under our name. */
+/** Replaces the aliases of the input in the body of a start. */
 export const canonicalStart = (body: unknown): unknown => renameKeys(body, inputAliases);

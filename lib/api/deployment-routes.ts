@@ -1,19 +1,17 @@
-/** The routes about deployments, as entries of the table of routes. */
-import type * as z from 'zod';
-import type { Route } from './route.ts';
+/** The routes for deployments and for messages to their bundle runs, as entries of the route table. */
+import { ok, type Route } from './route.ts';
 import * as deployments from './schemas/deployments.ts';
+import * as world from './schemas/world.ts';
 
-/** One id, in a body that is mostly absent. */
+/** The body contains at most one id. */
 const smallLimitBytes = 16_384;
-
-const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 
 export const deploymentRoutes = [
   {
     method: 'POST',
     path: '/v1/deployments',
     operationId: 'createDeployment',
-    summary: 'Takes a manifest, and its artifact or the order to upload it; new runs get what they got before',
+    summary: 'Creates a deployment from a manifest, with its artifact or an upload address; new runs are not affected',
     servedBy: 'deployments',
     scope: 'deploy:write',
     body: {
@@ -26,7 +24,7 @@ export const deploymentRoutes = [
     action: 'deployments.create',
     responses: {
       201: ok('Created', deployments.createdDeploymentResponse),
-      200: ok('The same was created before', deployments.createdDeploymentResponse),
+      200: ok('The same deployment exists already', deployments.createdDeploymentResponse),
     },
     errors: ['invalid_deployment_id', 'invalid_manifest', 'deployment_exists', 'artifact_digest_mismatch', 'artifact_invalid'],
   },
@@ -46,7 +44,7 @@ export const deploymentRoutes = [
     method: 'GET',
     path: '/v1/deployments/active',
     operationId: 'getActiveDeployment',
-    summary: 'The deployment that new runs get',
+    summary: 'Returns the active deployment, on which new runs start',
     servedBy: 'deployments',
     scope: 'deploy:read',
     idempotencyKey: 'none',
@@ -57,7 +55,7 @@ export const deploymentRoutes = [
     method: 'POST',
     path: '/v1/deployments/rollback',
     operationId: 'rollbackDeployment',
-    summary: 'Activates an earlier deployment again, or the one that was active before',
+    summary: 'Activates an earlier deployment; default: the previously active one',
     servedBy: 'deployments',
     scope: 'deploy:write',
     body: { schema: deployments.rollbackBody, limitBytes: smallLimitBytes, isOptional: true },
@@ -77,7 +75,7 @@ export const deploymentRoutes = [
     method: 'GET',
     path: '/v1/deployments/{deploymentId}',
     operationId: 'getDeployment',
-    summary: 'A deployment and its manifest',
+    summary: 'Returns a deployment and its manifest',
     servedBy: 'deployments',
     scope: 'deploy:read',
     params: deployments.deploymentParams,
@@ -90,7 +88,7 @@ export const deploymentRoutes = [
     method: 'POST',
     path: '/v1/deployments/{deploymentId}/activate',
     operationId: 'activateDeployment',
-    summary: 'Gives new runs this deployment; once more changes nothing',
+    summary: 'Activates a deployment for new runs; repeating it has no effect',
     servedBy: 'deployments',
     scope: 'deploy:write',
     params: deployments.deploymentParams,
@@ -104,7 +102,7 @@ export const deploymentRoutes = [
     method: 'POST',
     path: '/v1/deployments/{deploymentId}/verify',
     operationId: 'verifyDeployment',
-    summary: 'Verifies the artifact, so that runs can be started on this deployment by its id; new runs get what they got before',
+    summary: 'Verifies the artifact, so that runs can start on this deployment by its id; new runs are not affected',
     servedBy: 'deployments',
     scope: 'deploy:write',
     params: deployments.deploymentParams,
@@ -118,7 +116,7 @@ export const deploymentRoutes = [
     method: 'DELETE',
     path: '/v1/deployments/{deploymentId}',
     operationId: 'removeDeployment',
-    summary: 'Removes a deployment and its artifact; its id stays taken',
+    summary: 'Removes a deployment and its artifact; its id cannot be used again',
     servedBy: 'deployments',
     scope: 'deploy:write',
     params: deployments.deploymentParams,
@@ -127,5 +125,35 @@ export const deploymentRoutes = [
     action: 'deployments.remove',
     responses: { 200: ok('Removed', deployments.removedDeploymentResponse) },
     errors: ['not_found', 'deployment_active', 'deployment_in_use'],
+  },
+] as const satisfies readonly Route[];
+
+/** A message is stored in the log of its run, or offloaded to the bucket. The queue contains only its name. */
+const messageLimitBytes = 262_144;
+
+export const worldRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/queue/publish',
+    operationId: 'publishMessage',
+    summary: 'Sends a message to a bundle run',
+    servedBy: 'api',
+    scope: 'world:proxy',
+    body: { schema: world.publishBody, limitBytes: messageLimitBytes },
+    idempotencyKey: 'none',
+    action: 'world.queue.publish',
+    responses: { 200: ok('The message is in the log of its run and will be delivered', world.publishedMessageResponse) },
+    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'takes_no_messages', 'deployment_mismatch', 'unknown_queue'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/world/deployment-id',
+    operationId: 'getWorldDeploymentId',
+    summary: 'Returns the id of the active deployment',
+    servedBy: 'api',
+    scope: 'world:proxy',
+    idempotencyKey: 'none',
+    responses: { 200: ok('The active deployment', world.worldDeploymentResponse) },
+    errors: ['no_active_deployment'],
   },
 ] as const satisfies readonly Route[];

@@ -1,4 +1,4 @@
-/** The one form in which every refusal is answered. */
+/** Builds the body of error responses. */
 import { defined } from '../engine/defined.ts';
 import { type ErrorCode, type ErrorDetail, type ErrorEntry, type ErrorResponseFields, errorCatalogue } from './errors.ts';
 
@@ -11,7 +11,7 @@ export interface ErrorEnvelope {
   readonly errors?: readonly ErrorDetail[];
 }
 
-/** Faults told at most; a body that is wrong everywhere is not answered with as much again. */
+/** Maximum number of error details, so that a response stays small. */
 const maxErrorDetails = 100;
 
 export const createErrorEnvelope = (code: ErrorCode, correlationId: string, details: ErrorResponseFields = {}): ErrorEnvelope => {

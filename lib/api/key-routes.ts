@@ -1,24 +1,21 @@
-/** The routes about API keys, as entries of the table of routes. */
-import type * as z from 'zod';
-import type { Route } from './route.ts';
+/** The routes for API keys, as entries of the route table. */
+import { ok, type Route } from './route.ts';
 import * as keys from './schemas/keys.ts';
 
 const smallLimitBytes = 16_384;
-
-const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 
 export const keyRoutes = [
   {
     method: 'POST',
     path: '/v1/keys',
     operationId: 'createKey',
-    summary: 'Makes an API key; the answer is the only one that shows it',
+    summary: 'Creates an API key; only this response contains its text',
     servedBy: 'library',
     scope: 'admin',
     body: { schema: keys.createKeyBody, limitBytes: smallLimitBytes },
     idempotencyKey: 'none',
     action: 'keys.create',
-    responses: { 201: ok('Made', keys.createdKeyResponse) },
+    responses: { 201: ok('Created', keys.createdKeyResponse) },
     errors: ['foreign_project'],
   },
   {
@@ -37,7 +34,7 @@ export const keyRoutes = [
     method: 'DELETE',
     path: '/v1/keys/{keyId}',
     operationId: 'revokeKey',
-    summary: 'Revokes an API key; once more changes nothing',
+    summary: 'Revokes an API key; repeating it has no effect',
     servedBy: 'library',
     scope: 'admin',
     params: keys.keyParams,
@@ -51,7 +48,7 @@ export const keyRoutes = [
     method: 'POST',
     path: '/v1/keys/{keyId}/rotate',
     operationId: 'rotateKey',
-    summary: 'Makes a key with the terms of another, which goes on working for a while',
+    summary: 'Replaces a key with a new key of the same terms; the old key works for an overlap',
     servedBy: 'library',
     scope: 'admin',
     params: keys.keyParams,
@@ -59,7 +56,7 @@ export const keyRoutes = [
     body: { schema: keys.rotateKeyBody, limitBytes: smallLimitBytes, isOptional: true },
     idempotencyKey: 'none',
     action: 'keys.rotate',
-    responses: { 201: ok('The new key; the answer is the only one that shows it', keys.rotatedKeyResponse) },
+    responses: { 201: ok('The new key; only this response contains its text', keys.rotatedKeyResponse) },
     errors: ['not_found', 'key_retired'],
   },
 ] as const satisfies readonly Route[];

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the table of routes and nothing else. */
+/** Builds the OpenAPI 3.1 document from the route table. */
 import { defined } from '../engine/defined.ts';
 import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
 import * as z from 'zod';
@@ -31,7 +31,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   operationId: route.operationId,
   summary: route.summary,
   security: route.scope === null ? [] : [{ key: [] }],
-  ...(route.scope === null ? {} : { description: `Needs a key with the scope \`${route.scope}\`.` }),
+  ...(route.scope === null ? {} : { description: `Requires a key with the scope \`${route.scope}\`.` }),
   requestParams: defined({
     path: route.params,
     query: route.query,

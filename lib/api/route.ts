@@ -1,4 +1,4 @@
-/** What a route is: everything about it that is not done by code. */
+/** The type of a route: its declaration, from which the router, the OpenAPI document and the client are built. */
 import type * as z from 'zod';
 import type { KeyScope } from '../ports/control.ts';
 import type { ErrorCode, ErrorDetail } from './errors.ts';
@@ -9,28 +9,28 @@ export interface Route {
   readonly path: `/v1/${string}`;
   readonly operationId: string;
   readonly summary: string;
-  /** answered over plain HTTP too, where HTTPS is required: for probes that cannot do better, and tells nothing */
+  /** allowed over plain HTTP even if HTTPS is required; for health probes, without any data */
   readonly allowsPlainHttp?: true;
-  /** which function answers it */
+  /** the Lambda function that serves it */
   readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks';
-  /** null: no key is asked for */
+  /** null: no key is required */
   readonly scope: KeyScope | null;
   readonly params?: z.ZodObject;
-  /** what a parameter that cannot be one is answered with: the same as an unknown one */
+  /** the error code for an invalid path parameter; the same code as for an unknown resource */
   readonly invalidParamsCode?: ErrorCode;
   readonly query?: z.ZodObject;
   readonly body?: RouteBody;
-  /** taken as the bytes that were sent, whatever they are; no schema judges them */
+  /** the body is read as raw bytes, without a schema */
   readonly rawBody?: { readonly limitBytes: number; readonly description: string };
   readonly idempotencyKey: 'required' | 'optional' | 'none';
-  /** the name of the mutation in the audit trail; absent: nothing is changed */
+  /** the name of the mutation in the audit trail; absent: the route only reads */
   readonly action?: string;
-  /** a ticket in the query lets in as well as a key in the header */
+  /** a ticket in the query can replace the key in the header */
   readonly acceptsTicket?: true;
-  /** answered as server-sent events too, for whoever asks for them; and with 204 where none will come any more */
+  /** the route also returns server-sent events on request, and 204 if no more events will follow */
   readonly streams?: { readonly description: string; readonly noContentDescription: string };
   readonly responses: Readonly<Record<number, { readonly description: string; readonly schema: z.ZodType }>>;
-  /** the codes of its own, beside those that every route has */
+  /** error codes of this route, in addition to the common ones */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -39,15 +39,18 @@ export interface RouteBody {
   readonly limitBytes: number;
   /** an empty body counts as an empty object */
   readonly isOptional?: true;
-  /** brings older spellings into form before the schema judges */
+  /** replaces aliases before the schema validates the body */
   readonly normalizeBody?: (body: unknown) => unknown;
-  /** what a body that does not fit the schema is answered with, by the places that do not; absent: invalid_request */
+  /** the error code for an invalid body, chosen by its error details; default: invalid_request */
   readonly errorCodeFor?: (details: readonly ErrorDetail[]) => ErrorCode;
-  /** the same body as the text part of a form, with a file beside it */
+  /** the body can also be the text part of a multipart form with a file */
   readonly form?: { readonly text: string; readonly file: string; readonly limitBytes: number };
 }
 
-/** What can happen to every request, and to every request that needs a key. */
+/** A response of a route, for the route table. */
+export const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
+
+/** Error codes of every request, and of every request that requires a key. */
 const commonErrors = ['internal', 'unavailable'] as const satisfies readonly ErrorCode[];
 const authenticationErrors = [
   'key_in_query',

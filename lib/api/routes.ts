@@ -1,38 +1,32 @@
 /**
- * The table of routes: the router, the OpenAPI document, the scope checks and their tests are all made from it.
- * A new route is one entry here; what answers it stops compiling until it does.
+ * The route table. The router, the OpenAPI document, the scope checks, the client and their tests are built from it.
+ * Add a route as one entry; the function that serves it does not compile until it handles the route.
  */
 import type * as z from 'zod';
-import { definitionLimits } from '../engine/graph/findings.ts';
 import { canonicalDefinition, canonicalStart } from './aliases.ts';
+import { lensRoutes, queryRoutes } from './definition-routes.ts';
+import { deploymentRoutes, worldRoutes } from './deployment-routes.ts';
 import type { ErrorCode } from './errors.ts';
-import { queryRoutes } from './query-routes.ts';
-import type { Route } from './route.ts';
-import { deploymentRoutes } from './deployment-routes.ts';
 import { keyRoutes } from './key-routes.ts';
-import { lensRoutes } from './lens-routes.ts';
+import { ok, type Route } from './route.ts';
+import { signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
+import { scheduleRoutes } from './schedule-routes.ts';
 import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as versions from './schemas/versions.ts';
 import * as workflows from './schemas/workflows.ts';
-import { scheduleRoutes } from './schedule-routes.ts';
-import { tagRoutes } from './tag-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
-import { signalRoutes } from './signal-routes.ts';
-import { ticketRoutes } from './ticket-routes.ts';
-import { testRunRoutes } from './test-run-routes.ts';
-import { worldRoutes } from './world-routes.ts';
+import { definitionLimits } from '../engine/graph/findings.ts';
 
-/** A start's input ends in the run's log, or beside it in the bucket. */
+/** The input of a run is stored in its log, or offloaded to the bucket. */
 const inputLimitBytes = 1_048_576;
 const smallLimitBytes = 16_384;
-/** A thousand node ids of the longest kind. */
+/** A thousand node ids of maximum length. */
 const wakeLimitBytes = 262_144;
-/** What a resumption brings is kept in the log of its run. */
+/** The payload of a resume is stored in the log of its run. */
 const resumeLimitBytes = 65_536;
 
-const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 const definitionBody = <Schema extends z.ZodObject>(schema: Schema) => ({
   schema,
   limitBytes: definitionLimits.bytes,
@@ -44,12 +38,12 @@ export const routes = [
     method: 'GET',
     path: '/v1/health',
     operationId: 'getHealth',
-    summary: 'Says that the service answers',
+    summary: 'Reports that the service is available',
     allowsPlainHttp: true,
     servedBy: 'api',
     scope: null,
     idempotencyKey: 'none',
-    responses: { 200: ok('It answers', service.healthResponse) },
+    responses: { 200: ok('The service is available', service.healthResponse) },
     errors: [],
   },
   {
@@ -92,19 +86,19 @@ export const routes = [
     method: 'POST',
     path: '/v1/workflows/validate',
     operationId: 'validateWorkflow',
-    summary: 'Judges a definition and publishes nothing',
+    summary: 'Validates a definition without publishing it',
     servedBy: 'api',
     scope: 'workflows:read',
     body: definitionBody(workflows.validateWorkflowBody),
     idempotencyKey: 'none',
-    responses: { 200: ok('Every finding', workflows.validatedResponse) },
+    responses: { 200: ok('All findings', workflows.validatedResponse) },
     errors: [],
   },
   {
     method: 'GET',
     path: '/v1/workflows/{name}',
     operationId: 'getWorkflow',
-    summary: 'The definition of the latest version, or of one by its number',
+    summary: 'Returns the definition of the latest version, or of a given version',
     servedBy: 'api',
     scope: 'workflows:read',
     params: workflows.workflowParams,
@@ -118,7 +112,7 @@ export const routes = [
     method: 'DELETE',
     path: '/v1/workflows/{name}',
     operationId: 'archiveWorkflow',
-    summary: 'Archives a workflow: open runs continue, new ones are refused until the next version is published',
+    summary: 'Archives a workflow: open runs continue, new runs are refused until the next version is published',
     servedBy: 'api',
     scope: 'workflows:write',
     params: workflows.workflowParams,
@@ -140,14 +134,14 @@ export const routes = [
     body: { schema: workflows.deleteWorkflowBody, limitBytes: smallLimitBytes },
     idempotencyKey: 'none',
     action: 'workflows.delete',
-    responses: { 202: ok('It is being deleted', workflows.deletingResponse) },
+    responses: { 202: ok('The deletion has started', workflows.deletingResponse) },
     errors: ['workflow_not_found', 'confirmation_mismatch', 'workflow_scheduled'],
   },
   {
     method: 'POST',
     path: '/v1/workflows/{name}/versions',
     operationId: 'publishVersion',
-    summary: 'Publishes the next version of a workflow; an archived one takes runs again',
+    summary: 'Publishes the next version of a workflow; an archived workflow accepts runs again',
     servedBy: 'api',
     scope: 'workflows:write',
     params: workflows.workflowParams,
@@ -168,7 +162,7 @@ export const routes = [
     body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, normalizeBody: canonicalStart },
     idempotencyKey: 'required',
     action: 'runs.create',
-    responses: { 202: ok('The run exists and will be worked on', runs.startedResponse) },
+    responses: { 202: ok('The run exists and will be executed', runs.startedResponse) },
     errors: [
       'idempotency_required',
       'idempotency_conflict',
@@ -200,7 +194,7 @@ export const routes = [
     method: 'GET',
     path: '/v1/runs/{runId}',
     operationId: 'getRun',
-    summary: 'A run and its nodes',
+    summary: 'Returns a run and its nodes',
     servedBy: 'api',
     scope: 'runs:read',
     params: runs.runParams,
@@ -214,7 +208,7 @@ export const routes = [
     method: 'GET',
     path: '/v1/runs/{runId}/events',
     operationId: 'listRunEvents',
-    summary: 'What happened to a run, in order',
+    summary: 'Lists the events of a run, in order',
     servedBy: 'events',
     scope: 'runs:read',
     params: runs.runParams,
@@ -224,7 +218,7 @@ export const routes = [
     acceptsTicket: true,
     streams: {
       description: 'server-sent events, for `Accept: text/event-stream`',
-      noContentDescription: 'The run has ended, and the stream has nothing more',
+      noContentDescription: 'The run has ended, and there are no more events',
     },
     responses: { 200: ok('Events', runs.eventList) },
     errors: ['not_found', 'cursor_invalid', 'not_acceptable'],
@@ -233,7 +227,7 @@ export const routes = [
     method: 'POST',
     path: '/v1/runs/{runId}/cancel',
     operationId: 'cancelRun',
-    summary: 'Cancels a run; once more changes nothing',
+    summary: 'Cancels a run; repeating it has no effect',
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
@@ -248,20 +242,20 @@ export const routes = [
     method: 'POST',
     path: '/v1/runs/resume',
     operationId: 'resumeRun',
-    summary: 'Tells a run to go on, and why',
+    summary: 'Resumes a run, with an optional reason and payload',
     servedBy: 'api',
     scope: 'runs:write',
     body: { schema: runs.resumeRunBody, limitBytes: resumeLimitBytes },
     idempotencyKey: 'optional',
     action: 'runs.resume',
-    responses: { 202: ok('It is in the log, and what slept goes on', runs.resumedResponse) },
+    responses: { 202: ok('The resume is in the log, and sleeping nodes continue', runs.resumedResponse) },
     errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
   },
   {
     method: 'POST',
     path: '/v1/runs/{runId}/rerun',
     operationId: 'rerunRun',
-    summary: 'Runs a run again, as a new one',
+    summary: 'Reruns a run as a new run',
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
@@ -269,7 +263,7 @@ export const routes = [
     body: { schema: runs.rerunRunBody, limitBytes: inputLimitBytes, isOptional: true },
     idempotencyKey: 'required',
     action: 'runs.rerun',
-    responses: { 202: ok('The new run exists and will be worked on', runs.rerunResponse) },
+    responses: { 202: ok('The new run exists and will be executed', runs.rerunResponse) },
     errors: [
       'idempotency_required',
       'idempotency_conflict',
@@ -288,7 +282,7 @@ export const routes = [
     method: 'POST',
     path: '/v1/runs/{runId}/wake',
     operationId: 'wakeRun',
-    summary: 'Wakes sleeping nodes before their time',
+    summary: 'Wakes sleeping nodes early',
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,
@@ -296,7 +290,7 @@ export const routes = [
     body: { schema: runs.wakeRunBody, limitBytes: wakeLimitBytes, isOptional: true },
     idempotencyKey: 'none',
     action: 'runs.wake',
-    responses: { 202: ok('What slept goes on', runs.wokenResponse) },
+    responses: { 202: ok('The nodes continue', runs.wokenResponse) },
     errors: ['not_found', 'run_terminal'],
   },
   ...ticketRoutes,
@@ -310,7 +304,7 @@ export const routes = [
     method: 'GET',
     path: '/v1/audit',
     operationId: 'listAudit',
-    summary: 'Lists what was done, newest first',
+    summary: 'Lists the audit trail, newest first',
     servedBy: 'library',
     scope: 'admin',
     query: audit.listAuditQuery,
@@ -327,7 +321,7 @@ export const routes = [
 type Routes = (typeof routes)[number];
 export type OperationId = Routes['operationId'];
 type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
-/** The operations that one function answers. */
+/** The operations that a Lambda function serves. */
 export type OperationOf<ServedBy extends Route['servedBy']> = Extract<Routes, { servedBy: ServedBy }>['operationId'];
 
 type SchemaOutput<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
@@ -335,12 +329,12 @@ export type ParamsOf<Id extends OperationId> = RouteOf<Id> extends { params: inf
 export type QueryOf<Id extends OperationId> = RouteOf<Id> extends { query: infer Schema } ? SchemaOutput<Schema> : undefined;
 export type BodyOf<Id extends OperationId> =
   RouteOf<Id> extends { body: { schema: infer Schema } } ? SchemaOutput<Schema> : undefined;
-/** The operations that may answer with a stream. */
+/** The operations that can return a stream. */
 export type StreamingOperation = Extract<Routes, { streams: object }>['operationId'];
 export type ErrorOf<Id extends OperationId> = Extract<RouteOf<Id>['errors'][number] | 'invalid_request', ErrorCode>;
 
 type Responses<Id extends OperationId> = RouteOf<Id>['responses'];
-/** A status with the body that belongs to it. */
+/** Each status with its body. */
 export type ResponseOf<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: {
     readonly status: Status;

@@ -1,12 +1,9 @@
-/** The routes about schedules, as entries of the table of routes. */
-import type * as z from 'zod';
-import type { Route } from './route.ts';
+/** The routes for schedules, as entries of the route table. */
+import { ok, type Route } from './route.ts';
 import * as schedules from './schemas/schedules.ts';
 
-/** A schedule is kept in one item, with the input that its runs are given. */
+/** A schedule is stored in one item with the input of its runs. */
 const scheduleLimitBytes = 65_536;
-
-const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 
 const scheduleById = {
   servedBy: 'library',
@@ -30,15 +27,15 @@ export const scheduleRoutes = [
     method: 'POST',
     path: '/v1/schedules',
     operationId: 'createSchedule',
-    summary: 'Makes a schedule that starts runs of a workflow; the same once more changes nothing',
+    summary: 'Creates a schedule that starts runs of a workflow; repeating the same body has no effect',
     servedBy: 'library',
     scope: 'workflows:write',
     body: { schema: schedules.createScheduleBody, limitBytes: scheduleLimitBytes },
     idempotencyKey: 'none',
     action: 'schedules.create',
     responses: {
-      201: ok('Made', schedules.scheduleResponse),
-      200: ok('The same was made before', schedules.scheduleResponse),
+      201: ok('Created', schedules.scheduleResponse),
+      200: ok('The same schedule exists already', schedules.scheduleResponse),
     },
     errors: ['schedule_exists', ...startErrors],
   },
@@ -59,7 +56,7 @@ export const scheduleRoutes = [
     method: 'GET',
     path: '/v1/schedules/{scheduleId}',
     operationId: 'getSchedule',
-    summary: 'A schedule, when it is due next, and what became of the last times',
+    summary: 'Returns a schedule, its next due time and the outcome of its recent times',
     scope: 'workflows:read',
     responses: { 200: ok('The schedule', schedules.scheduleResponse) },
     errors: ['not_found'],
@@ -69,11 +66,11 @@ export const scheduleRoutes = [
     method: 'POST',
     path: '/v1/schedules/{scheduleId}',
     operationId: 'updateSchedule',
-    summary: 'Changes a schedule: what the body does not name stays',
+    summary: 'Changes the fields of a schedule that the body contains',
     scope: 'workflows:write',
     body: { schema: schedules.updateScheduleBody, limitBytes: scheduleLimitBytes, isOptional: true },
     action: 'schedules.update',
-    responses: { 200: ok('As it is now', schedules.scheduleResponse) },
+    responses: { 200: ok('The schedule', schedules.scheduleResponse) },
     errors: ['not_found', ...startErrors],
   },
   {
@@ -81,10 +78,10 @@ export const scheduleRoutes = [
     method: 'POST',
     path: '/v1/schedules/{scheduleId}/pause',
     operationId: 'pauseSchedule',
-    summary: 'Stops a schedule from starting runs; once more changes nothing',
+    summary: 'Pauses a schedule; repeating it has no effect',
     scope: 'workflows:write',
     action: 'schedules.pause',
-    responses: { 200: ok('As it is now', schedules.scheduleResponse) },
+    responses: { 200: ok('The schedule', schedules.scheduleResponse) },
     errors: ['not_found'],
   },
   {
@@ -92,10 +89,10 @@ export const scheduleRoutes = [
     method: 'POST',
     path: '/v1/schedules/{scheduleId}/resume',
     operationId: 'resumeSchedule',
-    summary: 'Lets a schedule start runs again, from its next time on; once more changes nothing',
+    summary: 'Resumes a schedule at its next due time; repeating it has no effect',
     scope: 'workflows:write',
     action: 'schedules.resume',
-    responses: { 200: ok('As it is now', schedules.scheduleResponse) },
+    responses: { 200: ok('The schedule', schedules.scheduleResponse) },
     errors: ['not_found', 'missing_scope'],
   },
   {
@@ -103,7 +100,7 @@ export const scheduleRoutes = [
     method: 'DELETE',
     path: '/v1/schedules/{scheduleId}',
     operationId: 'deleteSchedule',
-    summary: 'Deletes a schedule; the runs that it started go on',
+    summary: 'Deletes a schedule; runs that it started continue',
     scope: 'workflows:write',
     action: 'schedules.delete',
     responses: { 200: ok('Deleted', schedules.deletedScheduleResponse) },

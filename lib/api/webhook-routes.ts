@@ -1,27 +1,24 @@
-/** The route that takes webhooks, as an entry of the table of routes. */
-import type * as z from 'zod';
-import type { Route } from './route.ts';
+/** The route for webhooks, as an entry of the route table. */
+import { ok, type Route } from './route.ts';
 import * as webhooks from './schemas/webhooks.ts';
 
-/** Far more than a sender of webhooks sends. */
+/** Far more than webhook providers send. */
 const webhookLimitBytes = 1_048_576;
-
-const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 
 export const webhookRoutes = [
   {
     method: 'POST',
     path: '/v1/webhooks/{provider}',
     operationId: 'receiveWebhook',
-    summary: 'Takes a webhook that its provider has signed, and starts a run, resumes one or sends a signal',
+    summary: 'Receives a webhook signed by its provider, and starts a run, resumes a run or sends a signal',
     servedBy: 'webhooks',
     scope: null,
     params: webhooks.webhookParams,
     invalidParamsCode: 'unknown_provider',
-    rawBody: { limitBytes: webhookLimitBytes, description: 'whatever the provider sends; its signature is over these bytes' },
+    rawBody: { limitBytes: webhookLimitBytes, description: 'the body of the provider; its signature covers these bytes' },
     idempotencyKey: 'none',
     action: 'webhooks.ingress',
-    responses: { 202: ok('Taken, now or before', webhooks.webhookResponse) },
+    responses: { 202: ok('Accepted now or by an earlier delivery', webhooks.webhookResponse) },
     errors: [
       'unknown_provider',
       'invalid_signature',

@@ -1,4 +1,4 @@
-/** What an application answers by itself while its runs are carried out elsewhere: refused callbacks, and the diagnostics. */
+/** The responses of an application whose runs execute elsewhere: it refuses queue callbacks and serves the diagnostics. */
 import { isBearer } from './bearer.ts';
 import { type Environment, hostFacts } from './environment.ts';
 import type { HitStore } from './hit-store.ts';
@@ -10,23 +10,23 @@ import { isCallback, isMessageShaped, markersOfHit, withoutSlash } from './unexp
 export const diagnosticsPath = '/api/workflow-studio/diagnostics/remote-ownership';
 
 export interface AppHostOptions {
-  /** `process.env`; looked at for each request */
+  /** `process.env`; read for each request */
   readonly env: Environment;
-  /** goes before WORKFLOW_EXECUTION_MODE */
+  /** takes precedence over WORKFLOW_EXECUTION_MODE */
   readonly executionMode?: 'local' | 'remote';
-  /** of this process alone, unless a shared one is given */
+  /** default: a store of this process alone */
   readonly hits?: HitStore;
-  /** is told why a hit could not be recorded, or the counts not be read; by default a warning of the process */
+  /** called when a hit cannot be recorded or the counts cannot be read; default: a process warning */
   readonly onError?: (error: unknown) => void;
-  /** of the epoch, in milliseconds */
+  /** epoch milliseconds */
   readonly now?: () => number;
   readonly sleep?: Sleep;
 }
 
 export interface AppHost {
-  /** Whether `answer` has an answer to that: all else is the application's own, and its body stays unread. */
+  /** Whether `handle` responds to this request. All other requests belong to the application, and their bodies stay unread. */
   readonly matches: (method: string, path: string) => boolean;
-  /** undefined: the application goes on */
+  /** undefined: the application handles the request */
   readonly handle: (request: Request) => Promise<Response | undefined>;
 }
 
@@ -53,26 +53,30 @@ export const appHost = ({
         onError(error);
       }
     }
-    const message = 'Runs of this application are carried out elsewhere: its queue callbacks are not answered here.';
+    const message = 'Runs of this application execute elsewhere: it accepts no queue callbacks.';
     return jsonResponse(409, { code: 'remote_mode_active', message });
   };
 
   const diagnose = async ({ method, headers }: Request): Promise<Response> => {
     const { isProduction, diagnosticsToken: token } = facts();
-    // Without a token nobody could be let in: then the page is not there.
-    if (token === undefined && isProduction) return jsonResponse(404, { code: 'not_found', message: 'There is nothing here.' });
+    // Without a token no caller could be authenticated, so the page does not exist in production.
+    if (token === undefined && isProduction)
+      return jsonResponse(404, { code: 'not_found', message: 'The diagnostics are disabled.' });
     if (token !== undefined && !isBearer(headers.get('authorization'), token))
       return jsonResponse(
         401,
-        { code: 'unauthorized', message: 'The diagnostics need their token.' },
+        { code: 'unauthorized', message: 'The diagnostics need their bearer token.' },
         { 'WWW-Authenticate': 'Bearer' },
       );
-    if (method !== 'GET') return jsonResponse(405, { code: 'method_not_allowed', message: 'Only GET.' }, { Allow: 'GET' });
+    if (method !== 'GET') return jsonResponse(405, { code: 'method_not_allowed', message: 'Use GET.' }, { Allow: 'GET' });
     try {
       return jsonResponse(200, reportOf(facts(), await hits.counts(now())));
     } catch (error) {
       onError(error);
-      return jsonResponse(503, { code: 'unavailable', message: 'The counts of unexpected hits cannot be read now.' });
+      return jsonResponse(503, {
+        code: 'unavailable',
+        message: 'The counts of unexpected hits are unavailable; retry the request.',
+      });
     }
   };
 

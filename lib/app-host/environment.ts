@@ -1,11 +1,11 @@
-/** What the documented environment variables say about this process. An empty one counts as absent. */
+/** Reads the documented environment variables. An empty variable counts as absent. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface HostFacts {
-  /** runs are carried out elsewhere: nothing of a queue has any business here */
+  /** runs execute elsewhere, so the application accepts no queue callbacks */
   readonly isRemote: boolean;
-  /** in production what is only warned about elsewhere is refused */
+  /** in production some warnings become refusals */
   readonly isProduction: boolean;
   readonly targetWorld: string | null;
   readonly expectedTargetWorld: string;
@@ -19,7 +19,7 @@ export const modeVariable = 'WORKFLOW_EXECUTION_MODE';
 
 const readVariable = (env: Environment, name: string): string | undefined => env[name] || undefined;
 
-/** @param mode goes before the environment's, as an adapter's options do */
+/** @param mode takes precedence over the environment, as an adapter's options do */
 export const hostFacts = (env: Environment, mode: string | undefined = readVariable(env, modeVariable)): HostFacts => ({
   isRemote: mode === 'remote',
   isProduction: env['NODE_ENV'] === 'production',

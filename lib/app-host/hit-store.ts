@@ -1,13 +1,13 @@
-/** Where unexpected hits are counted. Counts of one process say nothing about many: where there are many, share a store. */
+/** The store of unexpected hits. The default one counts one process; use a shared store for several processes. */
 
-/** Of a request nothing is kept that its sender could use to hide something in: no body, and of headers only known names. */
+/** A recorded request. It contains nothing that its sender chooses freely: no body, and only known header names. */
 export interface Hit {
-  /** of the epoch, in milliseconds */
+  /** epoch milliseconds */
   readonly at: number;
   readonly path: string;
-  /** the names of the marker headers that it had */
+  /** the names of its marker headers */
   readonly markerHeaders: readonly string[];
-  /** its body had a text `runId` or `workflowRunId`; informative, for anybody can write one */
+  /** its body had a text `runId` or `workflowRunId`; informative, because any caller can send one */
   readonly bodyShapeMatched: boolean;
 }
 
@@ -22,12 +22,12 @@ export interface HitCounts {
 export const recentMs = 15 * 60_000;
 
 /**
- * The port. What `record` has answered to is in every later answer of `counts`, whichever process asks.
- * A hit counts as recent for at least `recentMs`, and for at most a minute longer, so that a table may count by minutes.
- * `lifetime` never goes down. Either may throw: what the app answers does not depend on it.
+ * The port. A hit that `record` has accepted is in every later result of `counts`, in every process. A hit is recent for at least
+ * `recentMs` and at most a minute longer, so that a table may count by minutes. `lifetime` never decreases. Both methods may
+ * throw: the application's responses do not depend on them.
  */
 export interface HitStore {
   record(hit: Hit): Promise<void>;
-  /** @param now of the epoch, in milliseconds */
+  /** @param now epoch milliseconds */
   counts(now: number): Promise<HitCounts>;
 }

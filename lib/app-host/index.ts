@@ -1,4 +1,4 @@
-/** The public door of `stepwell/app-host`. */
+/** The public entry of `stepwell/app-host`. */
 export { type AppHost, type AppHostOptions, appHost, diagnosticsPath } from './app-host.ts';
 export { type Environment } from './environment.ts';
 export { type Hit, type HitCounts, type HitStore, recentMs } from './hit-store.ts';

@@ -1,10 +1,10 @@
-/** Hits of this process. It holds a number for each second of the window, however many hits there are. */
+/** Counts the hits of this process, in one counter per second of the window. */
 import { type Hit, type HitStore, recentMs } from './hit-store.ts';
 
 const bucketMs = 1_000;
 const bucketOf = (at: number): number => Math.floor(at / bucketMs);
 
-/** A hit counts as recent for fifteen minutes, and up to a second longer. */
+/** A hit is recent for fifteen minutes, and up to a second longer. */
 export const memoryHits = (): HitStore => {
   const buckets = new Map<number, number>();
   let lifetime = 0;

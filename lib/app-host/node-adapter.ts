@@ -1,8 +1,8 @@
-/** The same answers for `node:http`, and for whatever is built on it. */
+/** The same responses for `node:http` and frameworks that are built on it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppHost } from './app-host.ts';
 
-/** Answers whether it answered; where it did not, the request is as it was. As a middleware it calls `next` then. */
+/** Returns whether it responded; otherwise the request is untouched. As a middleware it then calls `next`. */
 export type NodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -28,12 +28,12 @@ export const nodeHandler =
     return false;
   };
 
-/** Methods that a Request cannot have. */
+/** Methods that the Request class refuses. */
 const unsupportedMethods: readonly string[] = ['CONNECT', 'TRACE', 'TRACK'];
 
 const handleIncoming = async (host: AppHost, incoming: IncomingMessage): Promise<Response | undefined> => {
   const { method = 'GET', url = '/' } = incoming;
-  // Who was meant does not matter here, so what a caller writes into Host is not looked at.
+  // The host does not matter here, so the caller's Host header is not used.
   const base = 'http://host.invalid';
   if (!URL.canParse(url, base)) return undefined;
   const address = new URL(url, base);
@@ -46,7 +46,7 @@ const handleIncoming = async (host: AppHost, incoming: IncomingMessage): Promise
   return host.handle(new Request(new URL(address.pathname, base), { method, headers, ...body }));
 };
 
-/** Nothing is read before it is wanted: a body that nobody wants is thrown away by the server itself. */
+/** Reads lazily: Node's server discards a body that is never read. */
 const bodyOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> => {
   let hasBegun = false;
   return new ReadableStream<Uint8Array>(
@@ -61,7 +61,7 @@ const bodyOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> => {
         incoming.once('end', () => controller.close());
         incoming.once('error', (error) => controller.error(error));
       },
-      // What is left is read all the same, so that the connection stays of use.
+      // Read the rest, so that the connection can be reused.
       cancel: () => {
         for (const event of ['data', 'end', 'error']) incoming.removeAllListeners(event);
         incoming.on('error', () => undefined).resume();

@@ -1,4 +1,4 @@
-/** Reads a body as far as it is worth it: it only says something more about a hit. */
+/** Reads a body up to a size and time limit: its content is only informative. */
 
 const maxBytes = 65_536;
 const timeoutMs = 2_000;
@@ -14,7 +14,7 @@ export const sleepByTimer: Sleep = (ms, signal) =>
     });
   });
 
-/** @returns what the body says; undefined where it is no JSON, too long, too slow, or broke off */
+/** @returns the parsed JSON; undefined where the body is not JSON, too long, too slow, or incomplete */
 export const readJsonBody = async (request: Request, sleep: Sleep): Promise<unknown> => {
   if (request.body === null || request.bodyUsed) return undefined;
   const reader = request.body.getReader();

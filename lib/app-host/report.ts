@@ -1,11 +1,11 @@
-/** What the diagnostics endpoint answers, and how its status follows from the counts. */
+/** The response of the diagnostics endpoint, and the rules for its status. */
 import * as z from 'zod';
 import type { HostFacts } from './environment.ts';
 import type { HitCounts } from './hit-store.ts';
 
 const dateTime = z.string().meta({ format: 'date-time' });
 
-/** Of a newer or older application too, so what is unknown is let through. */
+/** Unknown fields are accepted: the application may have a newer or older version. */
 export const ownershipReport = z.looseObject({
   remoteModeEnabled: z.boolean(),
   strictMode: z.boolean(),
@@ -22,7 +22,7 @@ export const ownershipReport = z.looseObject({
 });
 export type OwnershipReport = z.output<typeof ownershipReport>;
 
-/** Where runs are carried out here, nothing is unexpected; hits of an earlier time are still worth a look. */
+/** Where runs execute in the application, no hit is unexpected. Hits of an earlier time are still a warning. */
 export const statusOf = (
   { isRemote, isProduction, targetWorld, expectedTargetWorld }: Omit<HostFacts, 'diagnosticsToken'>,
   { lifetime, recent }: Pick<HitCounts, 'lifetime' | 'recent'>,

@@ -1,4 +1,4 @@
-/** Stops a process that would carry out runs in the wrong place before it takes its first request. */
+/** Prevents the start of a process that would execute runs in the wrong place. */
 import { type Environment, expectedWorldVariable, hostFacts } from './environment.ts';
 
 export class RemoteTargetGuardError extends Error {
@@ -6,9 +6,9 @@ export class RemoteTargetGuardError extends Error {
 }
 
 /**
- * To be called where the process starts. It does nothing unless the mode is `remote` and `NODE_ENV` is `production`.
- * @param executionMode goes before WORKFLOW_EXECUTION_MODE
- * @throws RemoteTargetGuardError where WORKFLOW_TARGET_WORLD is not what it must be
+ * Call it where the process starts. It has no effect unless the mode is `remote` and `NODE_ENV` is `production`.
+ * @param executionMode takes precedence over WORKFLOW_EXECUTION_MODE
+ * @throws RemoteTargetGuardError where WORKFLOW_TARGET_WORLD has another value than expected
  */
 export const enforceRemoteTargetGuard = (env: Environment, executionMode?: 'local' | 'remote'): void => {
   const { isRemote, isProduction, targetWorld, expectedTargetWorld } = hostFacts(env, executionMode);
@@ -16,6 +16,6 @@ export const enforceRemoteTargetGuard = (env: Environment, executionMode?: 'loca
   const found = targetWorld === null ? 'it is not set' : `it is "${targetWorld}"`;
   throw new RemoteTargetGuardError(
     `Remote execution guard failed: WORKFLOW_TARGET_WORLD must equal "${expectedTargetWorld}", and ${found}. ` +
-      `Set it, or say in ${expectedWorldVariable} which world is meant.`,
+      `Set it, or set ${expectedWorldVariable} to the expected world.`,
   );
 };

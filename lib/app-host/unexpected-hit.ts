@@ -1,8 +1,8 @@
-/** What counts as an unexpected hit: a queue's callback that reached the application although runs are carried out elsewhere. */
+/** Detects unexpected hits: queue callbacks that reach the application although runs execute elsewhere. */
 
 const callbackPaths = ['/.well-known/workflow/v1/flow', '/.well-known/workflow/v1/step'] as const;
 
-/** Headers that queues write. One is enough. */
+/** Headers that queues send. One is enough. */
 export const markerHeaders = [
   'x-vqs-signature',
   'x-vqs-delivery-id',
@@ -24,14 +24,14 @@ const structuredEvent = 'application/cloudevents+json';
 /** world-vercel sends CBOR from spec version 3 on. */
 const messageTypes = ['application/json', '+json', 'application/cbor'] as const;
 
-/** The same page with a slash at its end is the same page to most frameworks. */
+/** Most frameworks treat a trailing slash as the same page. */
 export const withoutSlash = (path: string): string => (path.length > 1 ? path.replace(/\/$/, '') : path);
 
-/** A callback by method and path: refused in remote mode, whoever sends it. */
+/** A callback by method and path: refused in remote mode, from any sender. */
 export const isCallback = (method: string, path: string): boolean =>
   method === 'POST' && callbackPaths.some((each) => each === withoutSlash(path));
 
-/** @returns the marker headers of a hit; undefined where it is none. All four parts must hold: method, path, type, a marker. */
+/** @returns the marker headers of a hit; undefined where it is none. Method, path, type and a marker must all match. */
 export const markersOfHit = (method: string, path: string, headers: Headers): readonly string[] | undefined => {
   const contentType = headers.get('content-type')?.toLowerCase() ?? '';
   const isMessage = messageTypes.some((type) => contentType.includes(type));

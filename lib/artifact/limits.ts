@@ -1,11 +1,11 @@
-/** How much an artifact may hold. docs/LIMITS.md has the reasons. */
+/** Limits of an artifact. docs/LIMITS.md has the reasons. */
 export interface ArchiveLimits {
-  /** the archive as it is uploaded, in bytes */
+  /** the uploaded archive, in bytes */
   readonly archiveBytes: number;
-  /** what comes out of it, the archive's own headers included, in bytes */
+  /** the unpacked archive, including its headers, in bytes */
   readonly unpackedBytes: number;
   readonly entries: number;
-  /** of one path, in bytes of UTF-8 */
+  /** one path, in bytes of UTF-8 */
   readonly pathBytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** Packs files so that the same files always give the same bytes: sorted, without times, owners or the packing machine. */
+/** Packs files reproducibly: sorted, without times and owners, so equal files give equal bytes on every machine. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { pack } from 'tar-stream';
@@ -7,19 +7,19 @@ import { sha256 } from './validate-archive.ts';
 
 export interface PackedArchive {
   readonly archive: Uint8Array;
-  /** as a manifest lists them */
+  /** as in a manifest's file list */
   readonly files: readonly ManifestFile[];
   readonly artifact: { readonly sha256: string; readonly bytes: number };
 }
 
 const compress = promisify(gzip);
-/** Where a gzip header names the operating system, and the value for none: RFC 1952, 2.3. */
+/** The gzip header byte for the operating system, and its value "unknown": RFC 1952, 2.3. */
 const systemAt = 9;
 const unknownSystem = 255;
 
 /** @param files by their paths: relative, with forward slashes */
 export async function packArchive(files: ReadonlyMap<string, Uint8Array>): Promise<PackedArchive> {
-  // By code units, not by the language of the machine.
+  // By code units, independent of the machine's locale.
   const sorted = [...files].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const tar = pack();
   for (const [name, content] of sorted) {

@@ -1,6 +1,6 @@
 /**
- * Reads a gzip-compressed tar archive that anybody may have made. Nothing is written anywhere, nothing in it is followed,
- * and what would unpack to more than the limits is given up at the limit.
+ * Reads an untrusted gzip-compressed tar archive. Writes no files, follows no links, and stops at the limits before it unpacks
+ * more.
  */
 import { defined } from '../engine/defined.ts';
 import { promisify } from 'node:util';
@@ -25,14 +25,14 @@ interface ArchiveRefusal {
   readonly kind: 'refused';
   readonly code: ArchiveErrorCode;
   readonly message: string;
-  /** of the entry that is refused, as the archive spells it */
+  /** the refused entry's path, as in the archive */
   readonly path?: string;
 }
 
 export type ReadArchiveResult =
   | {
       readonly kind: 'read';
-      /** by their paths, in the order of the archive */
+      /** by path, in the order of the archive */
       readonly files: ReadonlyMap<string, Uint8Array>;
     }
   | ArchiveRefusal;
@@ -45,7 +45,7 @@ const refused = (code: ArchiveErrorCode, message: string, path?: string): Archiv
     path,
   });
 
-/** Never throws for what the bytes are. */
+/** Returns a refusal for any invalid bytes; never throws for them. */
 export async function readArchive(bytes: Uint8Array, limits: ArchiveLimits = archiveLimits): Promise<ReadArchiveResult> {
   if (bytes.byteLength > limits.archiveBytes) {
     return refused('archive_too_large', `the archive is larger than ${limits.archiveBytes} bytes`);
@@ -63,7 +63,7 @@ async function unzipped(bytes: Uint8Array, { unpackedBytes }: ArchiveLimits): Pr
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ERR_BUFFER_TOO_LARGE') return refused('unpacked_too_large', `it unpacks to more than ${unpackedBytes} bytes`);
     return code === 'Z_BUF_ERROR'
-      ? refused('truncated', 'the archive ends too early')
+      ? refused('truncated', 'the archive is incomplete')
       : refused('not_gzip', 'the archive is not gzip, or is damaged');
   }
 }
@@ -86,8 +86,8 @@ async function readTar(tar: Buffer, limits: ArchiveLimits): Promise<ReadArchiveR
   } catch (error) {
     const isTruncated = error instanceof Error && /end of data/i.test(error.message);
     return isTruncated
-      ? refused('truncated', 'the archive ends too early')
-      : refused('not_tar', 'what is compressed is not a tar archive');
+      ? refused('truncated', 'the archive is incomplete')
+      : refused('not_tar', 'the decompressed content is not a tar archive');
   } finally {
     reader.destroy();
   }
@@ -102,25 +102,25 @@ function findEntryError(
   limits: ArchiveLimits,
 ): ArchiveRefusal | undefined {
   const path = withoutDot(name);
-  // The folder that was packed, by its own name.
+  // The entry of the packed folder itself.
   if (type === 'directory' && (path === '' || path === '.')) return undefined;
   const problem = findPathError(type === 'directory' ? path.replace(/\/$/, '') : path, limits);
   if (problem === 'path_too_long')
     return refused(problem, `a path is longer than ${limits.pathBytes} bytes`, name.slice(0, limits.pathBytes));
-  if (problem !== undefined) return refused(problem, 'a path does not stay inside the archive', name);
+  if (problem !== undefined) return refused(problem, 'a path leads outside the archive', name);
   if (type === 'directory') return undefined;
   if (type !== 'file')
-    return refused('entry_not_file', 'only files and folders may be in an archive: no links, no devices', name);
-  return files.has(path) ? refused('duplicate_path', 'two entries have one path', name) : undefined;
+    return refused('entry_not_file', 'an archive may contain only files and folders, no links or devices', name);
+  return files.has(path) ? refused('duplicate_path', 'two entries have the same path', name) : undefined;
 }
 
-/** One path may not be a file and a folder. */
+/** A path may not be both a file and a folder. */
 function findFileFolderConflict(files: ReadonlyMap<string, unknown>): ArchiveRefusal | undefined {
   for (const path of files.keys()) {
     const steps = path.split('/');
     for (let count = 1; count < steps.length; count += 1) {
       const parentPath = steps.slice(0, count).join('/');
-      if (files.has(parentPath)) return refused('duplicate_path', 'one path is a file and a folder', parentPath);
+      if (files.has(parentPath)) return refused('duplicate_path', 'a path is both a file and a folder', parentPath);
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Whether the files of an archive are those that the manifest promises: no fewer, no more, no others. */
+/** Checks that an archive contains exactly the files of its manifest. */
 import { createHash } from 'node:crypto';
 import type { ManifestFile } from '../ports/deployments.ts';
 
@@ -10,7 +10,7 @@ export interface ArchiveFinding {
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** In the order of the manifest, then what it does not name; none: the archive is what the manifest says. */
+/** Findings in the order of the manifest, then files that it does not list; none: the archive matches. */
 export function validateArchive(
   files: ReadonlyMap<string, Uint8Array>,
   manifestFiles: readonly ManifestFile[],
@@ -18,9 +18,10 @@ export function validateArchive(
   const manifestPaths = new Set(manifestFiles.map(({ path }) => path));
   const mismatches = manifestFiles.flatMap(({ path, bytes, sha256: digest }): readonly ArchiveFinding[] => {
     const content = files.get(path);
-    if (content === undefined) return [{ code: 'file_missing', message: 'the manifest names it, the archive has it not', path }];
+    if (content === undefined)
+      return [{ code: 'file_missing', message: 'the manifest lists the file, and the archive does not contain it', path }];
     if (content.byteLength !== bytes) {
-      const message = `the manifest says ${bytes} bytes, it has ${content.byteLength}`;
+      const message = `the manifest says ${bytes} bytes, and the file has ${content.byteLength}`;
       return [{ code: 'file_size_differs', message, path }];
     }
     const found = sha256(content);
@@ -29,6 +30,6 @@ export function validateArchive(
   });
   const unexpected = [...files.keys()]
     .filter((path) => !manifestPaths.has(path))
-    .map((path): ArchiveFinding => ({ code: 'file_unexpected', message: 'the manifest does not name it', path }));
+    .map((path): ArchiveFinding => ({ code: 'file_unexpected', message: 'the manifest does not list the file', path }));
   return [...mismatches, ...unexpected];
 }

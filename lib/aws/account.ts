@@ -1,19 +1,19 @@
 /**
- * What an account allows, read with an operator's own credentials. A client of the SDK for each service would be three packages for
- * four requests, so these are signed with the SDK's own signer.
+ * Reads the quotas of an AWS account with the operator's credentials. It signs four requests with the SDK's signer, because
+ * SDK clients would need three more packages.
  */
 import { defined } from '../engine/defined.ts';
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
 import * as z from 'zod';
 
-/** undefined: AWS did not tell */
+/** A member is undefined if AWS did not return it. */
 export interface Account {
   readonly region: string;
-  /** concurrent executions: the quota, and what of it is reserved for no function */
+  /** concurrent executions: the quota, and the part that no function reserves */
   readonly concurrency: number;
   readonly unreserved: number;
-  /** requests a second to all APIs of the account, and how many at once */
+  /** API Gateway's account limits: requests per second, and burst */
   readonly requestRate: number | undefined;
   readonly requestBurst: number | undefined;
   /** whether API Gateway has the role with which it writes logs */
@@ -24,19 +24,19 @@ export interface Account {
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface AccountRequest {
-  /** absent: that of the credentials' own configuration */
+  /** absent: the region of the operator's AWS configuration */
   readonly region?: string;
   readonly fetch: Fetch;
-  /** of the epoch, in milliseconds */
+  /** epoch milliseconds */
   readonly now: () => number;
 }
 
-/** No credentials, or no region: the operator's to mend, before anything is asked. */
+/** No credentials or no region are configured. Thrown before any request. */
 export class NotConfigured extends Error {
   override readonly name = 'NotConfigured';
 }
 
-/** What AWS answered instead. */
+/** AWS responded with an error. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
@@ -57,7 +57,7 @@ const quotasShape = z.looseObject({
 export async function readAccount(request: AccountRequest): Promise<Account> {
   const client = await createSignedClient(request);
   const lambda = lambdaShape.parse(await client.get('lambda', '/2016-08-19/account-settings'));
-  // Not Service Quotas: in some regions it says 10,000 where the account has 2,500.
+  // Not Service Quotas: in some regions it returns 10,000 for an account with 2,500.
   const gateway = gatewayShape.parse(await client.get('apigateway', '/account'));
   return {
     region: client.region,
@@ -70,7 +70,7 @@ export async function readAccount(request: AccountRequest): Promise<Account> {
   };
 }
 
-/** More pages than any service has quotas. */
+/** More pages than the quotas of any service fill. */
 const maxPages = 20;
 
 async function quotaNamed(client: SignedClient, service: string, name: string): Promise<number | undefined> {

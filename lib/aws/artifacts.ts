@@ -1,4 +1,4 @@
-/** Archives of deployments as objects of the bucket, uploaded there directly by whoever was given the signed address. */
+/** Archives of deployments as objects of the bucket. Clients upload them directly, with a presigned URL. */
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -32,7 +32,7 @@ export class S3Artifacts implements Artifacts {
     const url = await getSignedUrl(this.#client, command, {
       expiresIn: Math.max(1, Math.floor((expiresAt - now) / 1_000)),
       signingDate: new Date(now),
-      // As headers, not in the query: what is signed there must be sent, and the bucket holds the bytes against it.
+      // Signed as a header, not in the query: the client must then send it, and S3 verifies the body against it.
       unhoistableHeaders: new Set([digestHeader]),
       signableHeaders: new Set(['host', 'content-length', digestHeader]),
     });
@@ -44,12 +44,12 @@ export class S3Artifacts implements Artifacts {
     await callService('the bucket', () => this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: content })));
   }
 
-  async read(name: ArtifactName, limitBytes: number): Promise<Uint8Array | 'too_large' | undefined> {
+  async read(name: ArtifactName, maxBytes: number): Promise<Uint8Array | 'too_large' | undefined> {
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: objectKey(name) });
     try {
       return await callService('the bucket', async () => {
         const { Body: body, ContentLength: bytes = 0 } = await this.#client.send(command);
-        if (bytes <= limitBytes) return body?.transformToByteArray();
+        if (bytes <= maxBytes) return body?.transformToByteArray();
         await body?.transformToWebStream().cancel();
         return 'too_large';
       });

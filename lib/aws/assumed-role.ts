@@ -1,4 +1,4 @@
-/** The role of the authors' code, lent for an hour at a time to each deployment: a session of its own, which the trail names. */
+/** Credentials for the code of deployments. Each deployment has its own role session of one hour, which CloudTrail names. */
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import type { DeploymentId } from '../engine/ids.ts';
 import { type Instant, between, instant, minutes } from '../engine/time.ts';
@@ -6,15 +6,15 @@ import type { Clock } from '../ports/clock.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
 
-/** The longest that a role may lend another: STS allows no more for a session that a session has asked for. */
+/** STS's maximum for role chaining, that is, for a session that another session requests. */
 const sessionSeconds = 3_600;
 /**
- * What is handed out is good for this long at least: a function's whole time, and the five minutes before their end in which
- * the SDK asks for others already. So whoever begins a piece of work with them is never left without.
+ * The minimum remaining lifetime of returned credentials. It covers the maximum duration of a function and the five
+ * minutes before the expiry in which the SDK already refreshes, so credentials never expire during a task.
  */
 const minRemainingMs = minutes(25);
 
-/** Where AWS is, said to the code as to the function; nothing of it is a secret. */
+/** AWS configuration of the function that the code receives too. These variables are not secret. */
 const forwardedVariables =
   /^AWS_((DEFAULT_)?REGION|ENDPOINT_URL(_[A-Z0-9_]+)?|CONFIG_FILE|SHARED_CREDENTIALS_FILE|EC2_METADATA_DISABLED|USE_(FIPS|DUALSTACK)_ENDPOINT)$/;
 
@@ -45,7 +45,7 @@ export class AssumedRole {
     this.#awsVariables = Object.fromEntries(known.filter(([name]) => forwardedVariables.test(name)));
   }
 
-  /** Variables that the AWS SDKs and the command line look for. Throws `Unavailable`. */
+  /** Environment variables for the AWS SDKs and the AWS CLI. @throws Unavailable */
   async variables(deploymentId: DeploymentId): Promise<Readonly<Record<string, string>>> {
     const now = this.#clock.now();
     const isUsable = ({ endsAt }: Session): boolean => between(now, endsAt) >= minRemainingMs;
@@ -60,7 +60,7 @@ export class AssumedRole {
       this.#client.send(
         new AssumeRoleCommand({
           RoleArn: this.#roleArn,
-          // No longer than STS takes.
+          // STS's maximum length.
           RoleSessionName: `deployment-${deploymentId}`.slice(0, 64),
           DurationSeconds: sessionSeconds,
         }),
@@ -76,7 +76,7 @@ export class AssumedRole {
         AWS_ACCESS_KEY_ID: AccessKeyId,
         AWS_SECRET_ACCESS_KEY: SecretAccessKey,
         AWS_SESSION_TOKEN: SessionToken,
-        // By it the SDKs know when to look here again.
+        // Tells the SDKs when to refresh.
         AWS_CREDENTIAL_EXPIRATION: Expiration.toISOString(),
       },
     };

@@ -1,4 +1,4 @@
-/** Attributes of an item, written and read. Only three kinds are used: text, numbers and bytes. */
+/** Writes and reads item attributes. Only strings, numbers and binary values are used. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
@@ -8,12 +8,12 @@ export type Item = Record<string, AttributeValue>;
 
 export const text = (value: string): AttributeValue => ({ S: value });
 export const number = (value: number): AttributeValue => ({ N: String(value) });
-/** JSON under one name: as text while it is small, as compressed bytes when it is not. */
+/** JSON in one attribute: a string if it is small, else compressed bytes. */
 export const packed = (value: unknown): AttributeValue => {
   const parts = pack(value);
   return 'text' in parts ? { S: parts.text } : { B: parts.gzip };
 };
-/** DynamoDB forgets by whole epoch seconds; rounded up, so that nothing goes too early. */
+/** TTL is in whole epoch seconds; rounded up, so that no item expires early. */
 export const expiry = (epochMs: number): AttributeValue => number(Math.ceil(epochMs / 1_000));
 
 export const textAttribute = z.object({ S: z.string() }).transform(({ S }) => S);
@@ -24,6 +24,6 @@ export const packedAttribute: z.ZodType<Packed> = z.union([
   z.object({ B: z.instanceof(Uint8Array) }).transform(({ B }) => ({ gzip: B })),
 ]);
 
-/** The attributes that are there, without those that are not. */
+/** The attributes without undefined ones. */
 export const present = (attributes: Record<string, AttributeValue | undefined>): Item =>
   Object.fromEntries(Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -1,4 +1,4 @@
-/** The audit trail in the control table: a partition for each scope and day, in the order of time. */
+/** The audit trail in the control table: one partition for each scope and day, ordered by time. */
 import * as z from 'zod';
 import { jsonObject } from '../codec/events.ts';
 import { keyId } from '../codec/ids.ts';
@@ -26,7 +26,7 @@ import { type Key, type Table, firstOf } from './table.ts';
 
 const isoDateLength = 'yyyy-mm-dd'.length;
 
-/** Entries without a scope (nobody could be told) lie where no project's are: no project id holds a `~`. */
+/** Entries without a scope have a partition of their own: no project id contains `~`. */
 export const auditPartition = (scope: AuditEntry['scope'], at: Instant): string =>
   partitionOf('audit', scope === null ? '~' : scopeKey(scope), iso(at).slice(0, isoDateLength));
 
@@ -36,10 +36,10 @@ const auditKey = (id: string, entry: AuditEntry): Key => ({
   sk: auditSort({ at: entry.at, id }),
 });
 
-/** Days read at once behind the first: a read for each, also where nothing happened. */
+/** How many days are read in parallel after the first. Each day costs a read, also if it is empty. */
 const daysAtOnce = 10;
 const dayMs = days(1);
-/** When the day of that moment began, in UTC. */
+/** The start of the moment's day, in UTC. */
 const dayOf = (moment: Instant): Instant => instant(Math.floor(moment / dayMs) * dayMs);
 
 export class DynamoAudit implements Audit {
@@ -59,7 +59,7 @@ export class DynamoAudit implements Audit {
   ): Promise<AuditPage> {
     const found: RecordedEntry[] = [];
     const oldest = dayOf(since);
-    // Before an empty id there is nothing of that very moment, which may be the first of its day.
+    // An empty id excludes the moment itself, which may be the first of its day.
     let day = dayOf(before.id === '' ? instant(before.at - 1) : before.at);
     for (let width = 1; day >= oldest; width = daysAtOnce) {
       const wanted = limit + 1 - found.length;
@@ -75,7 +75,7 @@ export class DynamoAudit implements Audit {
     return { entries: found };
   }
 
-  /** The last entries of a day before the position, newest first. */
+  /** The entries of a day before the position, newest first. */
   async #entriesOf(scope: Scope, day: Instant, before: AuditPosition, limit: number): Promise<readonly RecordedEntry[]> {
     const items = this.#table.query({
       ConsistentRead: true,

@@ -1,4 +1,4 @@
-/** Every port on AWS. Each is built when it is first asked for, so a function needs settings only for what it uses. */
+/** All ports on AWS. Each is created at its first use, so a function needs only the settings of the ports that it uses. */
 import { type FairShares, fairSharesOf } from '../engine/fair-shares.ts';
 import type { Jobs } from '../ports/jobs.ts';
 import type { RunLog } from '../ports/run-log.ts';
@@ -32,13 +32,13 @@ import { DynamoReaderLeases } from './reader-leases.ts';
 import { DynamoTickets } from './tickets.ts';
 import { type ScheduleSettings, SchedulerTimers } from './timers.ts';
 
-/** Made at the first call, and the same one ever after. */
-const once = <Made>(make: () => Made): (() => Made) => {
+/** Creates the value at the first call and returns the same one afterwards. */
+const lazy = <Made>(make: () => Made): (() => Made) => {
   let made: { readonly value: Made } | undefined;
   return () => (made ??= { value: make() }).value;
 };
 
-/** Undefined where the node queue knows no groups: nothing there can bound what a project takes. */
+/** Undefined if the node queue is a standard queue: without message groups, a project's share cannot be limited. */
 export const sharesIn = ({
   nodeQueueUrl,
   nodeConcurrency,
@@ -46,21 +46,21 @@ export const sharesIn = ({
 }: Pick<Settings, 'nodeQueueUrl' | 'nodeConcurrency' | 'maxProjectShare'>): FairShares | undefined =>
   nodeQueueUrl.endsWith('.fifo') ? fairSharesOf(nodeConcurrency, maxProjectShare) : undefined;
 
-/** What stands before an adapter, for those of its calls that count. */
+/** Wrappers around adapters, for tests and for the hop limiter. */
 interface PortWrappers {
   jobs(jobs: Jobs): Jobs;
   log(log: RunLog): RunLog;
 }
 const noWrappers: PortWrappers = { jobs: (jobs) => jobs, log: (log) => log };
 
-/** @param messageHeads of the process that runs the code of deployments: it knows of runs what messages say. Others read heads. */
+/** @param messageHeads only in the code function, which knows runs from messages; other functions read heads */
 export const awsPorts = (settings: Settings, wrappers = noWrappers, messageHeads?: MessageHeads): Ports => {
   const clock = new SystemClock();
   const ids = new SystemIds();
-  const dynamo = once(dynamoClient);
-  const runs = once(() => new Table(dynamo(), settings.runsTable));
-  const control = once(() => new Table(dynamo(), settings.controlTable));
-  const log = once(() => wrappers.log(new DynamoRunLog(runs(), messageHeads)));
+  const dynamo = lazy(dynamoClient);
+  const runs = lazy(() => new Table(dynamo(), settings.runsTable));
+  const control = lazy(() => new Table(dynamo(), settings.controlTable));
+  const log = lazy(() => wrappers.log(new DynamoRunLog(runs(), messageHeads)));
   const tables: Tables = {
     get runs() {
       return runs();
@@ -83,36 +83,36 @@ export const awsPorts = (settings: Settings, wrappers = noWrappers, messageHeads
       return settings.resultsQueueUrl;
     },
   };
-  // Whoever only notes how far the sweep is has no table of runs.
-  const index = once(() => new DynamoRunIndex(tables, { heads: (runs) => log().heads(runs) }, messageHeads && 'code'));
-  const shares = once(() => sharesIn(settings));
-  const jobs = once(() => wrappers.jobs(new SqsJobs(queueClient(), queues, shares)));
+  // The tables are lazy too: a function that only records the swept minute has no runs table.
+  const index = lazy(() => new DynamoRunIndex(tables, { heads: (runs) => log().heads(runs) }, messageHeads && 'code'));
+  const shares = lazy(() => sharesIn(settings));
+  const jobs = lazy(() => wrappers.jobs(new SqsJobs(queueClient(), queues, shares)));
   const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
     return { group, queueArn, roleArn };
   };
-  const timers = once(() => new SchedulerTimers(schedulerClient(), scheduling(), clock));
-  const schedules = once(() => new DynamoSchedules(control()));
-  const recurrences = once(() => new SchedulerRecurrences(schedulerClient(), scheduling(), clock));
-  const bucket = once(bucketClient);
-  const blobs = once(() => new S3Blobs(bucket(), settings.bucket, clock));
-  const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
-  const metrics = once(() => (settings.metrics ? printedMetrics(settings.runsTable) : noMetrics));
-  const workflows = once(() => dynamoWorkflows(control()));
-  const keys = once(() => new DynamoKeys(control()));
-  const reservations = once(() => new DynamoReservations(control()));
-  const audit = once(() => new DynamoAudit(control()));
-  const rates = once(() => new DynamoRateWindows(control()));
-  const deletions = once(() => new DynamoDeletions(control()));
-  const deployments = once(() => new DynamoDeployments(control()));
-  const signals = once(() => new DynamoSignals(control()));
-  const streams = once(() => new DynamoStreams(runs()));
-  const tickets = once(() => new DynamoTickets(control()));
-  const readerLeases = once(() => new DynamoReaderLeases(control()));
-  const concurrencySlots = once(() => new DynamoConcurrencySlots(control()));
-  const queries = once(() => dynamoQueries(control()));
-  const lenses = once(() => dynamoLenses(control()));
-  const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
+  const timers = lazy(() => new SchedulerTimers(schedulerClient(), scheduling(), clock));
+  const schedules = lazy(() => new DynamoSchedules(control()));
+  const recurrences = lazy(() => new SchedulerRecurrences(schedulerClient(), scheduling(), clock));
+  const bucket = lazy(bucketClient);
+  const blobs = lazy(() => new S3Blobs(bucket(), settings.bucket, clock));
+  const notices = lazy(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
+  const metrics = lazy(() => (settings.metrics ? printedMetrics(settings.runsTable) : noMetrics));
+  const workflows = lazy(() => dynamoWorkflows(control()));
+  const keys = lazy(() => new DynamoKeys(control()));
+  const reservations = lazy(() => new DynamoReservations(control()));
+  const audit = lazy(() => new DynamoAudit(control()));
+  const rates = lazy(() => new DynamoRateWindows(control()));
+  const deletions = lazy(() => new DynamoDeletions(control()));
+  const deployments = lazy(() => new DynamoDeployments(control()));
+  const signals = lazy(() => new DynamoSignals(control()));
+  const streams = lazy(() => new DynamoStreams(runs()));
+  const tickets = lazy(() => new DynamoTickets(control()));
+  const readerLeases = lazy(() => new DynamoReaderLeases(control()));
+  const concurrencySlots = lazy(() => new DynamoConcurrencySlots(control()));
+  const queries = lazy(() => dynamoQueries(control()));
+  const lenses = lazy(() => dynamoLenses(control()));
+  const artifacts = lazy(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
     ids,

@@ -1,4 +1,4 @@
-/** Moderation by a guardrail of Bedrock. Whatever is not a clear yes stops the text. */
+/** Moderation with a Bedrock guardrail. Only the action NONE allows a text. */
 import { defined } from '../engine/defined.ts';
 import { ApplyGuardrailCommand, type BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
@@ -23,7 +23,7 @@ export class BedrockGuardrail implements Moderation {
     try {
       const { action, actionReason, assessments } = await this.#client.send(command, { abortSignal: signal });
       if (action === 'NONE') return { kind: 'allowed' };
-      if (action !== 'GUARDRAIL_INTERVENED') return { kind: 'unavailable', message: 'the guardrail gave no decision' };
+      if (action !== 'GUARDRAIL_INTERVENED') return { kind: 'unavailable', message: 'the guardrail returned no decision' };
       const policies = new Set((assessments ?? []).flatMap((each) => Object.keys(each).filter((key) => key.endsWith('Policy'))));
       return defined({
         kind: 'blocked',
@@ -32,9 +32,9 @@ export class BedrockGuardrail implements Moderation {
       });
     } catch (error) {
       signal.throwIfAborted();
-      return { kind: 'unavailable', message: `the guardrail could not be asked: ${errorName(error)}` };
+      return { kind: 'unavailable', message: `the request to the guardrail failed: ${errorName(error)}` };
     }
   }
 }
 
-const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'for a reason that is not told');
+const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'unknown error');

@@ -1,4 +1,4 @@
-/** Models of Bedrock by its Converse API, streaming. The one file that loads that client: whoever needs it imports it then. */
+/** Bedrock models through the streaming Converse API. Imported on demand, because its client is large. */
 import {
   type BedrockRuntimeClient,
   ConverseStreamCommand,
@@ -25,7 +25,7 @@ const inference = z.object({
   topP: z.number().exactOptional(),
   stopSequences: z.array(z.string()).exactOptional(),
 });
-/** In characters. */
+/** in characters */
 const maxResponseLength = 4_194_304;
 
 export class BedrockModel implements ModelProvider {
@@ -37,9 +37,9 @@ export class BedrockModel implements ModelProvider {
     this.#modelId = modelId;
   }
 
-  /** Converse takes bytes, and no address that is not in S3. */
+  /** Converse accepts attachments as bytes or from S3, not from a URL. */
   attachmentError(kind: Attachment['kind']): string {
-    return `a ${kind} cannot be handed to Bedrock by its address`;
+    return `Bedrock does not accept a ${kind} by its URL`;
   }
 
   async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderResponse> {
@@ -48,7 +48,7 @@ export class BedrockModel implements ModelProvider {
     try {
       const { stream } = await this.#client.send(new ConverseStreamCommand(input), { abortSignal: call.signal });
       return stream === undefined
-        ? failed('provider_error', 'provider_answer_invalid', 'no stream came')
+        ? failed('provider_error', 'provider_answer_invalid', 'the response has no stream')
         : await read(stream, call);
     } catch (error) {
       call.signal.throwIfAborted();
@@ -67,13 +67,13 @@ function inputOf(modelId: string, { prompt, params }: Omit<ModelRequest, 'modelI
     messages: [{ role: 'user', content: [{ text: prompt }] }],
     inferenceConfig: parsed.data,
     ...(others.length === 0 ? {} : { additionalModelRequestFields: plain(Object.fromEntries(others)) }),
-    // Converse has no idempotency: the attempt is at least named in the account's invocation log.
+    // Converse has no idempotency tokens. This names the attempt in the account's invocation log.
     requestMetadata: { attempt: call.idempotencyToken.replaceAll(/[^a-zA-Z0-9\s:_@$#=/+,.-]/g, '-').slice(-256) },
   };
   return input;
 }
 
-/** The same JSON, as the SDK's types want it: mutable. */
+/** A mutable copy, as the SDK's types require. */
 const plain = (params: JsonObject): NonNullable<ConverseStreamCommandInput['additionalModelRequestFields']> =>
   JSON.parse(JSON.stringify(params));
 
@@ -86,7 +86,7 @@ async function read(stream: AsyncIterable<ConverseStreamOutput>, { onText, signa
     const chunk = event.contentBlockDelta?.delta?.text ?? '';
     text += chunk;
     if (text.length > maxResponseLength)
-      return failed('invalid', 'answer_too_large', `the answer is longer than ${maxResponseLength} characters`);
+      return failed('invalid', 'answer_too_large', `the response is longer than ${maxResponseLength} characters`);
     if (chunk !== '') onText?.(chunk);
     stopReason = event.messageStop?.stopReason ?? stopReason;
     const usage = event.metadata?.usage;
@@ -99,9 +99,10 @@ async function read(stream: AsyncIterable<ConverseStreamOutput>, { onText, signa
       event.validationException;
     if (error !== undefined) return failureOf(error);
   }
-  // A call that was hung up on ends its stream quietly.
+  // The stream of an aborted call ends without an error.
   signal.throwIfAborted();
-  if (stopReason === undefined) return failed('provider_error', 'stream_broken', 'the stream ended in the middle of the answer');
+  if (stopReason === undefined)
+    return failed('provider_error', 'stream_broken', 'the stream ended before the response was complete');
   return {
     kind: 'completed',
     mediaType: 'text',
@@ -114,7 +115,7 @@ async function read(stream: AsyncIterable<ConverseStreamOutput>, { onText, signa
 const failed = (cause: ModelFailureCause, code: string, message: string): Failed => ({ kind: 'failed', cause, code, message });
 
 const rateLimits = new Set(['ThrottlingException', 'TooManyRequestsException', 'ServiceQuotaExceededException']);
-/** The same request would be refused again. */
+/** Errors that a retry of the same request would get again. */
 const refusals = new Set(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException']);
 
 function failureOf(error: unknown): Failed {

@@ -1,5 +1,5 @@
-/** How this program talks to Bedrock. A file of its own: its client is large, and only who asks a model loads it. */
+/** The Bedrock client. It is apart from the other clients because it is large and only loaded on demand. */
 import { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
 
-/** Attempts and time limits are the node's, so the client has none of its own. */
+/** The node defines attempts and time limits, so the client makes one attempt. */
 export const bedrockClient = (): BedrockRuntimeClient => new BedrockRuntimeClient({ maxAttempts: 1 });

@@ -34,7 +34,7 @@ export class S3Blobs implements Blobs {
     const command = new PutObjectCommand({
       Bucket: this.#bucket,
       Key: objectKey(scope, key),
-      // A rule of the bucket deletes what has this tag. The days count from this very put, also where it replaces an earlier one.
+      // A lifecycle rule deletes objects with this tag. The days count from this put, also if it replaces an object.
       Tagging: `${payloadLifetimeTag}=${payloadLifetime(expiresAt, this.#clock.now())}`,
       Body: gzipSync(JSON.stringify(value)),
       ContentType: 'application/json',
@@ -55,7 +55,7 @@ export class S3Blobs implements Blobs {
       for (const { Key } of found.Contents ?? []) {
         await callService('the bucket', () => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key })));
       }
-      // Asked again from the beginning: what was on this page is gone.
+      // The next request lists from the start: the objects of this page are deleted.
       if (found.IsTruncated !== true) return;
     }
   }
@@ -75,17 +75,18 @@ export class S3Blobs implements Blobs {
 
 const objectKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
 
-/** The bucket notes the creation by a clock of its own. */
+/** S3 sets the creation time with its own clock. */
 const maxClockSkew = minutes(15);
 
 /**
- * The lifetime of a payload that is written now and needed until `expiresAt`. The bucket adds the days to the time of its creation,
- * goes on to the next midnight (UTC), and deletes: so never before `expiresAt`, and less than two days after it, up to 730 days.
+ * The lifetime, in days, of a payload that is written now and needed until `expiresAt`. S3 adds the days to the creation
+ * time and rounds up to the next midnight (UTC). A payload is never deleted before `expiresAt`; up to a lifetime of 730
+ * days it is deleted less than two days after it.
  */
 export function payloadLifetime(expiresAt: Instant, now: Instant): number {
   const dayOfCreation = Math.floor((now - maxClockSkew) / days(1));
   const needed = Math.ceil(expiresAt / days(1)) - dayOfCreation - 1;
   const lifetime = payloadLifetimes.find((each) => each >= needed);
-  invariant(lifetime !== undefined, () => `no payload is kept for ${needed} days`);
+  invariant(lifetime !== undefined, () => `no payload lifetime covers ${needed} days`);
   return lifetime;
 }

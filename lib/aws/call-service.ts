@@ -1,8 +1,8 @@
-/** What an error of the SDK means: the world's temporary trouble, or a definite answer. */
+/** Classifies errors of the AWS SDK as temporary (`Unavailable`) or permanent. */
 import { Unavailable } from '../ports/unavailable.ts';
 import { isRegionError } from './settings-error.ts';
 
-/** The codes by which services ask for patience while answering with a client error (4xx). */
+/** Temporary errors that services report with a client error status (4xx). */
 const retryableCodes = new Set([
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
@@ -18,10 +18,10 @@ const retryableCodes = new Set([
   'TransactionInProgressException',
 ]);
 
-/** Errors that never left this machine: a bug or a missing credential, which waiting does not mend. */
+/** Errors before the request was sent, such as a bug or missing credentials. A retry does not help. */
 const localErrors = new Set(['TypeError', 'RangeError', 'CredentialsProviderError', 'InvariantViolation']);
 
-/** A definite answer: nothing was done, and the same request will be refused again. */
+/** The service did nothing and would refuse the same request again. */
 const isPermanent = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
   const status = statusOf(error);
@@ -36,8 +36,9 @@ const statusOf = (error: Error): number | undefined => {
 };
 
 /**
- * Asks a service. Throttling, 5xx, time-outs, broken connections and whatever is not understood become `Unavailable`:
- * the outcome is unknown, and the same may be asked again. A definite refusal is thrown as it is.
+ * Calls a service. Throttling, 5xx, time-outs, broken connections and unknown errors become `Unavailable`: the outcome is
+ * unknown, and the caller may repeat the request. Permanent errors are rethrown unchanged.
+ * @param what the service, for the error message
  */
 export const callService = async <Result>(what: string, call: () => Promise<Result>): Promise<Result> => {
   try {

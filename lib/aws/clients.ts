@@ -1,4 +1,4 @@
-/** How this program talks to each service: few tries, short waits, connections kept open (the SDK's default). */
+/** The AWS clients: few attempts, short time limits, keep-alive connections (the SDK's default). */
 import { defined } from '../engine/defined.ts';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
@@ -8,18 +8,17 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
 import { maxReceiveWaitMs } from '../ports/work-queue.ts';
-import { clientRetryConfig } from './client-retry-config.ts';
-import { withoutLogging } from './without-logging.ts';
+import { clientRetryConfig, withoutLogging } from './client-config.ts';
 
 export const dynamoClient = (): DynamoDBClient => withoutLogging(new DynamoDBClient(clientRetryConfig(2_000)));
 export const queueClient = (): SQSClient => withoutLogging(new SQSClient(clientRetryConfig(5_000)));
-/** A receive waits for messages as long as the service lets it. */
+/** For long polls, which last up to SQS's maximum wait. */
 export const waitingQueueClient = (): SQSClient => new SQSClient(clientRetryConfig(maxReceiveWaitMs + 5_000));
 export const schedulerClient = (): SchedulerClient => new SchedulerClient(clientRetryConfig(5_000));
 export const eventBusClient = (): EventBridgeClient => new EventBridgeClient(clientRetryConfig(5_000));
 export const sessionClient = (): STSClient => new STSClient(clientRetryConfig(5_000));
-/** Objects have megabytes. */
+/** Objects may have several megabytes, so the time limit is longer. */
 export const bucketClient = (): S3Client => new S3Client(clientRetryConfig(15_000));
-/** @param region absent: that of the environment */
+/** @param region absent: the region of the environment */
 export const secretsClient = (region?: string): SecretsManagerClient =>
   new SecretsManagerClient(defined({ ...clientRetryConfig(5_000), region }));

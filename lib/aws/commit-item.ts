@@ -1,4 +1,4 @@
-/** The item of a commit. Attribute names are short, because they are billed with every write. */
+/** The item of a commit. Attribute names are short, because every write is billed by size. */
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { runEvent } from '../codec/events.ts';
@@ -13,7 +13,7 @@ import { commitNumberIn } from './run-keys.ts';
 
 const eventList = z.array(runEvent).readonly();
 
-/** Commit 1 lies in the head, with the same attributes. */
+/** Commit 1 is part of the head, with the same attributes. */
 export const commitShape = {
   v: itemVersionAttribute,
   e: packedAttribute,
@@ -53,5 +53,5 @@ export const commitIn = (item: Item): Commit => {
   return commitOf(sk, parts);
 };
 
-/** Whose put wrote the item. */
+/** The nonce of the put that wrote the item. */
 export const nonceIn = (item: Item): Commit['nonce'] => read('a commit', z.object({ n: commitShape.n }), item).n;

@@ -1,4 +1,4 @@
-/** Places of workflows in the control table: one partition for each workflow, with an item for each place taken and each run that waits. */
+/** Concurrency slots in the control table: one partition for each workflow, one item for each taken slot and each waiting run. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
@@ -14,19 +14,19 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
-const partition = (of: SlotPoolKey): string => partitionOf('slots', scopeKey(of), of.workflowName);
+const partition = (pool: SlotPoolKey): string => partitionOf('slots', scopeKey(pool), pool.workflowName);
 
-/** Four digits: there are at most a thousand places. */
+/** Four digits: a workflow has at most 1,000 slots. */
 const digits = 4;
 const takenPrefix = 'taken#';
-const slotKey = (of: SlotPoolKey, slot: number): Key => ({
-  pk: partition(of),
+const slotKey = (pool: SlotPoolKey, slot: number): Key => ({
+  pk: partition(pool),
   sk: `${takenPrefix}${String(slot).padStart(digits, '0')}`,
 });
 const waitingPrefix = 'waits#';
-/** The sort keys are in the order in which runs are let in. */
-const waitingKey = (of: SlotPoolKey, { runId, since }: Pick<WaitingRun, 'runId' | 'since'>): Key => ({
-  pk: partition(of),
+/** The sort keys have the order of admission. */
+const waitingKey = (pool: SlotPoolKey, { runId, since }: Pick<WaitingRun, 'runId' | 'since'>): Key => ({
+  pk: partition(pool),
   sk: `${waitingPrefix}${creationSort(since, runId)}`,
 });
 
@@ -39,26 +39,26 @@ export class DynamoConcurrencySlots implements ConcurrencySlots {
     this.#table = table;
   }
 
-  async taken(of: SlotPoolKey): Promise<readonly TakenSlot[]> {
-    return (await allOf(this.#itemsOf(of, takenPrefix))).map(takenIn);
+  async taken(pool: SlotPoolKey): Promise<readonly TakenSlot[]> {
+    return (await allOf(this.#itemsOf(pool, takenPrefix))).map(takenIn);
   }
 
-  async acquire(of: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<boolean> {
+  async acquire(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<boolean> {
     const attributes = { v: itemVersion, runId: text(runId), slot: number(slot), [controlTableKeys.expiry]: expiry(expiresAt) };
-    const put = await this.#table.put(slotKey(of, slot), attributes, ifNotExists);
+    const put = await this.#table.put(slotKey(pool, slot), attributes, ifNotExists);
     return put.kind === 'stored' || takenIn(put.existing).runId === runId;
   }
 
-  release(of: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
-    return this.#table.delete(slotKey(of, slot), belongsToRun(runId));
+  release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
+    return this.#table.delete(slotKey(pool, slot), belongsToRun(runId));
   }
 
-  async waiting(of: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]> {
-    return (await firstOf(this.#itemsOf(of, waitingPrefix, limit), limit)).map(waitingIn);
+  async waiting(pool: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]> {
+    return (await firstOf(this.#itemsOf(pool, waitingPrefix, limit), limit)).map(waitingIn);
   }
 
-  async enqueue(of: SlotPoolKey, run: WaitingRun, expiresAt: Instant): Promise<void> {
-    await this.#table.put(waitingKey(of, run), {
+  async enqueue(pool: SlotPoolKey, run: WaitingRun, expiresAt: Instant): Promise<void> {
+    await this.#table.put(waitingKey(pool, run), {
       v: itemVersion,
       runId: text(run.runId),
       since: number(run.since),
@@ -67,16 +67,16 @@ export class DynamoConcurrencySlots implements ConcurrencySlots {
     });
   }
 
-  dequeue(of: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void> {
-    return this.#table.delete(waitingKey(of, run), ifExists);
+  dequeue(pool: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void> {
+    return this.#table.delete(waitingKey(pool, run), ifExists);
   }
 
-  #itemsOf(of: SlotPoolKey, prefix: string, limit?: number): AsyncGenerator<Item> {
+  #itemsOf(pool: SlotPoolKey, prefix: string, limit?: number): AsyncGenerator<Item> {
     return this.#table.query(
       defined({
         ConsistentRead: true,
         KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
-        ExpressionAttributeValues: { ':pk': text(partition(of)), ':prefix': text(prefix) },
+        ExpressionAttributeValues: { ':pk': text(partition(pool)), ':prefix': text(prefix) },
         Limit: limit,
       }),
     );
@@ -86,12 +86,12 @@ export class DynamoConcurrencySlots implements ConcurrencySlots {
 const runId = textAttribute.pipe(storedRunId);
 const takenItem = z.object({ v: itemVersionAttribute, runId, slot: numberAttribute });
 const takenIn = (item: Item): TakenSlot => {
-  const { v: _v, ...taken } = read('a place of a workflow', takenItem, item);
+  const { v: _v, ...taken } = read('a concurrency slot', takenItem, item);
   return taken;
 };
 
 const waitingItem = z.object({ v: itemVersionAttribute, runId, since: instantAttribute, slots: numberAttribute });
 const waitingIn = (item: Item): WaitingRun => {
-  const { v: _v, ...run } = read('a run that waits for a place', waitingItem, item);
+  const { v: _v, ...run } = read('a run that waits for a slot', waitingItem, item);
   return run;
 };

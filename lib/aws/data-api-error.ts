@@ -1,4 +1,4 @@
-/** What an error of the Data API says, in the words of the port. */
+/** Translates errors of the RDS Data API. */
 import { defined } from '../engine/defined.ts';
 import type { DatabaseCallError } from '../ports/databases.ts';
 
@@ -24,14 +24,14 @@ const kindsByName: Readonly<Record<string, 'busy' | 'forbidden' | 'misconfigured
   SecretsErrorException: 'misconfigured',
 };
 
-/** Said by a `BadRequestException` as well as by an error of its own, as the cluster's age has it. */
+/** Older clusters report these errors as a `BadRequestException`. */
 const kindsByMessage: readonly (readonly [RegExp, DatabaseCallError])[] = [
   [/(row|result|response) size limit/i, { kind: 'too_large' }],
   [/HttpEndpoint is not enabled/i, { kind: 'misconfigured', name: 'HttpEndpointNotEnabledException' }],
   [/^Communications link failure|^Transaction \S+ is not found/i, { kind: 'unreachable', name: 'BadRequestException' }],
 ];
 
-/** Some details of the database repeat values, and those of the account are its owner's: of its words the first line counts. */
+/** Only the first line is returned, without ARNs: details of the database may contain values or account data. */
 const maxMessageLength = 1_000;
 
 export function toDatabaseCallError(error: unknown): DatabaseCallError {

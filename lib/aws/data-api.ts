@@ -1,4 +1,4 @@
-/** Aurora by the RDS Data API. The one file that loads its client: whoever asks a database so imports it then. */
+/** Aurora through the RDS Data API. Imported on demand, because it loads its own client. */
 import {
   type ArrayValue,
   BeginTransactionCommand,
@@ -13,7 +13,7 @@ import type { JsonValue } from '../engine/json.ts';
 import type { SqlStatement, Cell, DatabaseTarget, Databases, DatabaseErrorResult, Table } from '../ports/databases.ts';
 import { toDatabaseCallError } from './data-api-error.ts';
 
-/** Attempts and time limits are the node's; and a statement that was sent twice could be done twice. */
+/** One attempt: the node defines retries, and a repeated statement could execute twice. */
 const clientIn = (region: string): RDSDataClient => new RDSDataClient({ region, maxAttempts: 1 });
 
 export class DataApi implements Databases {
@@ -29,7 +29,7 @@ export class DataApi implements Databases {
     return errorAsResult(signal, async () => {
       const { transactionId } = await this.#in(clusterArn).send(command, { abortSignal: signal });
       return transactionId === undefined
-        ? { error: { kind: 'unreachable', name: 'it names no transaction' } }
+        ? { error: { kind: 'unreachable', name: 'the response has no transaction id' } }
         : { transaction: transactionId };
     });
   }
@@ -43,9 +43,9 @@ export class DataApi implements Databases {
       sql: statement.sql,
       parameters: statement.arguments.map(({ name, value }) => parameterOf(name, value)),
       includeResultMetadata: true,
-      // A statement that nobody waits for must not go on.
+      // After a time-out no statement may continue unobserved.
       continueAfterTimeout: false,
-      // Numbers of JSON are doubles: what is longer would lose its end.
+      // As JSON numbers (doubles), long integers and decimals would lose digits.
       resultSetOptions: { decimalReturnType: 'STRING', longReturnType: 'STRING' },
     });
     return errorAsResult(signal, async () => {
@@ -72,7 +72,7 @@ export class DataApi implements Databases {
     });
   }
 
-  /** A cluster is asked where it is, which its ARN says. */
+  /** The client of the region in the cluster's ARN. */
   #in(clusterArn: string): RDSDataClient {
     const region = clusterArn.split(':')[3] ?? '';
     const client = this.#clients.get(region) ?? this.#clientIn(region);
@@ -113,7 +113,7 @@ const cellOf = (field: Field): Cell =>
   field.blobValue ??
   (field.arrayValue === undefined ? null : cellsOf(field.arrayValue));
 
-/** The service writes a null among the values of an array, which the types of its client do not say. */
+/** The service may return null elements in an array, although the client's types exclude them. */
 const cellsOf = (array: ArrayValue | null): Cell =>
   array === null
     ? null

@@ -1,4 +1,4 @@
-/** Takes the items of a run away. Its slots and its head stay taken until they expire, with nothing of the run in them. */
+/** Deletes the items of a run. Tombstones of its commits and its head remain until they expire. */
 import * as z from 'zod';
 import { read } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
@@ -17,21 +17,21 @@ export const isTombstoneItem = (item: Item): boolean => isTombstone({ nonce: non
 const sortOnly = z.object({ sk: textAttribute });
 const slot = z.object({ sk: textAttribute.transform(commitNumberIn).pipe(schema.commitNo), f: commitShape.f, a: commitShape.a });
 
-/** @param side where its log lies */
+/** @param side the side of the run's log */
 export async function deleteRunItems(table: Table, run: RunAddress, side: Side, expiresAt: Instant): Promise<void> {
   const head = headKey(run);
   if (side === 'code') await deletePartition(table, runPartition(run, side), expiresAt);
   await deletePartition(table, head.pk, expiresAt, head.sk);
-  // Last: as long as it stands, this can be asked for again. It still says on which side the slots are.
+  // Last: while the head exists, the deletion can be repeated. The tombstone keeps the side of the log.
   const kind = text(side === 'code' ? 'code' : 'graph');
   await table.put(head, { v: itemVersion, n: text(tombstoneNonce), k: kind, [runsTableKeys.expiry]: expiry(expiresAt) });
 }
 
-/** @param excludedSort is left as it is */
+/** @param excludedSort the sort key of an item that is not deleted */
 async function deletePartition(table: Table, partition: string, expiresAt: Instant, excludedSort?: string): Promise<void> {
   const items = table.query({
     ConsistentRead: true,
-    // The last commit first: whoever reads meanwhile finds real commits, and then none.
+    // The last commit first: a concurrent reader finds a prefix of the real commits.
     ScanIndexForward: false,
     KeyConditionExpression: 'pk = :pk',
     ProjectionExpression: 'sk, f, a, n',

@@ -1,4 +1,4 @@
-/** Deletions of workflows in the control table: their records in one partition of all scopes, the runs of each in one of its own. */
+/** Workflow deletions in the control table: one partition with the records of all scopes, and one for the runs of each. */
 import * as z from 'zod';
 import { foundRun, storedDeletion } from '../codec/deletions.ts';
 import { unpack } from '../codec/packed.ts';
@@ -16,7 +16,7 @@ const suffixOf = ({ name, throughVersion }: DeletionKey): string => `${name}#${t
 const recordKey = (key: DeletionKey): Key => ({ pk: recordsPartition, sk: `${scopeKey(key)}#${suffixOf(key)}` });
 const runsPartition = (key: DeletionKey): string => partitionOf('deletion', scopeKey(key), suffixOf(key));
 
-/** Requests that are under way together. */
+/** Requests in parallel. */
 const batchSize = 16;
 
 export class DynamoDeletions implements Deletions {
@@ -92,7 +92,7 @@ async function inBatches<Each>(all: readonly Each[], work: (each: Each) => Promi
   for (let first = 0; first < all.length; first += batchSize) await Promise.all(all.slice(first, first + batchSize).map(work));
 }
 
-/** Beside the record itself, what conditions look at. */
+/** The record, and beside it the attributes of conditions. */
 const attributesOf = (deletion: WorkflowDeletion): Item => ({
   v: itemVersion,
   revision: number(deletion.revision),
@@ -107,6 +107,6 @@ const deletionIn = (item: Item): WorkflowDeletion => {
 
 const runItem = z.object({ v: itemVersionAttribute, run: packedAttribute });
 const runIn = (item: Item): FoundRun => {
-  const what = 'a run that is to be deleted';
+  const what = 'a run of a workflow deletion';
   return readJson(what, foundRun, unpack(what, read(what, runItem, item).run));
 };

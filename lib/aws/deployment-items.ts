@@ -1,4 +1,4 @@
-/** A deployment, its entry in the list, its tombstone and the pointer, as items of the control table. */
+/** Items of deployments in the control table: records, list entries, tombstones, and the active pointer. */
 import * as z from 'zod';
 import { storedManifest } from '../codec/deployment.ts';
 import { deploymentId, instant, keyId } from '../codec/ids.ts';
@@ -51,7 +51,7 @@ const deploymentItem = z
     return { manifest: readJson('a manifest', storedManifest, stored), createdBy, ...facts };
   });
 
-/** Undefined where the item is what a removed deployment left. */
+/** Undefined for the tombstone of a removed deployment. */
 export const deploymentIn = (item: Item): Deployment | undefined =>
   read('a deployment', z.union([deploymentItem, tombstoneItem]), item);
 
@@ -67,7 +67,7 @@ const entryItem = z.object({
   createdAt: instantAttribute,
 });
 export const entryIn = (item: Item): DeploymentPosition => {
-  const { v: _v, ...position } = read('an entry of the deployments', entryItem, item);
+  const { v: _v, ...position } = read('a list entry of a deployment', entryItem, item);
   return position;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Deployments in the control table. A record is found by its id; an entry by the time of its creation is written before
- * it, so that a deployment that exists is always listed. The one pointer lies beside them.
+ * Deployments in the control table. Records are keyed by id. A list entry, keyed by creation time, is written before its
+ * record, so that every existing deployment is listed. The active pointer is in the same partition.
  */
 import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
@@ -80,7 +80,7 @@ export class DynamoDeployments implements Deployments {
         ':last': text(after === undefined ? `${entryPrefix}~` : entrySort(after)),
       },
     });
-    // Between is inclusive, so the position itself may come again.
+    // BETWEEN is inclusive, so the entry of the cursor is filtered out.
     const found = (await firstOf(items, limit + 2))
       .map(entryIn)
       .filter((entry) => after === undefined || entrySort(entry) !== entrySort(after));
@@ -88,7 +88,7 @@ export class DynamoDeployments implements Deployments {
     const read = await Promise.all(
       entries.map(async (entry) => ({ entry, deployment: await this.deployment(scope, entry.deploymentId) })),
     );
-    // An entry whose deployment was never written, is another's or is gone says nothing.
+    // Skip entries whose deployment was not written, was removed, or was created by another request.
     const deployments = read.flatMap(({ entry, deployment }) => (deployment?.createdAt === entry.createdAt ? [deployment] : []));
     const last = entries.at(-1);
     return found.length <= limit || last === undefined ? { deployments } : { deployments, next: last };
@@ -165,7 +165,7 @@ export class DynamoDeployments implements Deployments {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': text(pinPartition(scope, id)) },
     });
-    return (await firstOf(items, limit)).map((item) => read('who holds a deployment', pinItem, item));
+    return (await firstOf(items, limit)).map((item) => read('a pin of a deployment', pinItem, item));
   }
 }
 

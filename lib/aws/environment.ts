@@ -1,4 +1,4 @@
-/** What the stacks told this function about itself, each value parsed when it is first asked for. */
+/** The settings of a function, parsed from its environment variables at each access. */
 import * as z from 'zod';
 import { type EnvironmentName, environmentNames } from '../contract/environment.ts';
 
@@ -26,7 +26,7 @@ const schemas = {
   startedEvents: z.enum(['true', 'false']).transform((text) => text === 'true'),
   retentionDays: count,
   idempotencyHours: count,
-  // Not told to functions that no browser calls.
+  // Absent in functions that no browser calls.
   corsOrigins: z
     .string()
     .default('')
@@ -44,7 +44,7 @@ const schemas = {
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
-/** A function is given only the names that it needs, and may ask only for those; asking for another throws and names it. */
+/** A function has only the variables that it needs. Access to another setting throws an error with the variable's name. */
 export type Settings = { readonly [Name in EnvironmentName]: z.output<(typeof schemas)[Name]> };
 
 export const settingsFrom = (variables: Readonly<Record<string, string | undefined>>): Settings => {

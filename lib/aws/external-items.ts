@@ -1,4 +1,4 @@
-/** Items of runs that another library's workers poll for. Attribute names are short, because they are billed with every write. */
+/** Items of external-worker runs. Attribute names are short, because every write is billed by size. */
 import * as z from 'zod';
 import { instant, nonce, externalRunId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
@@ -30,14 +30,15 @@ export const entryAttributes = ({ facts, at, nonce: n }: ExternalEntry, retainUn
 });
 
 export const entryIn = (item: Item): ExternalEntry => {
-  const { sk, e, a, n } = read('an entry of a polled run', entryItem, item);
-  const what = 'what happened to a polled run';
+  const { sk, e, a, n } = read('a log entry of an external-worker run', entryItem, item);
+  const what = 'the facts of an external-worker run';
   return { number: sk, at: a, nonce: n, facts: readJson(what, externalFacts, unpack(what, e)) };
 };
 
-export const entryNonceIn = (item: Item): ExternalEntry['nonce'] => read('an entry', z.object({ n: nonceAttribute }), item).n;
+export const entryNonceIn = (item: Item): ExternalEntry['nonce'] =>
+  read('a log entry of an external-worker run', z.object({ n: nonceAttribute }), item).n;
 
-/** An item that is a value, and what a condition looks at beside it. */
+/** An item with one value, and beside it the attributes of conditions. */
 export const valueAttributes = (value: unknown, retainUntil: Instant, conditionAttributes: Item = {}): Item => ({
   v: itemVersion,
   e: packed(value),

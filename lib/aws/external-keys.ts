@@ -1,4 +1,4 @@
-/** Where in the Runs table lie the runs that another library's workers poll for. */
+/** Keys of external-worker runs in the runs table. */
 import { createHash } from 'node:crypto';
 import type { ExternalRunId } from '../engine/external/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -6,13 +6,13 @@ import type { ListingPosition, ExternalRunAddress, Reminder } from '../ports/ext
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Key } from './table.ts';
 
-/** Namespaces may be any text, and keys part their words by `#`. */
+/** A namespace may be any text, so it is encoded: `#` separates the parts of a key. */
 const partition = (namespaceId: string, ...parts: readonly string[]): string =>
   partitionOf('openworkflow', encodeURIComponent(namespaceId), ...parts);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** A commit's number has 24 bits. */
+/** Commit numbers have 24 bits. */
 const numberDigits = 8;
 const logPrefix = 'log#';
 const logSort = (number: number): string => `${logPrefix}${String(number).padStart(numberDigits, '0')}`;
@@ -27,14 +27,14 @@ export const sortsAfter = (number: number): readonly [string, string] => [
 ];
 export const numberIn = (sort: string): number => Number(sort.slice(logPrefix.length));
 
-/** What all runs of a namespace write at once lies in four partitions; a poll reads each of them. */
+/** Due runs and listings of a namespace are spread over four partitions. A poll reads all of them. */
 export const externalShards = [0, 1, 2, 3] as const;
-/** The first digits of a run's id are random. */
+/** The first digits of a run id are random. */
 const shardOf = (runId: ExternalRunId): number => Number.parseInt(runId.slice(0, 2), 16) % externalShards.length;
 
-/** Times sort as text. */
+/** Padded, so that times sort as text. */
 const paddedTime = (at: Instant): string => String(Math.max(0, at)).padStart(15, '0');
-/** Behind everything that begins with the time. */
+/** Sorts after all keys that begin with the time. */
 export const untilSort = (at: Instant): string => `${paddedTime(at)}~`;
 
 export const dueRunsPartition = (namespaceId: string, shard: number): string => partition(namespaceId, 'due', `${shard}`);
@@ -55,7 +55,7 @@ export const keyReservationKey = (namespaceId: string, key: string): Key => ({
   sk: 'reservation',
 });
 
-/** Written and deleted to see whether this process may. */
+/** The item that a check of permissions writes and deletes. */
 export const checkKey = (namespaceId: string): Key => ({ pk: partition(namespaceId, 'check'), sk: 'check' });
 
 export const waiterPrefix = 'waiter#';

@@ -1,4 +1,4 @@
-/** Runs that another library's workers poll for, in DynamoDB. */
+/** External-worker runs in DynamoDB. */
 import { storedKeyReservation, storedListing, storedReminder, storedSending } from '../codec/external.ts';
 import { type ExternalEntry, inSequence } from '../engine/external/entry.ts';
 import { type Instant, after as later, minutes } from '../engine/time.ts';
@@ -50,7 +50,7 @@ export class DynamoExternalRuns implements ExternalRuns {
     this.#table = table;
   }
 
-  /** Does each operation that this store uses once, on an item of its own. @throws what the table refuses */
+  /** Checks permissions: performs each operation of this store once, on a separate item. @throws the error of DynamoDB */
   async check(namespaceId: string, now: Instant): Promise<void> {
     const key = checkKey(namespaceId);
     await allOf(
@@ -73,7 +73,7 @@ export class DynamoExternalRuns implements ExternalRuns {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
       ExpressionAttributeValues: { ':pk': text(externalPartition(run)), ':first': text(first), ':last': text(last) },
     });
-    // A query is no snapshot: behind a gap nothing is known yet.
+    // A query is not a snapshot: entries after a gap are ignored.
     return inSequence((await allOf(items)).map(entryIn), after);
   }
 
@@ -154,7 +154,7 @@ export class DynamoExternalRuns implements ExternalRuns {
     });
     return put.kind === 'stored'
       ? { kind: 'reserved' }
-      : { kind: 'taken', by: valueIn('whose a key is', storedKeyReservation, put.existing) };
+      : { kind: 'taken', by: valueIn('a reservation of an idempotency key', storedKeyReservation, put.existing) };
   }
 
   async addWaiter(namespaceId: string, signal: string, waiter: SignalWaiter, retainUntil: Instant): Promise<void> {
@@ -199,4 +199,4 @@ export class DynamoExternalRuns implements ExternalRuns {
   }
 }
 
-const sendingIn = (item: Item): Sending => valueIn('a signal that is sent', storedSending, item);
+const sendingIn = (item: Item): Sending => valueIn('the sending of a signal', storedSending, item);

@@ -1,4 +1,4 @@
-/** The first admin key of an installation, read with an operator's own credentials. */
+/** Reads the first admin key of an installation with the operator's credentials. */
 import { ListSecretsCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { installationTag } from '../contract/environment.ts';
 import { secretsClient } from './clients.ts';
@@ -6,19 +6,19 @@ import { callService } from './call-service.ts';
 import { ManagedSecrets } from './secrets.ts';
 
 export interface FirstKeyLocation {
-  /** absent: that of the credentials' own configuration */
+  /** absent: the region of the operator's AWS configuration */
   readonly region?: string;
   readonly secret: { readonly arn: string } | { readonly stack: string };
 }
 
 export type FoundKey =
   | { readonly kind: 'found'; readonly arn: string; readonly text: string }
-  /** no secret is that stack's */
+  /** no secret has the tag of that stack */
   | { readonly kind: 'no_secret' }
-  /** nothing has been made yet: the runtime stack was never deployed */
+  /** the secret is empty: the runtime stack was never deployed */
   | { readonly kind: 'no_key'; readonly arn: string };
 
-/** @throws what AWS refuses, in its own words; Unavailable where it does not answer */
+/** @throws the error of AWS, or Unavailable */
 export async function findFirstKey({ region, secret }: FirstKeyLocation): Promise<FoundKey> {
   const client = secretsClient(region);
   try {
@@ -31,7 +31,7 @@ export async function findFirstKey({ region, secret }: FirstKeyLocation): Promis
   }
 }
 
-/** Filters find beginnings too, so what was found is looked at again. */
+/** Filters match prefixes too, so the results are compared exactly. */
 async function arnOf(client: SecretsManagerClient, stack: string): Promise<string | undefined> {
   const Filters = [
     { Key: 'tag-key' as const, Values: [installationTag] },

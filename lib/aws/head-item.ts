@@ -1,4 +1,4 @@
-/** The head's item: commit 1, what the run was made from, and the projection beside it. */
+/** The item of a head: commit 1, the creation record, and the projection. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
@@ -74,7 +74,7 @@ export const headAttributes = (run: RunCreation): Item => ({
   [runsTableKeys.byProject.sort]: text(creationSort(run.createdAt, run.address.runId)),
 });
 
-/** What a projection sets; the optional attributes that it does not name are to be removed. */
+/** The attributes that a projection sets. An update removes the optional attributes that are not among them. */
 export const projectionAttributes = (projection: HeadProjection): Item =>
   present({
     status: text(projection.status),
@@ -102,7 +102,7 @@ export const headIn = (item: Item): Head => {
   };
 };
 
-/** What is shown of a code run, beside its log. */
+/** The projection of a code run, a separate item. */
 export const projectionIn = (item: Item): HeadProjection => projectionOf(read('a projection', projectionItem, item));
 
 const projectionOf = ({ status, asOf, attention, endedAt, error }: Projected): HeadProjection => ({
@@ -120,7 +120,7 @@ interface CreationFields {
   readonly kind: Head['kind'];
   readonly name: string;
   readonly version: number | undefined;
-  /** as the author of code named it */
+  /** the version that the author of the code chose */
   readonly codeVersion: string | undefined;
   readonly deployment: DeploymentId | undefined;
   readonly test: 1 | undefined;
@@ -135,5 +135,5 @@ const creationFields = ({ kind, name, version, codeVersion, deployment, test }: 
     const workflow = defined({ name, version: codeVersion });
     return { kind, workflow, deploymentId: deployment };
   }
-  throw new Unreadable('a head', `a ${kind} run without its ${kind === 'graph' ? 'version' : 'deployment'}`);
+  throw new Unreadable('a head', `a ${kind} run without a ${kind === 'graph' ? 'version' : 'deployment'}`);
 };

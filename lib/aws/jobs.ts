@@ -27,13 +27,13 @@ import type { ScheduleFire } from '../ports/recurrences.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
-  /** messages for the code of deployments, and drives of it */
+  /** messages and workflow tasks for deployed code */
   readonly code: string;
   readonly delays: string;
   readonly results: string;
 }
 
-/** What SQS takes in one request. */
+/** SQS's maximum number of messages in a batch. */
 const batchSize = 10;
 
 export class SqsJobs implements Jobs {
@@ -41,7 +41,7 @@ export class SqsJobs implements Jobs {
   readonly #urls: QueueUrls;
   readonly #shares: () => FairShares | undefined;
 
-  /** @param shares of each project in the workers, asked for with the first node job; by default nothing bounds them */
+  /** @param shares limits of each project's share of the workers, read with the first node job; default: no limits */
   constructor(client: SQSClient, urls: QueueUrls, shares: () => FairShares | undefined = () => undefined) {
     this.#client = client;
     this.#urls = urls;
@@ -73,7 +73,7 @@ export class SqsJobs implements Jobs {
   }
 
   async sendDelayed(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
-    invariant(delay <= maxQueueDelayMs, `a queue delays ${maxQueueDelayMs} ms at most, and was asked for ${delay}`);
+    invariant(delay <= maxQueueDelayMs, `the delay of a message is at most ${maxQueueDelayMs} ms, not ${delay}`);
     const command = new SendMessageCommand({
       QueueUrl: this.#urls.delays,
       MessageBody: jobBody(job),
@@ -100,25 +100,25 @@ export class SqsJobs implements Jobs {
     );
   }
 
-  /** A batch may fail in part: what failed is sent once more. */
+  /** A batch may fail partly. The failed messages are sent a second time. */
   async #sendAll(url: string, batch: readonly SendMessageBatchRequestEntry[]): Promise<void> {
     const failed = await this.#sendBatch(url, batch);
     if (failed.length === 0) return;
-    const again = batch.filter(({ Id }) => failed.some((failure) => failure.Id === Id));
-    const failedAgain = await this.#sendBatch(url, again);
-    if (failedAgain.length > 0) throw new Unavailable('a queue of work', { cause: failedAgain });
+    const retried = batch.filter(({ Id }) => failed.some((failure) => failure.Id === Id));
+    const failedAgain = await this.#sendBatch(url, retried);
+    if (failedAgain.length > 0) throw new Unavailable('a work queue', { cause: failedAgain });
   }
 
   async #sendBatch(url: string, batch: readonly SendMessageBatchRequestEntry[]): Promise<readonly BatchResultErrorEntry[]> {
     const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: [...batch] });
-    const failed = (await callService('a queue of work', () => this.#client.send(command))).Failed ?? [];
+    const failed = (await callService('a work queue', () => this.#client.send(command))).Failed ?? [];
     const fault = failed.find(({ SenderFault }) => SenderFault);
-    if (fault !== undefined) throw new Error(`a queue of work refused a message: ${fault.Code}: ${fault.Message}`);
+    if (fault !== undefined) throw new Error(`a work queue refused a message: ${fault.Code}: ${fault.Message}`);
     return failed;
   }
 }
 
-/** Only a FIFO queue knows groups; on a standard one node jobs come in any order, and nothing depends on it. */
+/** Only a FIFO queue has groups. A standard queue delivers node jobs in any order, which is allowed. */
 const onQueue = (url: string, identity: MessageIdentity) =>
   url.endsWith('.fifo') ? { MessageGroupId: identity.group, MessageDeduplicationId: identity.deduplication } : {};
 

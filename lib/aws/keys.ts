@@ -1,6 +1,6 @@
 /**
- * API keys in the control table, found by their id alone: the key says which scope it belongs to. A pointer in the
- * scope's own partition is written before the key, so that a key that works is always listed.
+ * API keys in the control table, keyed by id; the item has the key's scope. A pointer in the scope's partition is written
+ * before the key, so that every valid key is listed.
  */
 import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
@@ -15,7 +15,6 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
 
-/** No project id holds a `~`, so this is nobody's partition. */
 const apiKeyKey = (id: KeyId): Key => ({ pk: partitionOf('key', id), sk: 'key' });
 
 const pointerPartition = (scope: Scope): string => partitionOf('keys', scopeKey(scope));
@@ -53,7 +52,7 @@ export class DynamoKeys implements Keys {
     const found = (await firstOf(items, limit + 1)).map((item) => read('a pointer to a key', pointerItem, item));
     const pointers = found.slice(0, limit);
     const pointed = await Promise.all(pointers.map(async (pointer) => ({ pointer, key: await this.key(pointer.keyId) })));
-    // A pointer whose key was never written, or is another's, says nothing.
+    // Skip pointers whose key was not written or belongs to another request.
     const keys = pointed.flatMap(({ pointer, key }) =>
       key !== undefined && scopeKey(key) === scopeKey(scope) && key.createdAt === pointer.createdAt ? [key] : [],
     );
@@ -120,14 +119,14 @@ export class DynamoKeys implements Keys {
   }
 }
 
-/** An item that is not there has no project either. */
+/** The condition fails also if the item does not exist. */
 const belongsTo = (scope: Scope): Expression => ({
   expression: '#project = :project AND #environment = :environment',
   names: { '#project': 'projectId', '#environment': 'environment' },
   values: { ':project': text(scope.projectId), ':environment': text(scope.environment) },
 });
 
-/** No two keys have one secret, so a key that is there with the same one was put by the same request. */
+/** Secrets are unique, so a stored key with the same secret was put by the same request. */
 const isSameKey = (one: ApiKey, other: ApiKey): boolean =>
   one.secretHash === other.secretHash && scopeKey(one) === scopeKey(other);
 

@@ -1,4 +1,4 @@
-/** The hops of a message on SQS: an attribute, which is left out where there are none. */
+/** The hops of an SQS message: a message attribute, omitted for 0 hops. */
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { hopsAttribute } from '../codec/jobs.ts';
 import type { Hops } from '../engine/hops.ts';

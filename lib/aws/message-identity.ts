@@ -1,4 +1,4 @@
-/** What parts and what marks a message on a FIFO queue. */
+/** Message groups and deduplication ids of messages on FIFO queues. */
 import { createHash } from 'node:crypto';
 import { isStepMessage } from '../engine/bundle/message.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
@@ -6,13 +6,13 @@ import { type FairShares, regularLaneGroup } from '../engine/fair-shares.ts';
 import type { WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 
 export interface MessageIdentity {
-  /** messages of one group are taken one after the other; a dead one locks its group for the visibility time */
+  /** SQS delivers the messages of a group one at a time; a crashed consumer blocks the group for the visibility timeout */
   readonly group: string;
-  /** the same id within five minutes is the same message */
+  /** SQS drops a message with the same id within five minutes */
   readonly deduplication: string;
 }
 
-/** The longest group and deduplication id that SQS takes. */
+/** SQS's maximum length of group and deduplication ids. */
 const maxIdLength = 128;
 
 const digest = (...parts: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
@@ -23,14 +23,15 @@ const attemptParts = (of: NodeRef & { run: RunAddress; attempt: number }): reado
 };
 
 /**
- * A node's jobs follow each other; a job sent again goes past the one that may be dead. In the slow lane, and where the installation bounds
- * what one project may take, jobs of several nodes follow each other: the groups of a project are its share of the workers.
+ * Each node has a group. A redispatched job has another group, so that a crashed worker cannot block it. In the slow lane,
+ * and if the installation limits the share of a project, several nodes share a group: the number of a project's groups is
+ * its share of the workers.
  */
 export const nodeJobIdentity = (job: NodeJob, shares?: FairShares): MessageIdentity => {
   if (job.slowLane !== undefined)
     return {
       group: groupOfProject(job.run, 'slow', job.slowLane),
-      // Not that of its first slice: where a queue parts messages by this id alone, the second would be the first.
+      // Differs from the id of the first slice, because a queue may deduplicate across groups.
       deduplication: digest('node', ...attemptParts(job), job.resend, 'slow'),
     };
   return { group: groupOf(job, shares), deduplication: digest('node', ...attemptParts(job), job.resend) };
@@ -42,15 +43,15 @@ function groupOf(job: NodeJob, shares: FairShares | undefined): string {
     return groupOfProject(run, 'first', regularLaneGroup(shares.regular, { runId: run.runId, node: job, resend }));
   const suffix = resend === 0 ? '' : `#r${resend}`;
   const group = `${run.runId}#${nodeKey(job)}${suffix}`;
-  // Deep iterations make long names; their digest parts them just as well.
+  // Nested iterations make long keys; a digest replaces them.
   return group.length <= maxIdLength ? group : `${run.runId}#${digest(nodeKey(job))}${suffix}`;
 }
 
-/** 64 + 32 characters at most, and a few more. */
+/** Within the maximum length: a project id has at most 64 characters, an environment at most 32. */
 const groupOfProject = ({ projectId, environment }: RunAddress, kind: 'first' | 'slow', lane: number): string =>
   `${projectId}#${environment}#${kind}#${lane}`;
 
-/** The messages to a run's workflow follow each other, and each to a step goes by itself; one sent again goes past what may be dead. */
+/** Workflow messages of a run share a group, each step message has its own. A redispatched message has another group. */
 export const messageJobIdentity = (job: MessageJob): MessageIdentity => {
   const resend = job.resend === 0 ? '' : `#r${job.resend}`;
   const lane = isStepMessage(job.nodeId) ? `#${digest(nodeKey(job))}` : '';
@@ -60,15 +61,15 @@ export const messageJobIdentity = (job: MessageJob): MessageIdentity => {
   };
 };
 
-/** One drive of a run at a time, as far as a queue can see to it; one sent again goes past what may be dead. */
+/** Workflow tasks of a run share a group. A redispatched task has another group, so two tasks may then run at once. */
 export const workflowTaskJobIdentity = (job: WorkflowTaskJob): MessageIdentity => ({
   group: `${job.run.runId}${job.resend === 0 ? '' : `#r${job.resend}`}`,
   deduplication: digest('workflow_task', ...attemptParts(job), job.resend),
 });
 
-/** A run's results follow each other, so that one collector decides for many at once. */
+/** Results of a run share a group, so that one collector commits many at once. */
 export const resultIdentity = (result: ResultMessage): MessageIdentity => ({
   group: result.run.runId,
-  // The attempt that calls a run may have told that it does a moment before the run ended.
+  // The result of an attempt that calls a child and the child's end are different messages.
   deduplication: digest('childRunId' in result ? 'child' : 'result', ...attemptParts(result)),
 });

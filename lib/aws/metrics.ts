@@ -1,5 +1,5 @@
 /**
- * CloudWatch metrics in the embedded metric format: lines of the function's own log, which CloudWatch reads as they come
+ * CloudWatch metrics in the embedded metric format: lines of the function's log, from which CloudWatch extracts metrics
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
  */
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
@@ -16,8 +16,8 @@ export class EmfMetrics implements Metrics {
   readonly #runsTable: string;
 
   /**
-   * @param write takes a line as it is: a logger would put its own envelope around it
-   * @param runsTable tells this installation from others
+   * @param write receives a complete line; a logger would wrap it in its own format
+   * @param runsTable identifies the installation
    */
   constructor(write: (line: string) => void, runsTable: string) {
     this.#write = write;
@@ -38,7 +38,7 @@ export class EmfMetrics implements Metrics {
   }
 }
 
-/** Into this function's log. */
+/** Writes to the function's log. */
 export const printedMetrics = (runsTable: string): Metrics =>
   new EmfMetrics((line) => void process.stdout.write(`${line}\n`), runsTable);
 
@@ -46,7 +46,7 @@ export const noMetrics: Metrics = { isOn: false, emit: () => undefined };
 
 type Dimensions = Metric['dimensions'];
 
-/** How runs end is counted by workflow, and for the whole installation: nobody could add up names that are not known beforehand. */
+/** Ends of runs are counted by workflow and for the installation: a dashboard cannot sum over unknown workflow names. */
 function withInstallation(measure: Metric, runsTable: string): readonly Metric[] {
   const installation = { [installationDimension]: runsTable };
   if (Object.keys(measure.dimensions).length === 0) return [{ ...measure, dimensions: installation }];
@@ -55,7 +55,7 @@ function withInstallation(measure: Metric, runsTable: string): readonly Metric[]
   return [measure, { ...measure, dimensions: { ...installation, [runsEnded.dimension]: status } }];
 }
 
-/** What shares its dimensions shares a line. */
+/** Metrics with the same dimensions share a line. */
 function grouped(measures: readonly Metric[]) {
   const groups = new Map<string, { readonly dimensions: Dimensions; readonly values: Map<MetricName, number[]> }>();
   for (const { name, value, dimensions } of measures) {

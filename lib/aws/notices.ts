@@ -1,4 +1,4 @@
-/** Lifecycle events on an EventBridge bus, for whoever in the account listens. */
+/** Lifecycle events on an EventBridge bus of the account. */
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type * as z from 'zod';
 import { deploymentActivated, deploymentStatusChange, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
@@ -57,12 +57,12 @@ export class EventBridgeNotices implements Notices {
       Detail: JSON.stringify(detail),
     };
     const response = await callService('the event bus', () => this.#client.send(new PutEventsCommand({ Entries: [entry] })));
-    // The bus answers 200 and counts what it did not take.
+    // EventBridge responds with 200 and counts the entries that failed.
     if ((response.FailedEntryCount ?? 0) > 0) throw new Unavailable('the event bus', { cause: response.Entries });
   }
 }
 
-/** A scope may come with more than it needs; the bus is told no more. */
+/** Drops other members of the object: the event has only these. */
 const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
 
 const detailOf = ({ run, startedAt, endedAt, workflow, ...notice }: RunStatusNotice): z.input<typeof runStatusChange.detail> => ({
@@ -74,7 +74,7 @@ const detailOf = ({ run, startedAt, endedAt, workflow, ...notice }: RunStatusNot
   ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
 });
 
-/** Of a graph a number; as an author of code named it otherwise. */
+/** The version of a graph is a number; the version of code is a string. */
 const versionOf = (workflow: RunStatusNotice['workflow']) => {
   const version = 'version' in workflow ? workflow.version : undefined;
   return typeof version === 'number' ? { version } : typeof version === 'string' ? { codeVersion: version } : {};

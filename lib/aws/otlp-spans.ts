@@ -1,6 +1,7 @@
 /**
- * Spans to an OpenTelemetry collector: OTLP over HTTP, as JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ids are hex, numbers of
- * 64 bits are texts, and words of the protocol are its numbers.
+ * Exports spans to an OpenTelemetry collector: OTLP over HTTP as JSON
+ * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ids are hex, 64-bit numbers are strings, and enums
+ * are numbers.
  */
 import { defined } from '../engine/defined.ts';
 import { promisify } from 'node:util';
@@ -10,7 +11,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 
 const compressed = promisify(gzip);
 
-/** A collector that hangs holds its function no longer. */
+/** The time limit of a request to a collector that does not respond. */
 const requestTimeoutMs = 10_000;
 
 const spanKinds = { internal: 1 } as const;
@@ -18,9 +19,9 @@ const statusCodes = { ok: 1, error: 2 } as const;
 
 export interface Collector {
   readonly endpoint: string;
-  /** read at each request, and never logged */
+  /** read for each request, never logged */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** tells this installation from others */
+  /** identifies the installation */
   readonly installation: string;
 }
 
@@ -45,12 +46,12 @@ export class OtlpSpans implements Spans {
           'user-agent': 'Stepwell',
         },
         body,
-        // A credential is for this address alone.
+        // Never send credentials to another address.
         redirect: 'error',
         signal: AbortSignal.timeout(requestTimeoutMs),
       }),
     );
-    // Freed for the next request; what a collector says may repeat what it was sent.
+    // Frees the connection. The body is not logged, because it may repeat sent data.
     await response.body?.cancel();
     if (!response.ok) throw new Unavailable(`the collector of traces (it answered ${response.status})`);
   }

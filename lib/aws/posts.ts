@@ -1,4 +1,4 @@
-/** Posts to open sockets, by the gateway's management address. */
+/** Posts to WebSocket connections through API Gateway's management API. */
 import {
   ApiGatewayManagementApiClient,
   DeleteConnectionCommand,
@@ -7,17 +7,17 @@ import {
 } from '@aws-sdk/client-apigatewaymanagementapi';
 import type { ConnectionId } from '../engine/ids.ts';
 import type { Posts } from '../ports/posts.ts';
-import { clientRetryConfig } from './client-retry-config.ts';
+import { clientRetryConfig } from './client-config.ts';
 import { callService } from './call-service.ts';
 
-/** What a socket takes is taken in milliseconds; one that takes nothing is not waited for. */
+/** A healthy connection accepts a message within milliseconds. */
 const requestTimeoutMs = 2_000;
 
-/** @param url of the sockets' stage, as clients open it: the gateway is managed under the same one, over HTTP */
+/** @param url the WebSocket URL of the stage; the management API has the same URL with HTTP */
 export const postsClient = (url: string): ApiGatewayManagementApiClient =>
   new ApiGatewayManagementApiClient({
     ...clientRetryConfig(requestTimeoutMs),
-    // Whoever posts says how often: it must know that a socket takes nothing.
+    // No retries here: the caller must learn that a connection does not accept messages.
     maxAttempts: 1,
     endpoint: url.replace(/^ws/, 'http'),
   });

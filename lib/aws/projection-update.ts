@@ -1,4 +1,4 @@
-/** The one change that a head knows after its creation. */
+/** The update of a projection, the only change of a head after its creation. */
 import { runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import type { HeadProjection } from '../engine/log/head.ts';
@@ -12,8 +12,8 @@ import type { Expression } from './table.ts';
 const { byProject, byState } = runsTableKeys;
 
 /**
- * Sets what the projection names, removes what it does not, and moves the run into or out of the sparse index.
- * @param separateItem of a run whose projection is no part of its head, what else its item says; absent: it is a part of it
+ * Sets the attributes of the projection, removes the other optional ones, and adds the run to the sparse index or removes it.
+ * @param separateItem other attributes of the projection's item, if it is apart from the head; absent: part of the head
  */
 export const projectionUpdate = (
   run: RunAddress,
@@ -27,7 +27,7 @@ export const projectionUpdate = (
   const state = listedState(projection);
   const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
   const removes = optionalProjectionNames.filter((name) => !(name in attributes)).map((name) => `#${name}`);
-  // The sparse index is sorted as the other one is, by creation: the item knows its own.
+  // Both indexes sort by creation. A head already has the sort key; a separate item needs it.
   const creationKey = separateItem && text(creationSort(separateItem.createdAt, run.runId));
   if (state !== undefined) sets.push(`#sp = :sp`, creationKey === undefined ? '#ss = #gs' : '#ss = :ss');
   else removes.push('#sp', '#ss');

@@ -1,4 +1,4 @@
-/** The three kinds of things that are published in versions, as they lie in the control table. */
+/** Workflows, lenses and queries as published versions in the control table. */
 import * as z from 'zod';
 import { workflowVersion } from '../codec/definition.ts';
 import { lensName, queryName, workflowName } from '../codec/ids.ts';

@@ -1,4 +1,4 @@
-/** Counters of requests in the control table, one item for each key and window. */
+/** Request counters in the control table: one item for each API key and window. */
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { KeyId } from '../engine/ids.ts';
@@ -8,7 +8,7 @@ import { read } from '../codec/unreadable.ts';
 import { expiry, number, numberAttribute } from './attributes.ts';
 import type { Table } from './table.ts';
 
-/** Far beyond any window's length; only clears away. */
+/** Longer than any window, so that a counter expires only after its window. */
 const windowRetentionMs = hours(1);
 
 export class DynamoRateWindows implements RateWindows {

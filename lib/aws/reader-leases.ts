@@ -1,6 +1,6 @@
 /**
- * Seats of readers in the control table, under a digest: a reader's name is anybody's text, and may be a person's. Slots of streams
- * are items of one partition, so that one query says which are free.
+ * Reader leases in the control table, keyed by a digest, because a reader's name is arbitrary text and may be personal
+ * data. Stream slots are items of one partition, so that one query finds the free ones.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -38,10 +38,10 @@ export class DynamoReaderLeases implements ReaderLeases {
 
   async holder(reader: Reader): Promise<Nonce | undefined> {
     const item = await this.#table.get(leaseKey(reader));
-    return item && read('a seat', leaseItem, item).stream;
+    return item && read('a reader lease', leaseItem, item).stream;
   }
 
-  /** A slot that another stream takes between the query and the put is taken, so each is tried once: none left means none free. */
+  /** Tries each free slot once. A slot that another stream takes after the query counts as taken. */
   async acquireStreamSlot({ stream, maxSlots, now, until }: SlotLease): Promise<StreamSlot | undefined> {
     const held = new Set<string>();
     const query = { KeyConditionExpression: '#pk = :pk', ExpressionAttributeNames: { '#pk': controlTableKeys.partition } };
@@ -55,7 +55,7 @@ export class DynamoReaderLeases implements ReaderLeases {
     const item = { v: itemVersion, stream: text(stream), until: numberOf(until), [controlTableKeys.expiry]: expiry(until) };
     for (const number of rotatedByStream(free, stream)) {
       const put = await this.#table.put(slotKey(number), item, isFreeAt(now));
-      // A put whose answer was lost is repeated by the client, and finds what it wrote itself.
+      // The client repeats a put whose response was lost, and then finds its own item.
       if (put.kind === 'stored' || read('a slot of a stream', slotItem, put.existing).stream === stream)
         return { number, stream };
     }
@@ -77,7 +77,7 @@ const isFreeAt = (now: Instant): Expression => ({
   values: { ':now': numberOf(now) },
 });
 
-/** Streams that open at the same moment begin at different slots. */
+/** Streams that open at the same time start at different slots, to avoid conflicts. */
 function rotatedByStream(slots: readonly number[], stream: Nonce): readonly number[] {
   const first = slots.length === 0 ? 0 : createHash('sha256').update(stream).digest().readUInt32BE() % slots.length;
   return [...slots.slice(first), ...slots.slice(0, first)];

@@ -1,4 +1,4 @@
-/** Recurring schedules of EventBridge Scheduler that deliver to the delay queue, one for each setting of a schedule. */
+/** Recurring EventBridge schedules that send to the delay queue, one for each setting of a schedule. */
 import { defined } from '../engine/defined.ts';
 import { createHash } from 'node:crypto';
 import {
@@ -18,9 +18,9 @@ import { callService } from './call-service.ts';
 import { scopeKey } from './run-keys.ts';
 import type { ScheduleSettings } from './timers.ts';
 
-/** The service puts the time that was due in its place: the same one, however often it tries. */
+/** EventBridge Scheduler replaces it with the due time, equal in all delivery attempts. */
 const scheduledTimePlaceholder = '<aws.scheduler.scheduled-time>';
-/** The service's bounds of a retry policy, in seconds. */
+/** EventBridge Scheduler's limits of `MaximumEventAgeInSeconds`. */
 const [minAge, maxAge] = [60, 86_400];
 
 export class SchedulerRecurrences implements Recurrences {
@@ -43,7 +43,7 @@ export class SchedulerRecurrences implements Recurrences {
         ClientToken: name,
         Description: `${setting.projectId}/${setting.environment}: schedule ${setting.scheduleId}`,
         ...expressionOf(timing.recurrence),
-        ...this.#beginning(timing, firstAt),
+        ...this.#startDate(timing, firstAt),
         EndDate: timing.endAt === undefined ? undefined : new Date(timing.endAt),
         ActionAfterCompletion: 'DELETE',
         FlexibleTimeWindow: { Mode: 'OFF' },
@@ -61,7 +61,7 @@ export class SchedulerRecurrences implements Recurrences {
     try {
       await callService('the scheduler', () => this.#client.send(command));
     } catch (error) {
-      // A setting never changes, so what has its name is it.
+      // A setting never changes, so the existing schedule of this name is equal.
       if (!(error instanceof ConflictException)) throw error;
     }
   }
@@ -75,8 +75,8 @@ export class SchedulerRecurrences implements Recurrences {
     }
   }
 
-  /** A rate counts from its beginning. One in the past is refused. */
-  #beginning({ recurrence, startAt }: Timing, firstAt: Instant): { readonly StartDate?: Date } {
+  /** A rate counts from its start date. The service refuses a start date in the past. */
+  #startDate({ recurrence, startAt }: Timing, firstAt: Instant): { readonly StartDate?: Date } {
     if (recurrence.kind === 'rate') return { StartDate: new Date(firstAt) };
     return startAt === undefined || startAt <= this.#clock.now() ? {} : { StartDate: new Date(startAt) };
   }
@@ -87,13 +87,13 @@ const expressionOf = (recurrence: Recurring) =>
     ? { ScheduleExpression: `cron(${recurrence.cron})`, ScheduleExpressionTimezone: recurrence.timeZone }
     : { ScheduleExpression: `rate(${rateText(recurrence.rate)})`, ScheduleExpressionTimezone: 'UTC' };
 
-/** The service wants `1 minute` and `2 minutes`. */
+/** The service requires `1 minute` and `2 minutes`. */
 const rateText = (rate: string): string => {
   const [count = '', unit = ''] = rate.trim().split(' ');
   return `${count} ${unit.replace(/s$/, '')}${count === '1' ? '' : 's'}`;
 };
 
-/** A name has at most 64 characters of `[0-9a-zA-Z-_.]`; a digest has 43 of them. */
+/** A name has at most 64 characters of `[0-9a-zA-Z-_.]`; the digest has 43. */
 const nameOf = (setting: ScheduleSetting): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([scopeKey(setting), setting.scheduleId, setting.incarnation, setting.setting]))

@@ -1,4 +1,4 @@
-/** Idempotency keys in the control table. */
+/** Reservations of idempotency keys in the control table. */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { runId } from '../codec/ids.ts';
@@ -13,7 +13,7 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import type { Key, Table } from './table.ts';
 
-/** A caller's key may be long and hold anything, so its digest stands for it. */
+/** The caller's key is arbitrary text, so the item is keyed by its digest. */
 const reservationKey = (scope: Scope, endpoint: string, key: string): Key => {
   const digest = createHash('sha256')
     .update(JSON.stringify([endpoint, key]))

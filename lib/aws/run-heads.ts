@@ -1,6 +1,6 @@
 /**
- * The heads of runs, and with them on which side the rest of a run lies (`run-keys.ts`). A head says what a run is and whose: only the
- * platform writes one, so the platform believes it. Of a code run, the function that runs the code writes all the rest.
+ * The heads of runs. A head also tells on which side the other items of the run are (`run-keys.ts`). Only platform
+ * functions write heads, so platform functions trust them. The code function writes the other items of a code run.
  */
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
@@ -16,7 +16,7 @@ import { read } from '../codec/unreadable.ts';
 
 export interface KnownRun {
   readonly side: Side;
-  /** undefined: the run was forgotten */
+  /** undefined: the run was deleted */
   readonly lifetime: { readonly createdAt: Instant; readonly expiresAt: Instant } | undefined;
 }
 
@@ -24,9 +24,9 @@ export interface RunHeads {
   create(run: RunCreation): Promise<Put>;
   head(run: RunAddress): Promise<Head | undefined>;
   heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
-  /** What is known of the run without asking. */
+  /** The cached facts of the run, without a request. */
   known(run: RunAddress): KnownRun | undefined;
-  /** The same, asked for where it is not known; undefined where there is no such run. */
+  /** The same, read from the table if it is not cached; undefined if the run does not exist. */
   load(run: RunAddress): Promise<KnownRun | undefined>;
 }
 
@@ -50,11 +50,11 @@ class KnownRuns {
   }
 }
 
-/** Heads as the table has them: what the functions of the platform go by. */
+/** Heads from the table, for platform functions. */
 export class StoredHeads implements RunHeads {
   readonly #table: Table;
   readonly #known = new KnownRuns();
-  /** the item of a head that is being asked for: whoever reads a run asks for several of its parts at once */
+  /** reads in progress: concurrent reads of parts of a run share one read of its head */
   readonly #pendingReads = new Map<string, Promise<Item | undefined>>();
 
   constructor(table: Table) {
@@ -129,25 +129,24 @@ const headOf = (item: Item | undefined, projection: Item | undefined): Head | un
 };
 
 /**
- * Heads as messages bring them: the function that runs the code of deployments reads no others. What it believes of a run is
- * believed there alone.
+ * Heads from messages, for the code function, which cannot read heads from the table. Only the code function trusts them.
  */
 export class MessageHeads implements RunHeads {
   readonly #heads = new Map<string, Head>();
 
-  /** A message says what the run is that it is about. */
+  /** Records the head of a message's run. */
   record(creation: RunCreation): void {
-    invariant(creation.kind !== 'graph', `${creation.address.runId} is no run of code`);
+    invariant(creation.kind !== 'graph', `${creation.address.runId} is not a code run`);
     const name = runPartition(creation.address);
     this.#heads.delete(name);
     this.#heads.set(name, { ...creation, projection: firstProjection });
-    // The one that was told of the longest ago.
+    // The least recently recorded head.
     const [oldest] = this.#heads.keys();
     if (this.#heads.size > maxMessageHeads && oldest !== undefined) this.#heads.delete(oldest);
   }
 
   create({ address }: RunCreation): Promise<Put> {
-    throw new TypeError(`${address.runId} is not created here: only the platform creates runs`);
+    throw new TypeError(`cannot create ${address.runId} here: only platform functions create runs`);
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
@@ -168,5 +167,5 @@ export class MessageHeads implements RunHeads {
   }
 }
 
-/** A process of the owner's own works on some hundred messages at once; a head is 1 to 100 KB. */
+/** A worker process handles some hundred messages at once; a head has 1 to 100 KB. */
 const maxMessageHeads = 1_000;

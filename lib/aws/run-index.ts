@@ -1,4 +1,4 @@
-/** Finding runs in DynamoDB: two indexes of keys for people, partitions of due minutes for the sweep. */
+/** The run index in DynamoDB: two keys-only indexes for listings, partitions of due minutes for the sweep. */
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
@@ -42,7 +42,7 @@ import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './t
 
 export interface Tables {
   readonly runs: Table;
-  /** holds the sweep's progress */
+  /** has the progress of the sweep */
   readonly control: Table;
 }
 
@@ -59,11 +59,11 @@ interface Row {
   readonly sort: string;
 }
 
-/** A due entry outlives its minute by as long as the sweep may stand still and still find all. */
+/** Retention of a due entry after its minute. The sweep may be down for this long without losing entries. */
 const dueRetentionMs = days(30);
-/** Runs that note theirs are short-lived. */
+/** Retention of due entries that are recorded on their run: such runs are short. */
 const recordedDueRetentionMs = days(2);
-/** A verdict looks back by some hours. */
+/** Decisions about crash loops look back some hours. */
 const crashRetentionMs = days(2);
 
 const sweptKey: Key = { pk: partitionOf('sweep'), sk: 'minute' };
@@ -73,7 +73,7 @@ export class DynamoRunIndex implements RunIndex {
   readonly #log: Pick<RunLog, 'heads'>;
   readonly #side: Side;
 
-  /** @param side who writes here: the function that runs code writes, and finds, what lies on the side of code */
+  /** @param side the side of this process: the code function writes and reads the items of the code side */
   constructor(tables: Tables, log: Pick<RunLog, 'heads'>, side: Side = 'platform') {
     this.#tables = tables;
     this.#log = log;
@@ -86,7 +86,7 @@ export class DynamoRunIndex implements RunIndex {
 
   async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
     const page = await this.#page(scope, runsTableKeys.byState, (shard) => statePartition(scope, state, shard), options);
-    // The index may be late, the heads are not: a run that has moved on is not shown where it was.
+    // The index is eventually consistent, the heads are not: drop runs that have another state by now.
     return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
   }
 
@@ -99,7 +99,7 @@ export class DynamoRunIndex implements RunIndex {
       await this.#tables.runs.put(dueKey(run, minute, this.#side), { ...attributes, check: number(2) }, ifNotExists);
       return;
     }
-    // First the note: an entry that nobody noted could not be found again.
+    // First the record on the run: an entry without it could not be deleted with the run.
     if (isRecordedOnRun) await this.#tables.runs.put(dueNoteKey(run, minute), attributes);
     await this.#tables.runs.put(dueKey(run, minute, this.#side), attributes);
   }
@@ -111,7 +111,7 @@ export class DynamoRunIndex implements RunIndex {
       ExpressionAttributeValues: { ':pk': text(runPartition(run)), ':notes': text(dueNotePrefix) },
     });
     for (const note of await allOf(notes)) {
-      const minute = minuteOfDueNote(read('a note of a due entry', sortOnly, note).sk);
+      const minute = minuteOfDueNote(read('a due entry that is recorded on a run', sortOnly, note).sk);
       await this.#tables.runs.delete(dueKey(run, minute), ifExists);
       await this.#tables.runs.delete(dueNoteKey(run, minute), ifExists);
     }
@@ -174,7 +174,7 @@ export class DynamoRunIndex implements RunIndex {
       .filter(({ noticedAt }) => noticedAt >= from && noticedAt <= to);
   }
 
-  /** One row more than asked for, so that it is known whether the list goes on. */
+  /** Reads one row more than the limit, to know whether a next page exists. */
   async #rows(index: ListIndex, partition: string, { limit, after }: Listing): Promise<readonly Row[]> {
     const items = this.#tables.runs.query({
       IndexName: index.name,
@@ -187,13 +187,13 @@ export class DynamoRunIndex implements RunIndex {
     return (await firstOf(items, limit + 1)).map((item) => rowIn(item, index.sort));
   }
 
-  /** The newest of all shards, of which each could hold the whole page. */
+  /** The newest rows of all shards. Each shard could have the whole page. */
   async #page(scope: Scope, index: ListIndex, partitionOf: (shard: number) => string, options: Listing): Promise<RunPage> {
     const { limit } = options;
     const rows = await Promise.all(shards.map((shard) => this.#rows(index, partitionOf(shard), options)));
     const newest = rows.flat().toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
     const pageRows = newest.slice(0, limit);
-    // What code writes may name any partition of an index: a run is shown where it belongs, once, and only if it has a head.
+    // The code side may write any index partition: list a run only in its own scope, once, and if its head exists.
     const runs = [...new Map(pageRows.flatMap(({ run }) => (isIn(scope, run) ? [[run.runId, run] as const] : []))).values()];
     const heads = (await this.#log.heads(runs)).filter((head) => head !== undefined);
     const last = pageRows.at(-1);
@@ -220,7 +220,7 @@ const crashItem = z.object({
   a: instantAttribute,
 });
 const crashIn = (item: Item): WorkerCrash => {
-  const { sk, n, b, l, a } = read('a death of a worker', crashItem, item);
+  const { sk, n, b, l, a } = read('a worker crash', crashItem, item);
   return { runId: sk.runId, node: n, begunAt: b, lastHeartbeatAt: l, noticedAt: a };
 };
 const sweptItem = z.object({ swept: numberAttribute });

@@ -1,6 +1,6 @@
 /**
- * Where a run's items are. The kinds tell the roles apart: the function that runs the code of deployments may write what is of code
- * alone. The head of each run, which says what it is and whose, lies with the platform.
+ * Keys of a run's items. Roles are granted record kinds: the code function may write only the kinds of the code side. The
+ * head of each run, which has its kind and its scope, is on the platform side.
  */
 import { createHash } from 'node:crypto';
 import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
@@ -12,7 +12,7 @@ import { runAddress } from '../codec/jobs.ts';
 import type { Key } from './table.ts';
 
 export const scopeKey = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
-/** Who writes an item: the functions of the platform alone, or the function that runs the code of deployments too. */
+/** Who may write an item: `platform` functions only, or the `code` function too. */
 export type Side = 'platform' | 'code';
 const runKind = { platform: 'run', code: 'code' } as const satisfies Record<Side, RunsKind>;
 const dueKind = { platform: 'due', code: 'due-code' } as const satisfies Record<Side, RunsKind>;
@@ -22,10 +22,10 @@ export const runPartition = (run: RunAddress, side: Side = 'platform'): string =
   partitionOf(runKind[side], scopeKey(run), run.runId);
 
 export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
-/** What lists show of a code run that has moved: its head says what it was made from, and is never written again. */
+/** The projection of a code run, a separate item. The head of a code run is never updated. */
 export const projectionKey = (run: RunAddress): Key => ({ pk: runPartition(run, 'code'), sk: 'head' });
 
-/** Eight digits: no run comes to a hundred million commits. */
+/** Eight digits: a run has less than 100 million commits. */
 const digits = 8;
 const logPrefix = 'log#';
 const heartbeatPrefix = 'heartbeat#';
@@ -49,7 +49,7 @@ export const attachmentKey = (run: RunAddress, side: Side, name: string): Key =>
 });
 export const snapshotKey = (run: RunAddress, side: Side): Key => ({ pk: runPartition(run, side), sk: 'snapshot' });
 
-/** Deltas of a node; a stream of another kind has another word before its colon. */
+/** Deltas of a node. Another kind of stream would have another word before the colon. */
 const streamPrefix = (node: NodeKey): string => `stream#node:${node}#`;
 export const deltaSort = (node: NodeKey, index: number): string => `${streamPrefix(node)}${String(index).padStart(digits, '0')}`;
 export const lastDeltaSort = (node: NodeKey): string => `${streamPrefix(node)}${'9'.repeat(digits)}`;
@@ -59,23 +59,23 @@ export const deltaKey = (run: RunAddress, node: NodeKey, index: number): Key => 
   sk: deltaSort(node, index),
 });
 export const dueNotePrefix = 'due#';
-/** Where a run notes that it has a due entry, where it does. */
+/** The record of a due entry on its run. */
 export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPartition(run), sk: `${dueNotePrefix}${minute}` });
 export const minuteOfDueNote = (sort: string): number => Number(sort.slice(dueNotePrefix.length));
 export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 
-/** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs, those of a state. */
+/** Partitions that many runs write at once have eight shards: due entries of a minute, runs of a project or of a state. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;
 
-/** @param side who wrote it: an entry only asks the sweep to look at a run */
+/** @param side the writer's side; an entry only makes the sweep check a run */
 export const duePartition = (minute: number, shard: number, side: Side = 'platform'): string =>
   partitionOf(dueKind[side], minute, shard);
 export const dueKey = (run: RunAddress, minute: number, side: Side = 'platform'): Key => ({
   pk: duePartition(minute, shardOf(run), side),
   sk: `${scopeKey(run)}#${run.runId}`,
 });
-/** Deaths of workers, by the ten minutes in which they were noticed: they are few. */
+/** Worker crashes are rare, so a partition covers the ten minutes in which they were noticed. */
 const crashSpanMs = 600_000;
 const crashPartition = (span: number, side: Side): string => partitionOf(crashKind[side], span);
 const crashSpan = (moment: Instant): number => Math.floor(moment / crashSpanMs);
@@ -87,7 +87,7 @@ export const crashKey = (run: RunAddress, side: Side, node: NodeKey, noticedAt: 
   pk: crashPartition(crashSpan(noticedAt), side),
   sk: `${scopeKey(run)}#${run.runId}#${noticedAt}#${node}`,
 });
-/** The run in the sort key of a death. */
+/** The run in the sort key of a crash. */
 export const runOfCrash = (sort: string): RunAddress => addressOf(sort.split('#'));
 
 /** The run in the sort key of a due entry. */
@@ -96,7 +96,7 @@ export const runOfDueEntry = (sort: string): RunAddress => addressOf(sort.split(
 export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
 
 const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddress =>
-  read('a key of a run', runAddress, { projectId, environment, runId });
+  read('the key of a run', runAddress, { projectId, environment, runId });
 
 export const projectPartition = (scope: Scope, shard: number): string => `${scopeKey(scope)}#${shard}`;
 export const projectPartitionOf = (run: RunAddress): string => projectPartition(run, shardOf(run));
@@ -106,7 +106,7 @@ export const statePartitionOf = (run: RunAddress, state: ListedState): string =>
 /** ISO times of the years 0 to 9999 sort as text. */
 export const creationSort = (createdAt: Instant, runId: string): string => `${iso(createdAt)}#${runId}`;
 export const positionSort = (position: ListPosition): string => creationSort(position.createdAt, position.runId);
-/** The position that a sort key of an index stands for. */
+/** The cursor for a sort key of an index. */
 export const positionOfSort = (sort: string): ListPosition => {
   const [createdAt = '', runId = ''] = sort.split('#');
   return { createdAt: instant(Date.parse(createdAt)), runId };

@@ -3,9 +3,10 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import type { StoredHeartbeat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
@@ -39,7 +40,7 @@ export class DynamoRunLog implements RunLog {
   readonly #table: Table;
   readonly #heads: RunHeads;
 
-  /** @param heads by default those of the table */
+  /** @param heads default: the heads of the table */
   constructor(table: Table, heads: RunHeads = new StoredHeads(table)) {
     this.#table = table;
     this.#heads = heads;
@@ -122,11 +123,11 @@ export class DynamoRunLog implements RunLog {
     return item && attachmentIn(item);
   }
 
-  async heartbeat(run: RunAddress, heartbeat: StoredHeartbeat, expiresAt: Instant): Promise<void> {
+  async heartbeat(run: RunAddress, heartbeat: Heartbeat, expiresAt: Instant): Promise<void> {
     await this.#table.put(heartbeatKey(run, await this.#sideOf(run), heartbeat.node), heartbeatAttributes(heartbeat, expiresAt));
   }
 
-  async heartbeats(run: RunAddress): Promise<readonly StoredHeartbeat[]> {
+  async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {
     const items = await this.#readFromSide(run, (side) =>
       allOf(
         this.#table.query({
@@ -160,7 +161,7 @@ export class DynamoRunLog implements RunLog {
     return (await this.#heads.load(run))?.side ?? 'platform';
   }
 
-  /** Most runs are graphs: of a run that is not known its head is asked for beside the first reading, and not before it. */
+  /** Most runs are graph runs, so an unknown head is read in parallel with the platform side, not before it. */
   async #readFromSide<Result>(run: RunAddress, read: (side: Side) => Promise<Result>): Promise<Result> {
     const known = this.#heads.known(run);
     if (known !== undefined) return read(known.side);

@@ -1,4 +1,4 @@
-/** Schedules in the control table: one item each in the scope's own partition, and what the sweep looks at in one of all scopes. */
+/** Schedules in the control table: a partition for each scope, and one with the sync marks and settings of all scopes, for the sweep. */
 import * as z from 'zod';
 import { scheduleMark, scheduleSetting, storedSchedule } from '../codec/schedules.ts';
 import { unpack } from '../codec/packed.ts';
@@ -38,7 +38,7 @@ export class DynamoSchedules implements Schedules {
 
   async create(schedule: Schedule): Promise<'stored' | 'occupied'> {
     const put = await this.#table.put(scheduleKey(schedule, schedule.scheduleId), attributesOf(schedule), ifNotExists);
-    // Its own earlier try may be what stands.
+    // The stored item may come from an earlier try of this request.
     return put.kind === 'stored' || scheduleIn(put.existing).incarnation === schedule.incarnation ? 'stored' : 'occupied';
   }
 
@@ -86,8 +86,8 @@ export class DynamoSchedules implements Schedules {
 
   async syncMarks(): Promise<readonly ScheduleMark[]> {
     return (await this.#syncItems('marked#')).map((item) => {
-      const { mark } = read('a mark of a schedule', markItem, item);
-      return readJson('a mark of a schedule', scheduleMark, unpack('a mark of a schedule', mark));
+      const { mark } = read('a sync mark of a schedule', markItem, item);
+      return readJson('a sync mark of a schedule', scheduleMark, unpack('a sync mark of a schedule', mark));
     });
   }
 
@@ -120,7 +120,7 @@ export class DynamoSchedules implements Schedules {
 const markItem = z.object({ v: itemVersionAttribute, mark: packedAttribute });
 const registeredItem = z.object({ v: itemVersionAttribute, setting: packedAttribute });
 
-/** Beside the record itself, what conditions look at. */
+/** The record, and beside it the attributes of conditions. */
 const attributesOf = (schedule: Schedule): Item => ({
   v: itemVersion,
   incarnation: text(schedule.incarnation),

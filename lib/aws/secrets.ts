@@ -17,10 +17,10 @@ export class ManagedSecrets implements Secrets {
 
   async value(arn: string): Promise<string | undefined> {
     try {
-      const answer = await callService('the secrets', () => this.#client.send(new GetSecretValueCommand({ SecretId: arn })));
-      return answer.SecretString;
+      const response = await callService('the secrets', () => this.#client.send(new GetSecretValueCommand({ SecretId: arn })));
+      return response.SecretString;
     } catch (error) {
-      // A secret that has no text yet is answered like one that does not exist.
+      // The service reports a secret without a text like a missing one.
       if (error instanceof ResourceNotFoundException) return undefined;
       throw error;
     }

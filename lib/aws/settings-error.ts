@@ -1,4 +1,4 @@
-/** Errors of AWS that waiting does not cure: a setting of the process is wrong. What it is, and what to do. */
+/** Recognizes AWS errors that come from wrong settings of the process, and says how to correct them. */
 
 const settingsErrorCodes = [
   'region_missing',
@@ -17,7 +17,7 @@ export interface SettingsError {
   readonly message: string;
 }
 
-/** The SDK throws these as plain errors, before it sends anything. */
+/** The SDK throws these as plain errors before it sends a request. */
 const regionErrors: readonly (readonly [RegExp, SettingsErrorCode])[] = [
   [/^Region is missing/, 'region_missing'],
   [/^Region not accepted: region=""/, 'region_missing'],
@@ -42,7 +42,7 @@ const codesByName: Readonly<Record<string, SettingsErrorCode>> = {
   ResourceNotFoundException: 'table_not_found',
 };
 
-/** What DynamoDB says where a key of the request is none of the table's: to a get, to a put, and three ways to a query. */
+/** DynamoDB's messages for keys that do not match the table: of a get, of a put, and three of queries. */
 const keyErrors: readonly RegExp[] = [
   /provided key element does not match the schema/i,
   /missing the key/i,
@@ -52,20 +52,20 @@ const keyErrors: readonly RegExp[] = [
 ];
 
 const advice: Readonly<Record<SettingsErrorCode, string>> = {
-  region_missing: 'No AWS region is set. Set AWS_REGION, or give a client that has a region.',
+  region_missing: 'No AWS region is set. Set AWS_REGION, or pass a client that has a region.',
   region_invalid: 'The AWS region is not a valid name. Correct AWS_REGION or the region of the client.',
   credentials_missing:
     'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or run with a role.',
-  credentials_refused: 'AWS refused the credentials. They are wrong, expired, or of another account: renew them.',
-  permission_missing: 'The credentials have no permission for this. Grant the action that AWS names, or use other credentials.',
-  table_not_found: 'There is no such table in this region and account. Check the name of the table and AWS_REGION.',
-  table_keys: 'The table does not have the text keys pk and sk. Name the Runs table of an installation.',
+  credentials_refused: 'AWS refused the credentials. They are wrong, expired, or of another account. Renew them.',
+  permission_missing: 'The credentials lack a permission. Grant the action that AWS names, or use other credentials.',
+  table_not_found: 'The table does not exist in this region and account. Check the name of the table and AWS_REGION.',
+  table_keys: 'The table does not have the string keys pk and sk. Use the name of the runs table of an installation.',
 };
 
-/** A call that never left this machine because its region is not set, or is no region. */
+/** True if the SDK did not send the request because the region is missing or invalid. */
 export const isRegionError = ({ message }: Error): boolean => regionErrors.some(([text]) => text.test(message));
 
-/** @returns undefined for an error that is not one of settings */
+/** @returns undefined if the error has another cause */
 export function settingsErrorOf(error: unknown): SettingsError | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);

@@ -1,4 +1,4 @@
-/** What lies beside a run's log: attachments, beats, the snapshot. */
+/** Items beside a run's log: attachments, heartbeats, the snapshot. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
@@ -9,8 +9,9 @@ import { read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { BegunDelivery, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
-import type { StoredHeartbeat, Snapshot } from '../ports/run-log.ts';
+import type { Snapshot } from '../ports/run-log.ts';
 import {
   type Item,
   expiry,
@@ -61,7 +62,7 @@ const heartbeatItem = z.object({
   d: packedAttribute.optional(),
   t: numberAttribute.pipe(schema.attempt).optional(),
 });
-export const heartbeatAttributes = (heartbeat: StoredHeartbeat, expiresAt: Instant): Item =>
+export const heartbeatAttributes = (heartbeat: Heartbeat, expiresAt: Instant): Item =>
   defined({
     v: itemVersion,
     a: number(heartbeat.at),
@@ -70,9 +71,9 @@ export const heartbeatAttributes = (heartbeat: StoredHeartbeat, expiresAt: Insta
     t: heartbeat.attempt === undefined ? undefined : number(heartbeat.attempt),
     [runsTableKeys.expiry]: expiry(expiresAt),
   });
-export const heartbeatIn = (item: Item): StoredHeartbeat => {
-  const { sk, a, r, d, t } = read('a beat', heartbeatItem, item);
-  const known = d === undefined ? {} : { deliveries: readJson('a beat', deliveries, unpack('a beat', d)) };
+export const heartbeatIn = (item: Item): Heartbeat => {
+  const { sk, a, r, d, t } = read('a heartbeat', heartbeatItem, item);
+  const known = d === undefined ? {} : { deliveries: readJson('a heartbeat', deliveries, unpack('a heartbeat', d)) };
   return defined({ node: sk, at: a, resends: r, ...known, attempt: t });
 };
 

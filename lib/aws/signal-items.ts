@@ -59,9 +59,9 @@ export const signalIn = (item: Item): StoredSignal => {
   return {
     ...signal,
     state: 'claimed',
-    by: readJson('who claimed a signal', storedWaiter, unpack('who claimed a signal', claimer)),
+    by: readJson('the claimer of a signal', storedWaiter, unpack('the claimer of a signal', claimer)),
   };
 };
 
 export const payloadItem = z.object({ v: itemVersionAttribute, payload: packedAttribute });
-export const answeredItem = z.object({ answered: numberAttribute });
+export const deliveryItem = z.object({ delivered: numberAttribute });

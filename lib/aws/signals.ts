@@ -1,4 +1,4 @@
-/** Where signals and waits meet, in the control table: one partition for each name and correlation. */
+/** Signals and their waiters in the control table: one partition for each name and correlation. */
 import { createHash } from 'node:crypto';
 import { unpack } from '../codec/packed.ts';
 import { read } from '../codec/unreadable.ts';
@@ -13,10 +13,10 @@ import type { SignalsAtKey, NewSignal, Signals, Waiter } from '../ports/signals.
 import { expiry, number, packed, text } from './attributes.ts';
 import { itemVersion } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
-import { answeredItem, isWaiter, payloadItem, signalAttributes, signalIn, waiterAttributes, waiterIn } from './signal-items.ts';
+import { deliveryItem, isWaiter, payloadItem, signalAttributes, signalIn, waiterAttributes, waiterIn } from './signal-items.ts';
 import { type Expression, type Key, type Table, allOf, ifNotExists } from './table.ts';
 
-/** Names and correlations may be long and hold anything, so their digest stands for them. */
+/** Names and correlations are arbitrary text, so the partition is keyed by their digest. */
 const partition = (key: SignalKey): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([key.name, key.correlation]))
@@ -24,7 +24,7 @@ const partition = (key: SignalKey): string => {
   return partitionOf('signal', scopeKey(key), digest);
 };
 const signalKey = (key: SignalKey, id: SignalId): Key => ({ pk: partition(key), sk: `signal#${id}` });
-/** What a signal brings is an item of its own: whoever looks around at the place does not read it. */
+/** The payload of a signal is a separate item, so that matching does not read it. */
 const payloadKey = (key: SignalKey, id: SignalId): Key => ({ pk: partition(key), sk: `payload#${id}` });
 const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
 const waiterKey = (key: SignalKey, waiter: Waiter): Key => ({ pk: partition(key), sk: `waiter#${nameOf(waiter)}` });
@@ -53,7 +53,7 @@ export class DynamoSignals implements Signals {
         },
       }),
     );
-    // A query gives its items in the order of their keys, so what is of one moment has an order too.
+    // The query returns items in key order and the sort is stable, so items of one moment have a fixed order.
     return {
       waiters: items
         .filter(isWaiter)
@@ -68,7 +68,7 @@ export class DynamoSignals implements Signals {
 
   async store(key: SignalKey, signal: NewSignal): Promise<void> {
     const { signalId: id, payload, retainUntil } = signal;
-    // First what it brings: a signal that can be claimed can be given.
+    // First the payload: a signal that can be claimed has its payload.
     const payloadAttributes = { v: itemVersion, payload: packed(payload), [controlTableKeys.expiry]: expiry(retainUntil) };
     await this.#table.put(payloadKey(key, id), payloadAttributes, ifNotExists);
     await this.#table.put(signalKey(key, id), signalAttributes(signal), ifNotExists);
@@ -77,7 +77,7 @@ export class DynamoSignals implements Signals {
   async payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined> {
     const item = await this.#table.get(payloadKey(key, id));
     if (item === undefined) return undefined;
-    return JSON.parse(unpack('what a signal brings', read('what a signal brings', payloadItem, item).payload)) as JsonValue;
+    return JSON.parse(unpack('the payload of a signal', read('the payload of a signal', payloadItem, item).payload)) as JsonValue;
   }
 
   async addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void> {
@@ -119,12 +119,12 @@ export class DynamoSignals implements Signals {
     const changed = await this.#table.update(
       signalKey(key, id),
       {
-        expression: 'SET answered = if_not_exists(answered, :answer)',
-        values: { ':answer': number(isDelivered ? 1 : 0) },
+        expression: 'SET delivered = if_not_exists(delivered, :delivered)',
+        values: { ':delivered': number(isDelivered ? 1 : 0) },
       },
       { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } },
     );
-    invariant(changed !== undefined, `signal ${id} is answered for, and is not kept`);
-    return read('what a sending was answered', answeredItem, changed).answered === 1;
+    invariant(changed !== undefined, `the delivery of signal ${id} is recorded, but the signal is not stored`);
+    return read('the delivery of a signal', deliveryItem, changed).delivered === 1;
   }
 }

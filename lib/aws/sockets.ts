@@ -1,6 +1,6 @@
 /**
- * Open sockets and watchers in the control table. A connection's partition names the runs that it has joined, so that all of it
- * can be taken away when it closes; a room's partition has its members, so that one query finds them.
+ * WebSocket connections and watchers in the control table. A connection's partition lists the runs that it watches, so that
+ * closing it can delete all memberships. A run's partition has its watchers, so that one query finds them.
  */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
@@ -27,7 +27,6 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf } from './table.ts';
 
-/** No project id holds a `~`, so this is nobody's partition. */
 const connectionKey = (id: ConnectionId, sort: string): Key => ({ pk: partitionOf('socket', id), sk: sort });
 const connectionSort = 'connection';
 const joinedPrefix = 'joined#';
@@ -64,7 +63,7 @@ export class DynamoSockets implements Sockets {
 
   async join(membership: Membership): Promise<void> {
     const { run, connectionId: id, expiresAt } = membership;
-    // First what makes it possible to take the other away.
+    // First the entry of the connection: closing the connection finds the membership through it.
     await this.#table.put(joinedKey(id, run.runId), { v: itemVersion, [controlTableKeys.expiry]: expiry(expiresAt) });
     await this.#table.put(memberKey(run, id), memberAttributes(membership));
   }
@@ -91,7 +90,7 @@ export class DynamoSockets implements Sockets {
   async saveCursor({ run, connectionId: id, joinId }: Parameters<Sockets['saveCursor']>[0], cursor: WatchCursor): Promise<void> {
     await this.#table.update(
       memberKey(run, id),
-      { expression: 'SET h = :heard, g = :greeted', values: { ':heard': packed(cursor), ':greeted': number(1) } },
+      { expression: 'SET h = :cursor, g = :acknowledged', values: { ':cursor': packed(cursor), ':acknowledged': number(1) } },
       { expression: 'j = :joinId', values: { ':joinId': text(joinId) } },
     );
   }
@@ -109,7 +108,7 @@ export class DynamoSockets implements Sockets {
 }
 
 const sorted = z.object({ [controlTableKeys.sort]: textAttribute });
-const sortIn = (item: Item): string => read('a record of a socket', sorted, item)[controlTableKeys.sort] ?? '';
+const sortIn = (item: Item): string => read('an item of a connection', sorted, item)[controlTableKeys.sort] ?? '';
 const runIn = (name: string): RunId => read('a joined run', runId, name);
 
 const connectionAttributes = ({ scope, keyId: id, onlyRun, expiresAt }: Connection): Item =>
@@ -160,7 +159,7 @@ const memberItem = z.object({
 });
 const memberIn = (run: RunAddress, item: Item): Membership => {
   const { c, k, j, h, g, expiresAt } = read('a watcher', memberItem, item);
-  const cursor = readJson('what a watcher has heard', storedWatchCursor, unpack('what a watcher has heard', h));
+  const cursor = readJson('the cursor of a watcher', storedWatchCursor, unpack('the cursor of a watcher', h));
   return { run, connectionId: c, keyId: k, joinId: j, cursor, isJoinAcknowledged: g === 1, expiresAt };
 };
 
@@ -176,6 +175,6 @@ const nextItem = z.object({
   until: numberAttribute.pipe(instant),
 });
 const nextIn = (item: Item): NextBroadcast => {
-  const { broadcastId, until } = read('who speaks next', nextItem, item);
+  const { broadcastId, until } = read('the next broadcaster of a run', nextItem, item);
   return { broadcastId, until };
 };

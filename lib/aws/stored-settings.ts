@@ -1,4 +1,4 @@
-/** Large settings in the control table: a partition for each setting, an item for each version. */
+/** Stored settings in the control table: one partition for each setting, one item for each version. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
@@ -13,7 +13,6 @@ import { type Key, type Table, allOf, ifExists } from './table.ts';
 
 type Named = Omit<SettingVersion, 'text'>;
 
-/** Partitions `setting#<name>`. */
 const keyOf = ({ name, version }: Named): Key => ({ pk: partitionOf('setting', name), sk: version });
 
 export class DynamoStoredSettings implements StoredSettings {

@@ -1,4 +1,4 @@
-/** What nodes say, as items beside their run's log. */
+/** Streams of running nodes, as items beside the run's log. */
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';

@@ -1,9 +1,9 @@
-/** The machine's clock. */
+/** The system clock. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DurationMs, type Instant, instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Node fires a longer timer at once. */
+/** Node.js fires a longer timer at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export class SystemClock implements Clock {

@@ -1,4 +1,4 @@
-/** Ids from the machine's own chance. */
+/** Ids and random numbers of the system. */
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { type Nonce, type RunId, nonce, runId } from '../engine/ids.ts';
@@ -10,7 +10,7 @@ export class SystemIds implements Ids {
     return runId(`wrun_${ulid(at)}`);
   }
 
-  /** 96 bits: no two writers of one slot ever draw the same. */
+  /** 96 bits, so that two writers of a commit number never draw the same nonce. */
   nonce(): Nonce {
     return nonce(randomBytes(12).toString('base64url'));
   }

@@ -1,4 +1,4 @@
-/** One DynamoDB table with `pk` and `sk`: the few operations the product uses, always read strongly, written one by one on conditions. */
+/** A DynamoDB table with the keys `pk` and `sk`: strongly consistent reads, and single conditional writes. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   BatchGetItemCommand,
@@ -23,7 +23,7 @@ export interface Key {
   readonly sk: string;
 }
 
-/** An expression and what its `#names` and `:values` stand for. */
+/** An expression with its `#names` and `:values`. */
 export interface Expression {
   readonly expression: string;
   readonly names?: Record<string, string>;
@@ -46,10 +46,10 @@ export const ifExists: Expression = { expression: 'attribute_exists(#pk)', names
 
 export const ifNotExists: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
-/** DynamoDB refuses a request for more. */
+/** DynamoDB's maximum number of keys in a batch. */
 const maxKeysPerBatch = 100;
 
-/** How often an item that is in the way may vanish again before it is called trouble. */
+/** Attempts of a put whose conflicting item disappears before it is read. */
 const maxPutAttempts = 5;
 
 export class Table {
@@ -68,7 +68,7 @@ export class Table {
     return response.Item;
   }
 
-  /** The items of these keys, each once, in the order of the keys; undefined where there is none. */
+  /** The items in the order of the keys; undefined for a missing item. */
   async getAll(keys: readonly Key[]): Promise<readonly (Item | undefined)[]> {
     // DynamoDB refuses a request that names a key twice.
     const distinct = [...new Map(keys.map((key) => [nameOf(key), key])).values()];
@@ -80,7 +80,7 @@ export class Table {
     return keys.map((key) => byKey.get(nameOf(key)));
   }
 
-  /** Writes the item; where the condition refuses, what stands there instead. */
+  /** Writes the item. If the condition fails, returns the existing item. */
   async put(key: Key, attributes: Item, condition?: Expression): Promise<Put> {
     const command = new PutItemCommand({
       TableName: this.name,
@@ -90,14 +90,14 @@ export class Table {
     for (let round = 0; round < maxPutAttempts; round += 1) {
       const refusal = await this.#catchConditionFailure(() => this.#client.send(command));
       if (!('refused' in refusal)) return { kind: 'stored' };
-      // Not every implementation hands the old item out with its refusal.
+      // Not every implementation returns the existing item with the error.
       const existing = refusal.refused.Item ?? (await this.get(key));
       if (existing !== undefined) return { kind: 'refused', existing };
     }
     throw new Unavailable(`table ${this.name}`);
   }
 
-  /** Changes the item; undefined where the condition refuses, else the changed attributes as they are now. */
+  /** Updates the item. Returns the new values of the updated attributes; undefined if the condition fails. */
   async update(key: Key, change: Expression, condition?: Expression): Promise<Item | undefined> {
     const command = new UpdateItemCommand({
       TableName: this.name,
@@ -111,13 +111,13 @@ export class Table {
     return 'refused' in response ? undefined : (response.Attributes ?? {});
   }
 
-  /** Deletes the item, unless the condition refuses. */
+  /** Deletes the item if the condition holds. */
   async delete(key: Key, condition: Expression): Promise<void> {
     const command = new DeleteItemCommand({ TableName: this.name, Key: keyOf(key), ...conditional(condition) });
     await this.#catchConditionFailure(() => this.#client.send(command));
   }
 
-  /** All items the query finds, page by page. */
+  /** All items of the query, read page by page. */
   async *query(query: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item> {
     let start: Item | undefined;
     do {
@@ -128,7 +128,7 @@ export class Table {
     } while (start !== undefined);
   }
 
-  /** DynamoDB may answer a part of a batch, where it is throttled or the answer would be too large; the rest is asked for again. */
+  /** DynamoDB may process only a part of a batch (throttling, size limit). The rest is requested again. */
   async #getBatch(keys: readonly Key[]): Promise<readonly Item[]> {
     const items: Item[] = [];
     let remaining: readonly Item[] = keys.map(keyOf);
@@ -139,7 +139,7 @@ export class Table {
       const found = response.Responses?.[this.name] ?? [];
       items.push(...found);
       const unprocessed = response.UnprocessedKeys?.[this.name]?.Keys ?? [];
-      // What came back is a success, as every answer is to the client: only batches in a row that bring nothing are given up.
+      // Progress resets the backoff. Only consecutive responses without any item exhaust the retries.
       if (unprocessed.length < remaining.length) {
         backoff.succeed();
         backoff = await this.#backoff();
@@ -150,10 +150,10 @@ export class Table {
     }
   }
 
-  /** The waits of the client's own retries, which know nothing of keys that were left over. Throws when it has no retry left. */
+  /** The backoff of the client's retry strategy, applied to unprocessed keys. @throws Unavailable after the last retry */
   async #backoff(): Promise<{ readonly wait: () => Promise<void>; readonly succeed: () => void }> {
     const strategy = await this.#client.config.retryStrategy();
-    if (!('acquireInitialRetryToken' in strategy)) throw new TypeError('the client has no strategy for retries');
+    if (!('acquireInitialRetryToken' in strategy)) throw new TypeError('the DynamoDB client has no standard retry strategy');
     let token = await strategy.acquireInitialRetryToken(this.name);
     return {
       wait: async () => {
@@ -186,7 +186,7 @@ export class Table {
 
 const conditional = (condition: Expression) => ({ ConditionExpression: condition.expression, ...merged(condition) });
 
-/** The names and values of several expressions; DynamoDB refuses empty ones. */
+/** The names and values of several expressions. DynamoDB refuses empty maps. */
 const merged = (...expressions: readonly (Expression | undefined)[]) => {
   const names = Object.fromEntries(expressions.flatMap((one) => Object.entries(one?.names ?? {})));
   const values = Object.fromEntries(expressions.flatMap((one) => Object.entries(one?.values ?? {})));
@@ -196,7 +196,7 @@ const merged = (...expressions: readonly (Expression | undefined)[]) => {
   };
 };
 
-/** The first `limit` items of a query, without reading on. */
+/** The first `limit` items of a query, without reading further pages. */
 export const firstOf = async (items: AsyncGenerator<Item>, limit: number): Promise<readonly Item[]> => {
   const taken: Item[] = [];
   if (limit === 0) return taken;

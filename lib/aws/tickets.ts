@@ -1,4 +1,4 @@
-/** Tickets in the control table, found by the digest of their text alone: the ticket says whose run it opens. */
+/** Tickets in the control table, keyed by the digest of their text. The item has the run. */
 import * as z from 'zod';
 import { environment, instant, keyId, projectId, runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
@@ -11,7 +11,6 @@ import { type Item, expiry, number, numberAttribute, text, textAttribute } from 
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import type { Key, Table } from './table.ts';
 
-/** No project id holds a `~`, so this is nobody's partition. */
 const ticketKey = (digest: string): Key => ({ pk: partitionOf('ticket', digest), sk: 'ticket' });
 
 export class DynamoTickets implements Tickets {

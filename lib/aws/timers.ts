@@ -1,4 +1,4 @@
-/** One-time schedules of EventBridge Scheduler that deliver to the delay queue and delete themselves. */
+/** One-time EventBridge schedules that send to the delay queue and delete themselves. */
 import { createHash } from 'node:crypto';
 import { ConflictException, CreateScheduleCommand, type SchedulerClient } from '@aws-sdk/client-scheduler';
 import { jobBody } from '../codec/jobs.ts';
@@ -9,13 +9,13 @@ import { callService } from './call-service.ts';
 
 export interface ScheduleSettings {
   readonly group: string;
-  /** the standard queue: a FIFO one as a target would need content-based deduplication */
+  /** a standard queue, because a FIFO target would need content-based deduplication */
   readonly queueArn: string;
-  /** with which the schedule may send to that queue */
+  /** the role with which the schedule sends to the queue */
   readonly roleArn: string;
 }
 
-/** A schedule is precise to a minute; one for a time already past might never fire. */
+/** Schedules are precise to a minute, and a schedule in the past might never fire. */
 const minLeadTime = minutes(1);
 
 export class SchedulerTimers implements Timers {
@@ -45,15 +45,15 @@ export class SchedulerTimers implements Timers {
     try {
       await callService('the scheduler', () => this.#client.send(command));
     } catch (error) {
-      // The same name is the same timer, and it is set.
+      // The timer of this name exists already.
       if (!(error instanceof ConflictException)) throw error;
     }
   }
 }
 
-/** A name has at most 64 characters of `[0-9a-zA-Z-_.]`, and ours hold more; a digest has 43 of them. */
+/** A schedule name has at most 64 characters of `[0-9a-zA-Z-_.]`. Timer names are longer, so their digest (43) is used. */
 const scheduleNameOf = (name: string): string => createHash('sha256').update(name).digest('base64url');
 
-/** `yyyy-mm-ddThh:mm:ss`, rounded up: a wake that comes early must wait again. */
+/** `yyyy-mm-ddThh:mm:ss`, rounded up, because an early wake job must be sent again. */
 const wholeSecond = (moment: Instant): string =>
   iso(instant(Math.ceil(moment / 1_000) * 1_000)).slice(0, 'yyyy-mm-ddThh:mm:ss'.length);

@@ -1,4 +1,4 @@
-/** Published versions in the control table: of workflows, of lenses, of queries. */
+/** Published versions in the control table: workflows, lenses and queries. */
 import * as z from 'zod';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
@@ -30,16 +30,16 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
-/** How one kind lies in the table. None of it may change: items of every age are there. */
+/** How one kind is stored. It must not change, because stored items have this format. */
 export interface Published<Version extends Numbered, Facts extends object> {
-  /** as errors call one */
+  /** the kind in error messages, for example `a workflow` */
   readonly what: string;
-  /** what follows the scope: of the partition with all summaries, and, before a name, of that with its versions */
+  /** the record kinds of the partition with all summaries, and of the partitions with the versions of a name */
   readonly partitions: { readonly summaries: ControlKind; readonly versions: ControlKind };
-  /** the attribute that holds a version, and what lies in it */
+  /** the attribute of a version's content, and its schema */
   readonly content: { readonly attribute: string; readonly schema: z.ZodType<Version> };
   readonly name: z.ZodType<Version['name']>;
-  /** attributes of a summary beside those that every kind has, under their own names */
+  /** the attributes of a summary that only this kind has */
   readonly facts: { readonly schema: z.ZodType<Facts>; readonly attributes: (facts: Facts) => Item };
 }
 
@@ -229,7 +229,7 @@ const summaryItem = z.object({
 
 const versionPrefix = 'version#';
 
-/** What remains of a deleted name. */
+/** A freed name has only its last version number. */
 const isFreed = (item: Item): boolean => item['freed'] !== undefined;
 const notFreed = 'attribute_not_exists(freed)';
 const ifNotFreed: Expression = {

@@ -1,4 +1,4 @@
-/** Messages about watched runs, on a FIFO queue whose groups are the runs. */
+/** Watch messages on a FIFO queue, with a message group for each run. */
 import { createHash } from 'node:crypto';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { watchBody } from '../codec/watches.ts';
@@ -22,10 +22,10 @@ export class SqsWatches implements Watches {
       QueueUrl: this.#url,
       MessageBody: watchBody(watch),
       ...withHops(hops),
-      // A caller may choose a run's id: two projects may have the same one.
+      // Callers may choose run ids, so two projects may have the same one.
       MessageGroupId: createHash('sha256').update(runPartition(watch.run)).digest('base64url'),
       MessageDeduplicationId: watch.broadcastId,
     });
-    await callService('the queue of watches', () => this.#client.send(command));
+    await callService('the watch queue', () => this.#client.send(command));
   }
 }

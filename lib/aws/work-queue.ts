@@ -1,4 +1,4 @@
-/** A queue of work on SQS. */
+/** A work queue on SQS. */
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
@@ -13,9 +13,9 @@ import { type DurationMs, seconds } from '../engine/time.ts';
 import type { ReceivedMessage, ReceiveOptions, WorkQueue } from '../ports/work-queue.ts';
 import { callService } from './call-service.ts';
 
-const what = 'the queue of work';
+const what = 'the work queue';
 
-/** Whose time is over, or who is deleted: by handle or by state. */
+/** Errors of a receipt whose message was deleted or whose visibility timeout ended. */
 const receiptExpiredNames = new Set([
   'MessageNotInflight',
   'ReceiptHandleIsInvalid',
@@ -34,13 +34,13 @@ const received = z.object({
 
 export class SqsWorkQueue implements WorkQueue {
   readonly #client: SQSClient;
-  readonly #waiting: SQSClient;
+  readonly #longPollClient: SQSClient;
   readonly #url: string;
 
-  /** @param waiting has the patience of a long poll */
+  /** @param longPollClient has a time limit above the maximum wait of a receive request */
   constructor({ client, longPollClient }: { readonly client: SQSClient; readonly longPollClient: SQSClient }, url: string) {
     this.#client = client;
-    this.#waiting = longPollClient;
+    this.#longPollClient = longPollClient;
     this.#url = url;
   }
 
@@ -59,7 +59,7 @@ export class SqsWorkQueue implements WorkQueue {
       MessageSystemAttributeNames: ['MessageGroupId', 'ApproximateReceiveCount'],
       MessageAttributeNames: [hopsAttribute],
     });
-    const { Messages = [] } = await callService(what, () => this.#waiting.send(command));
+    const { Messages = [] } = await callService(what, () => this.#longPollClient.send(command));
     return Messages.map(toReceivedMessage);
   }
 
@@ -92,14 +92,14 @@ export class SqsWorkQueue implements WorkQueue {
   }
 }
 
-const inSeconds = (waitTime: DurationMs): number => Math.ceil(waitTime / 1_000);
+const inSeconds = (duration: DurationMs): number => Math.ceil(duration / 1_000);
 
 const isReceiptExpired = (error: unknown): boolean => error instanceof Error && receiptExpiredNames.has(error.name);
 
 function toReceivedMessage(message: Message): ReceivedMessage {
   const { MessageId: id, ReceiptHandle: receiptHandle, Body: body, Attributes, MessageAttributes } = received.parse(message);
   const hops = parseHops(MessageAttributes[hopsAttribute]?.StringValue);
-  // A queue without groups has none to respect: each message is its own.
+  // In a standard queue each message is its own group.
   return {
     id,
     receiptHandle,

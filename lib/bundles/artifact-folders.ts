@@ -1,6 +1,6 @@
 /**
- * Artifacts, unpacked: one folder each, named by the archive's digest. The folders of this environment are its own: what
- * another process left is removed at the first use. In Lambda that is an environment whose process broke.
+ * Unpacked artifacts, one folder each, named by the archive's digest. The first use deletes folders that another process left in
+ * the root. In Lambda that is an earlier process of the same execution environment that crashed.
  */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import type { Manifest } from '../ports/deployments.ts';
 
 export interface FolderLimits {
   readonly deployments: number;
-  /** of what was unpacked */
+  /** total size of the unpacked files */
   readonly bytes: number;
 }
 
@@ -22,17 +22,17 @@ export type OpenedFolder =
 
 const unloadable = (message: string): OpenedFolder => ({ kind: 'unloadable', message });
 
-/** Node takes a `.js` file for an ES module only where the nearest package.json says so. */
+/** Node loads a `.js` file as an ES module only if the nearest package.json says so. */
 const packageFile = { path: 'package.json', content: '{"type":"module"}\n' };
 
 export class ArtifactFolders {
   readonly #artifacts: Artifacts;
   readonly #root: string;
   readonly #limits: FolderLimits;
-  /** bytes by digest, the one used last at the end */
+  /** bytes by digest, least recently used first */
   readonly #sizes = new Map<string, number>();
   readonly #opening = new Map<string, Promise<OpenedFolder>>();
-  /** the last change of the folders, after which the next one begins */
+  /** the last change of the folders; the next change waits for it */
   #lastChange: Promise<unknown> = Promise.resolve();
   #isClean = false;
 
@@ -42,7 +42,7 @@ export class ArtifactFolders {
     this.#limits = limits;
   }
 
-  /** Throws `Unavailable` where the archive cannot be had now. Whoever asks while it is being loaded gets the same folder. */
+  /** Concurrent calls share one load. @throws Unavailable when the artifact store cannot be read now */
   async open(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
     const digest = manifest.artifact.sha256;
     const bytes = this.#sizes.get(digest);
@@ -61,7 +61,7 @@ export class ArtifactFolders {
     return this.#sizes.size > this.#limits.deployments || bytes > this.#limits.bytes;
   }
 
-  /** Removes what was used longest ago and nobody holds, until the rest fits. */
+  /** Removes the least recently used folders that are not in use, until the rest is within the limits. */
   evict(isInUse: (digest: string) => boolean): Promise<void> {
     return this.#serialize(async () => {
       for (const digest of this.#sizes.keys()) {
@@ -73,7 +73,7 @@ export class ArtifactFolders {
     });
   }
 
-  /** No folder is removed while one is made: they may be the same. */
+  /** Runs changes one at a time, because a removal and a load may concern the same folder. */
   #serialize<Result>(change: () => Promise<Result>): Promise<Result> {
     const result = this.#lastChange.then(change);
     this.#lastChange = result.catch(() => {});
@@ -87,24 +87,23 @@ export class ArtifactFolders {
   async #load(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
     const { deploymentId, artifact, files: manifestFiles } = manifest;
     const bytes = await this.#artifacts.read({ scope, deploymentId, sha256: artifact.sha256 }, artifact.bytes);
-    if (bytes === undefined) return unloadable('the artifact is gone');
+    if (bytes === undefined) return unloadable('the artifact is deleted');
     if (bytes === 'too_large') return unloadable('the artifact is larger than its manifest says');
-    if (sha256(bytes) !== artifact.sha256) return unloadable('the digest of the artifact is not what its manifest says');
+    if (sha256(bytes) !== artifact.sha256) return unloadable('the digest of the artifact differs from its manifest');
     const archive = await readArchive(bytes);
     if (archive.kind === 'refused') return unloadable(`the artifact cannot be unpacked: ${archive.message}`);
     const [finding] = validateArchive(archive.files, manifestFiles);
-    if (finding !== undefined)
-      return unloadable(`the artifact is not what its manifest says: ${finding.path}: ${finding.message}`);
+    if (finding !== undefined) return unloadable(`the artifact differs from its manifest: ${finding.path}: ${finding.message}`);
     await this.#serialize(() => this.#unpack(artifact.sha256, archive.files));
     return { kind: 'open', folder: this.#folder(artifact.sha256) };
   }
 
-  /** Beside its place first: a folder under a digest is always whole. */
+  /** Unpacks to a temporary folder and renames it, so that a folder named by a digest is always complete. */
   async #unpack(digest: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
     if (!this.#isClean) await this.#clean();
     const temporary = await mkdtemp(join(this.#root, 'new-'));
     try {
-      // First: an artifact's own takes its place.
+      // Written first, so that a package.json of the artifact overwrites it.
       await writeFile(join(temporary, packageFile.path), packageFile.content);
       for (const [path, content] of files) {
         await mkdir(dirname(join(temporary, path)), { recursive: true });
@@ -123,7 +122,7 @@ export class ArtifactFolders {
 
   async #clean(): Promise<void> {
     await rm(this.#root, { recursive: true, force: true });
-    // For this user alone: elsewhere than in Lambda the temporary folder is shared.
+    // Readable by this user only: outside of Lambda the temporary folder is shared.
     await mkdir(this.#root, { mode: 0o700 });
     this.#isClean = true;
   }

@@ -1,4 +1,4 @@
-/** One thread with a deployment's code: any number of requests may be on it at once, and all of them end when it does. */
+/** One thread with the HTTP bundles of a deployment. It handles several requests at once; all of them fail when the thread ends. */
 import { defined } from '../engine/defined.ts';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,7 +14,7 @@ import { environmentOf } from './thread-environment.ts';
 import { bundleThreadFile, threadFile } from './thread-file.ts';
 import { type ThreadRequest, fromThread } from './thread-messages.ts';
 
-/** A line that code printed. `runId` is there while one run's message alone is on the thread. */
+/** A line that deployed code printed. `runId` is present only while the thread handles a single message. */
 export interface PrintedLine {
   readonly deploymentId: DeploymentId;
   readonly runId?: string;
@@ -24,24 +24,24 @@ export interface PrintedLine {
 
 export interface ThreadSettings {
   readonly deploymentId: DeploymentId;
-  /** the artifact, unpacked */
+  /** folder of the unpacked artifact */
   readonly folder: string;
-  /** of the heap; buffers are beside it and not counted */
+  /** heap limit in MiB; buffers are outside of the heap and not counted */
   readonly memoryMb: number;
   readonly print: (line: PrintedLine) => void;
-  /** of the author's own */
+  /** environment variables for the code */
   readonly variables: Readonly<Record<string, string>>;
 }
 
 export interface BundleCall {
-  /** its path in the artifact */
+  /** path in the artifact */
   readonly bundle: string;
   readonly request: BundleRequest;
-  /** variables that have changed since the thread began: credentials end */
+  /** current credentials as environment variables; the variables of the thread's start may have expired */
   readonly credentialVariables: Readonly<Record<string, string>>;
-  /** for all of it, the import included */
+  /** for the whole request, including the import */
   readonly timeoutMs: DurationMs;
-  /** for the import alone: code that waits for ever while it loads is no better the next time */
+  /** for the import; an import that exceeds it counts as unloadable, because a retry would hang too */
   readonly importTimeoutMs: DurationMs;
   readonly signal: AbortSignal;
 }
@@ -65,7 +65,7 @@ export class BundleThread {
     this.#worker = new Worker(threadFile(bundleThreadFile), {
       env: environmentOf(settings.deploymentId, settings.variables),
       execArgv: [],
-      // Nothing is written to its own streams: `thread-main.ts` sends what is printed. Not to the function's own, in any case.
+      // `thread-main.ts` sends printed output as messages. Capturing the streams keeps stray output out of the function's log.
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: settings.memoryMb },
@@ -93,16 +93,16 @@ export class BundleThread {
     return this.#pending.size === 0;
   }
 
-  /** Never rejects. When its time is over or the signal comes, the thread is ended, and whatever else is on it with it. */
+  /** Never rejects. A timeout or an abort ends the thread, and with it all other requests on it. */
   deliver(call: BundleCall): Promise<BundleResult> {
-    if (!this.#isAlive) return Promise.resolve({ kind: 'crashed', message: 'its thread ended before it' });
+    if (!this.#isAlive) return Promise.resolve({ kind: 'crashed', message: 'the thread ended before the request started' });
     const { request, timeoutMs, importTimeoutMs, signal } = call;
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve) => {
       const stop = (answer: BundleResult): void => {
         settle(answer);
-        void this.end('it was ended because another message on it took too long');
+        void this.end('the thread was ended because another message on it timed out');
       };
       const onAbort = (): void => stop({ kind: 'timed_out' });
       const timer = setTimeout(onAbort, timeoutMs);
@@ -139,7 +139,7 @@ export class BundleThread {
     };
   }
 
-  async end(reason = 'it was ended'): Promise<void> {
+  async end(reason = 'the thread was ended'): Promise<void> {
     this.#isAlive = false;
     this.#failPending(reason);
     await this.#worker.terminate();
@@ -153,7 +153,7 @@ export class BundleThread {
 
   #onMessage(raw: unknown): void {
     const { data: message } = fromThread.safeParse(raw);
-    // The author's code can write to the same port: what is no message of the protocol is nothing.
+    // The author's code can write to the same port. Messages outside of the protocol are ignored.
     if (message === undefined) return;
     if (message.kind === 'printed') return this.#lines[message.stream].add(message.text);
     const pending = this.#pending.get(message.id);

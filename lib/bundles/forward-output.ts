@@ -1,12 +1,15 @@
 /**
- * What code on a thread prints goes the way of its answers, and so comes before them. Node's own way would keep the process
- * alive that reads it. What is more than is kept is not sent: a port has no limit of its own.
+ * Forwards what code on a thread prints through the message port, so that output arrives before the response. The streams of Node's
+ * worker threads would keep the reading process alive. Output beyond the limit is dropped, because a port has no limit of its own.
  */
 import { printLimits } from './printed-lines.ts';
 
 type Stream = 'stdout' | 'stderr';
 
-/** @param send of the place that `whose` names at the moment of printing; the returned function begins counting for one anew */
+/**
+ * @param currentSource names the source of the output at the time of printing
+ * @returns a function that resets the output limit of one source
+ */
 export function forwardOutput<Source>(
   currentSource: () => Source,
   send: (currentSource: Source, stream: Stream, text: string) => void,
@@ -18,11 +21,11 @@ export function forwardOutput<Source>(
       const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
       const source = currentSource();
       const budget = remaining.get(source) ?? printLimits.characters;
-      // One more than fits: so that it is known that there was more.
+      // One character more than the limit tells the receiver that output was cut.
       if (budget >= 0) send(source, stream, text.slice(0, budget + 1));
       remaining.set(source, budget - text.length);
     };
-    // Not by the stream's own way: it gathers what is written, and whose it was is forgotten by then.
+    // The stream would buffer the output, and the async context that names the source would be lost.
     process[stream].write = (chunk: string | Uint8Array, encoding?: unknown, done?: unknown): boolean => {
       write(chunk);
       const callback = typeof encoding === 'function' ? encoding : done;

@@ -1,4 +1,4 @@
-/** The bundles of deployments, on threads of this process. */
+/** Runs the HTTP bundles of deployments on threads of this process. */
 import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
 import { type BundleResult, type BundleRequest, type Bundles, bundlePaths } from '../ports/bundles.ts';
@@ -10,16 +10,16 @@ import type { DeploymentThread, ThreadSlots } from './thread-slots.ts';
 export interface BundleHost {
   readonly threadSlots: ThreadSlots;
   readonly clock: Clock;
-  /** of the heap of one thread */
+  /** heap limit of one thread, in MiB */
   readonly memoryMb: number;
   readonly print: (line: PrintedLine) => void;
-  /** Environment variables of the authors' own, asked for when a thread begins. Throws `Unavailable`. Default: none. */
+  /** Environment variables for the authors' code, read when a thread starts. Default: none. @throws Unavailable */
   readonly variables?: () => Promise<Readonly<Record<string, string>>>;
-  /** More of them, asked for before each piece of work: what code may ask AWS with. Throws `Unavailable`. Default: none. */
+  /** AWS credentials as variables, read before each request or workflow task. Default: none. @throws Unavailable */
   readonly readCredentialVariables?: (deploymentId: DeploymentId) => Promise<Readonly<Record<string, string>>>;
 }
 
-/** Every message of a namespace, too: `__wkf_workflow_<name>` or `__<namespace>_wkf_workflow_<name>`. */
+/** Queue names with and without a namespace: `__wkf_workflow_<name>`, `__<namespace>_wkf_workflow_<name>`. */
 const queueName = /^__(?:[a-z][a-z0-9]*_)?wkf_(?<bundle>workflow|step)_./;
 
 const bundleOf = (queue: string): string | undefined => {
@@ -36,7 +36,7 @@ export class LocalBundles implements Bundles {
     this.#host = host;
   }
 
-  /** Throws `Unavailable` where the artifact cannot be had now. */
+  /** @throws Unavailable when the artifact store cannot be read now */
   async deliver(
     scope: Scope,
     manifest: Manifest,
@@ -45,7 +45,7 @@ export class LocalBundles implements Bundles {
   ): Promise<BundleResult> {
     const bundle = bundleOf(request.queueName);
     if (bundle === undefined)
-      return { kind: 'unloadable', message: `no bundle takes messages of the queue ${request.queueName}` };
+      return { kind: 'unloadable', message: `no bundle handles messages of the queue ${request.queueName}` };
     if (!manifest.files.some(({ path }) => path === bundle)) {
       return { kind: 'unloadable', message: `the artifact has no ${bundle}` };
     }
@@ -65,7 +65,7 @@ export class LocalBundles implements Bundles {
         importTimeoutMs,
         signal: limits.signal,
       });
-      // A module that could not be imported stays so on its thread.
+      // Node caches a failed import, so the thread cannot load the module again.
       if (answer.kind === 'unloadable' && thread.isIdle) await thread.end();
       return answer;
     });

@@ -1,4 +1,4 @@
-/** What a thread's answer is, seen from outside. It is never quoted in a message: it may hold anything. */
+/** Validates the HTTP response that a thread returns. Messages never quote it, because it is untrusted. */
 import type { JsonValue } from '../engine/json.ts';
 import type { BundleResult } from '../ports/bundles.ts';
 import { responseLimits } from './response-limits.ts';
@@ -6,7 +6,7 @@ import { findBodyError } from '../engine/validate-json.ts';
 
 const invalidResponse = (reason: string): BundleResult => ({ kind: 'crashed', message: `the response ${reason}` });
 
-/** A body that is no JSON is an answer without one. One that could not be stored is no answer at all. */
+/** A body that is not JSON counts as absent. A body that cannot be stored makes the response invalid. */
 export function parseBundleResponse(status: number, text: string): BundleResult {
   if (Buffer.byteLength(text) > responseLimits.bodyBytes)
     return invalidResponse(`is larger than ${responseLimits.bodyBytes} bytes`);

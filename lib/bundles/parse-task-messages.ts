@@ -1,4 +1,4 @@
-/** What a drive on a thread asks for, parsed: the thread runs an author's code, which may say anything. */
+/** Parses what a workflow task on a thread sends: command batches, signals and its end. The thread runs untrusted code. */
 import * as z from 'zod';
 import type { Command, CommandBatch, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
@@ -10,9 +10,9 @@ import { attempt, durationMs, instant } from '../codec/ids.ts';
 import { responseLimits } from './response-limits.ts';
 import { findBodyError, jsonLimits } from '../engine/validate-json.ts';
 
-/** Of all that one turn comes to, as text. What a single value may have is judged where it is stored. */
+/** Limit of one message as JSON text. The limit of a single value is checked when the value is stored. */
 const maxBatchCharacters = 67_108_864;
-/** A turn has entries, an entry a command or a failure, and those have values. */
+/** Nesting levels of a batch around a value: batch, entries, entry, command or failure, details. */
 const batchLevels = 6;
 
 const retry = exactly<StepRetry>()(
@@ -94,7 +94,7 @@ const taskEnd: z.ZodType<WorkflowTaskEnd> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.enum(['unloadable', 'unknown_workflow']), message }),
 ]);
 
-/** Why it is none is said without its words: they may hold anything. */
+/** The reason never quotes the message, because it is untrusted. */
 export type Parsed<Value> =
   | { readonly kind: 'parsed'; readonly value: Value }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -107,13 +107,13 @@ const parserOf =
     try {
       value = JSON.parse(text);
     } catch {
-      return { kind: 'refused', reason: 'is no JSON' };
+      return { kind: 'refused', reason: 'is not JSON' };
     }
     const finding = findBodyError(value, jsonLimits.levels + batchLevels);
     if (finding !== undefined) return { kind: 'refused', reason: finding.message };
     const result = schema.safeParse(value);
     if (result.success) return { kind: 'parsed', value: result.data };
-    return { kind: 'refused', reason: `is wrong at /${result.error.issues[0]?.path.join('/') ?? ''}` };
+    return { kind: 'refused', reason: `is invalid at /${result.error.issues[0]?.path.join('/') ?? ''}` };
   };
 
 export const parseBatch = parserOf<CommandBatch>(batch);

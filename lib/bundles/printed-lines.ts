@@ -1,15 +1,15 @@
-/** What a thread prints, line by line, up to a limit for each stretch of work; the last line then says that there was more. */
-const truncationNotice = '… more was printed and is not kept';
+/** Splits printed output into lines, up to a limit per message or workflow task. A last line says that output was cut. */
+const truncationNotice = '… output truncated: the limit is reached';
 
 export const printLimits = {
-  /** a longer line becomes several */
+  /** a longer line is split */
   lineCharacters: 8_192,
   characters: 262_144,
 } as const;
 
 export interface PrintedLines {
   add(text: string): void;
-  /** What stands without a line end is a line now, and counting begins again. */
+  /** Emits the unfinished line, and resets the limit. */
   flush(): void;
 }
 

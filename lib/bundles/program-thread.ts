@@ -1,4 +1,4 @@
-/** One thread with a deployment of code: several runs may be driven on it at once, and all of that ends when it does. */
+/** One thread with the code workflows of a deployment. It executes several workflow tasks at once; all of them end with the thread. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -22,29 +22,29 @@ import type { DeploymentThread } from './thread-slots.ts';
 
 export interface ProgramThreadSettings extends ThreadSettings {
   readonly clock: Clock;
-  /** what runs inside */
+  /** entry point of the thread */
   readonly file: URL;
-  /** for the import of the module: one that waits for ever while it loads is no better the next time */
+  /** for the import of the module; exceeding it makes the deployment unloadable, because a retry would hang too */
   readonly importTimeoutMs: DurationMs;
-  /** how long a drive that is ended may take to say so, before the thread ends with it */
+  /** how long a killed workflow task may take to end before the thread is terminated */
   readonly killTimeoutMs: DurationMs;
 }
 
-const endedByOtherRun = 'its thread was ended because of another run on it';
+const endedByOtherRun = 'the thread was ended because of another run on it';
 
 export class ProgramThread implements DeploymentThread {
   readonly #worker: Worker;
   readonly #settings: ProgramThreadSettings;
   readonly #tasks = new Map<number, ThreadWorkflowTask>();
-  /** what was said before the module was imported */
+  /** messages that wait until the module is imported */
   readonly #queuedMessages: ToProgram[] = [];
-  /** what is printed by no drive's code, such as while the module is imported */
+  /** output that belongs to no workflow task, such as output during the import */
   readonly #lines: Readonly<Record<'stdout' | 'stderr', PrintedLines>>;
   readonly #importTimer: NodeJS.Timeout;
   #lastId = 0;
   #hasLoaded = false;
   #isAlive = true;
-  /** whose code broke the thread, where it is known */
+  /** the task whose code ended the thread, if known */
   #breakingTaskId: number | undefined;
 
   constructor(settings: ProgramThreadSettings) {
@@ -81,7 +81,7 @@ export class ProgramThread implements DeploymentThread {
     return this.#isAlive;
   }
 
-  /** @param credentialVariables variables that have changed since the thread began: credentials end */
+  /** @param credentialVariables current credentials; those of the thread's start may have expired */
   start(task: WorkflowTask, host: WorkflowTaskHost, credentialVariables: Readonly<Record<string, string>>): WorkflowTaskHandle {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -100,7 +100,8 @@ export class ProgramThread implements DeploymentThread {
         if (this.#tasks.size === 0) this.#worker.unref();
       },
     });
-    if (!this.#isAlive) handle.settle({ kind: 'crashed', message: 'its thread ended before it', running: [] });
+    if (!this.#isAlive)
+      handle.settle({ kind: 'crashed', message: 'the thread ended before the workflow task started', running: [] });
     else {
       this.#tasks.set(id, handle);
       this.#worker.ref();
@@ -110,7 +111,7 @@ export class ProgramThread implements DeploymentThread {
   }
 
   async end(): Promise<void> {
-    this.#failAll('its thread was ended');
+    this.#failAll('the thread was ended');
     await this.#worker.terminate();
   }
 
@@ -121,7 +122,7 @@ export class ProgramThread implements DeploymentThread {
 
   #onMessage(raw: unknown): void {
     const { data: message } = fromProgram.safeParse(raw);
-    // The author's code can write to the same port: what is no message of the protocol is nothing.
+    // The author's code can write to the same port. Messages outside of the protocol are ignored.
     if (message === undefined) return;
     if (message.kind === 'loaded') return this.#onLoaded();
     if (message.kind === 'unloadable') return this.#failLoading(message.message);
@@ -138,7 +139,7 @@ export class ProgramThread implements DeploymentThread {
     for (const message of this.#queuedMessages.splice(0)) this.#worker.postMessage(message);
   }
 
-  /** A module that could not be imported stays so on its thread. */
+  /** Node caches a failed import, so the thread is ended. */
   #failLoading(message: string): void {
     if (this.#hasLoaded || !this.#isAlive) return;
     this.#settleAll(() => ({ kind: 'unloadable', message }));
@@ -149,18 +150,18 @@ export class ProgramThread implements DeploymentThread {
     this.#isAlive = false;
     clearTimeout(this.#importTimer);
     const isKnown = this.#breakingTaskId !== undefined;
-    this.#settleAll((drive) => {
+    this.#settleAll((task) => {
       if (!this.#hasLoaded) return { kind: 'unloadable', message: reason };
-      // Whoever did not break it has lost its bodies and is not to blame. Where it is not known who did, all are.
-      if (isKnown && drive.id !== this.#breakingTaskId) return { kind: 'crashed', message: endedByOtherRun, running: [] };
-      return { kind: 'crashed', message: reason, running: drive.running };
+      // The other tasks have lost their step functions, but are not blamed. If the task that ended the thread is unknown, all are blamed.
+      if (isKnown && task.id !== this.#breakingTaskId) return { kind: 'crashed', message: endedByOtherRun, running: [] };
+      return { kind: 'crashed', message: reason, running: task.running };
     });
     for (const lines of Object.values(this.#lines)) lines.flush();
   }
 
-  #settleAll(endOf: (drive: ThreadWorkflowTask) => WorkflowTaskEnd): void {
-    const ends = [...this.#tasks.values()].map((drive) => [drive, endOf(drive)] as const);
-    for (const [drive, end] of ends) drive.settle(end);
+  #settleAll(endOf: (task: ThreadWorkflowTask) => WorkflowTaskEnd): void {
+    const ends = [...this.#tasks.values()].map((task) => [task, endOf(task)] as const);
+    for (const [task, end] of ends) task.settle(end);
   }
 }
 

@@ -1,7 +1,7 @@
-/** What code may answer with: more is no answer. */
+/** Limits of what deployed code returns. */
 export const responseLimits = {
-  /** of a response's body; what is larger is no answer */
+  /** body of a response; a larger body makes the response invalid */
   bodyBytes: 1_048_576,
-  /** of what an error says, in characters */
+  /** error message, in characters */
   message: 2_000,
 } as const;

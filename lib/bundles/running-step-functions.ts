@@ -1,11 +1,11 @@
-/** Which bodies of a drive may be at work, as far as its commits say: one begins when what asked for it is committed. */
+/** Tracks which step functions of a workflow task may run, from its commits: a step starts when its command is committed. */
 import { type History, type CommandBatch, type CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import { type Attempt, attempt, firstAttempt } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 interface StepFunctionState {
   readonly attempt: Attempt;
-  /** it has not begun before this */
+  /** it does not start before this time */
   readonly notBefore?: Instant;
 }
 
@@ -17,7 +17,7 @@ export interface RunningStepFunction {
 export class RunningStepFunctions {
   readonly #stepFunctions = new Map<string, StepFunctionState>();
 
-  /** What a drive before this one began is not at work here: of it the drive speaks in its first turn. */
+  /** Open steps without a retry time belong to an earlier workflow task. This task reports them as lost in its first batch. */
   constructor(open: History<unknown>['open']) {
     for (const { key, attempt: attemptNumber, retryAt } of open)
       if (retryAt !== undefined) this.#stepFunctions.set(key, { attempt: attemptNumber, notBefore: retryAt });

@@ -1,4 +1,4 @@
-/** The inside of the thread of a deployment of code: imports its module, and drives one run or several at a time with it. */
+/** Runs inside the thread: imports the deployment's module, and executes its workflow tasks, several at a time. */
 import { defined } from '../engine/defined.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
@@ -22,9 +22,9 @@ export type StartWorkflowTask = (
 
 const { setTimeout: setTimer, clearTimeout: clearTimer, setImmediate: scheduleImmediate } = globalThis;
 const readSystemClock = Date.now.bind(Date);
-/** The longest that a timer of the system keeps: what is longer, it would fire at once. */
+/** Maximum delay of `setTimeout`. A longer delay would fire immediately. */
 const maxTimerMs = 2_147_483_647;
-/** Taken before the author's code is there, which may put something else in its place. */
+/** Uses timers saved before the import, because the author's code may replace the globals. */
 const threadClock: ProgramClock = {
   now: () => instant(readSystemClock()),
   waitUntilIdle: () => new Promise((resolve) => void scheduleImmediate(resolve)),
@@ -42,24 +42,24 @@ const threadClock: ProgramClock = {
 };
 
 interface ActiveTask {
-  readonly drive: WorkflowTaskHandle;
-  resolveBatch: ((resolveBatch: CommandBatchResult) => void) | undefined;
+  readonly handle: WorkflowTaskHandle;
+  resolveBatch: ((result: CommandBatchResult) => void) | undefined;
   readonly calls: Map<number, PromiseWithResolvers<StepResult<JsonValue>>>;
 }
 
-/** Who drives, and who keeps what the bodies of steps print. */
+/** The workflow task executor, and the capture of output of step functions. */
 export interface Program {
   readonly startWorkflowTask: StartWorkflowTask;
-  /** told synchronously, in the context of the code that printed */
+  /** called synchronously, in the async context of the code that printed */
   readonly capturePrinted: (text: string) => unknown;
 }
 
 export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: Program): Promise<void> {
   const port = parentPort;
-  invariant(port !== null, 'the thread of a deployment was started as a program of its own');
+  invariant(port !== null, 'the thread of a deployment must run as a worker thread');
   const { deploymentId, program }: ProgramThreadData = workerData;
   const post = posterTo(port);
-  /** Which drive's code is at work, as far as its promises and timers go. */
+  /** The task whose code runs, propagated through promises and timers. */
   const current = new AsyncLocalStorage<number>();
   const resetPrintBudget = forwardOutput(
     () => current.getStore(),
@@ -83,11 +83,11 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
     };
     const calls: ActiveTask['calls'] = new Map();
     const host: WorkflowTaskHost = {
-      commitBatch: (turn) => {
+      commitBatch: (batch) => {
         const { promise, resolve } = Promise.withResolvers<CommandBatchResult>();
         const active = activeTasks.get(id);
         if (active !== undefined) active.resolveBatch = resolve;
-        post({ kind: 'batch', taskId: id, batch: JSON.stringify(turn) });
+        post({ kind: 'batch', taskId: id, batch: JSON.stringify(batch) });
         return promise;
       },
       perform: (command) => {
@@ -98,9 +98,9 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
         return waiting.promise;
       },
     };
-    const drive = startWorkflowTask(workflows, task, host, { deploymentId, clock: threadClock });
-    activeTasks.set(id, { drive, resolveBatch: undefined, calls });
-    void drive.ended.then(ended);
+    const handle = startWorkflowTask(workflows, task, host, { deploymentId, clock: threadClock });
+    activeTasks.set(id, { handle, resolveBatch: undefined, calls });
+    void handle.ended.then(ended);
   };
   port.on('message', (message: ToProgram) =>
     current.run(message.taskId, () => {
@@ -112,7 +112,7 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
       if (active !== undefined) dispatch(active, message);
     }),
   );
-  // Not before there is somebody who hears: a module that waits for ever would find itself alone, and the thread would end.
+  // Imported after the listener is added: without a listener, a module that awaits forever would let the thread exit.
   const imported = await importWorkflows(program);
   if ('error' in imported) return post({ kind: 'unloadable', message: imported.error });
   workflows = imported.workflows;
@@ -134,21 +134,21 @@ async function importWorkflows(program: string): Promise<{ readonly workflows: u
   }
 }
 
-function dispatch({ drive, resolveBatch, calls }: ActiveTask, message: Exclude<ToProgram, { kind: 'start' }>): void {
+function dispatch({ handle, resolveBatch, calls }: ActiveTask, message: Exclude<ToProgram, { kind: 'start' }>): void {
   switch (message.kind) {
     case 'batch_result':
       return resolveBatch?.(message.result);
     case 'performed':
       return calls.get(message.call)?.resolve(message.result);
     case 'perform_failed':
-      return calls.get(message.call)?.reject(new Error('it could not be sent'));
+      return calls.get(message.call)?.reject(new Error('the signal could not be sent; the worker has recorded the reason'));
     case 'replace_history':
-      return drive.replaceHistory(message.history);
+      return handle.replaceHistory(message.history);
     case 'cancel':
-      return drive.cancel(message.reason);
+      return handle.cancel(message.reason);
     case 'hand_off':
-      return drive.handOff();
+      return handle.handOff();
     case 'kill':
-      return void drive.kill(message.message);
+      return void handle.kill(message.message);
   }
 }

@@ -1,17 +1,17 @@
 /**
- * The variables that a deployment's code sees. Nothing of the function's own: neither its credentials nor the names of
- * the product's tables and queues. Where the owner has given the authors a role, its credentials.
+ * The environment variables of a deployment's code. They do not contain the function's credentials or the names of the product's
+ * tables and queues. If the owner configured a role for authors, they contain the credentials of that role.
  *
- * This keeps credentials from what only reads `process.env`, such as a library or a log of it. It is no wall: the thread
- * shares its process with the function, and code that means to can read the process's own environment from the system.
- * What holds is the function's role. Whoever may deploy code is trusted with all that this role may do, and the role of the authors.
+ * This hides the function's credentials from code that only reads `process.env`, such as libraries and logs. It is not a security
+ * boundary: the thread shares the process, and malicious code can read the process environment from the operating system.
+ * The boundary is the IAM role: a person who may deploy code can use all permissions of the function's role and the authors' role.
  */
 import { tmpdir } from 'node:os';
 import type { DeploymentId } from '../engine/ids.ts';
 
 const passedThrough = ['NODE_ENV', 'TZ', 'LANG'] as const;
 
-/** @param variables what the owner of the installation gives to all code that is deployed, and what it is lent; the product's names win */
+/** @param variables the owner's `codeVariables` and the credentials; the product's own names take precedence */
 export const environmentOf = (
   deploymentId: DeploymentId,
   variables: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
-/** Where the thread's code lies: beside the function's bundle, put there by the build; in a checkout where it was written. */
+/** Finds the entry file of a thread: next to the function's bundle after a build, otherwise the source file. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** What the build puts beside the function that runs deployments, and from what: one thread for each runtime. */
+/** Built file name and source of the thread entry, one per runtime. */
 export const bundleThreadFile = { name: 'bundle-thread.mjs', source: 'lib/bundles/thread-main.ts' } as const;
 
 export const programThreadFile = { name: 'program-thread.mjs', source: 'lib/bundles/program-main.ts' } as const;

@@ -1,4 +1,4 @@
-/** The inside of a deployment's thread: imports its bundles, and hands their `POST` one request after another. */
+/** Entry point of the thread that runs HTTP bundles: imports bundles, and calls their `POST` for each request. */
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
 import { errorText } from '../engine/error-text.ts';
@@ -7,7 +7,7 @@ import type { FromThread, ThreadRequest } from './thread-messages.ts';
 import { forwardOutput } from './forward-output.ts';
 
 const port = parentPort;
-invariant(port !== null, 'the thread of a deployment was started as a program of its own');
+invariant(port !== null, 'the thread of a deployment must run as a worker thread');
 const sendMessage = (message: FromThread): void => port.postMessage(message);
 
 const resetPrintBudget = forwardOutput(
@@ -19,7 +19,7 @@ type Post = (request: Request) => unknown;
 const isPost = (value: unknown): value is Post => typeof value === 'function';
 const isModule = (value: unknown): value is { readonly POST?: unknown } => typeof value === 'object' && value !== null;
 
-/** A CommonJS bundle whose exports Node cannot tell from its text has them all under `default`. */
+/** When Node cannot detect the exports of a CommonJS bundle, all of them are under `default`. */
 const postIn = (module: { readonly POST?: unknown; readonly default?: unknown }): Post | undefined => {
   const candidates = [module.POST, isModule(module.default) ? module.default.POST : undefined];
   return candidates.find(isPost);
@@ -29,7 +29,7 @@ async function textOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  // A response whose body never ends is stopped from outside, when its time is over.
+  // The parent process ends the thread if the body never ends.
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > responseLimits.bodyBytes) throw new RangeError(`the response is larger than ${responseLimits.bodyBytes} bytes`);
@@ -49,7 +49,7 @@ async function call(
   { url, headers, body }: ThreadRequest,
 ): Promise<{ readonly status: number; readonly body: string }> {
   const response = await post(new Request(url, { method: 'POST', headers, body }));
-  if (!(response instanceof Response)) throw new TypeError('POST must answer with a Response');
+  if (!(response instanceof Response)) throw new TypeError('POST must return a Response');
   return { status: response.status, body: await textOf(response) };
 }
 
@@ -73,7 +73,7 @@ port.on('message', (request: ThreadRequest) => {
   Object.assign(process.env, request.credentialVariables);
   void handleRequest(request).then((message) => {
     sendMessage(message);
-    // What follows belongs to another message, or to none.
+    // Later output belongs to another message, or to none.
     resetPrintBudget(undefined);
   });
 });

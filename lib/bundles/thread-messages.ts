@@ -1,16 +1,16 @@
-/** What travels between this process and a deployment's thread. The thread runs an author's code, so what it says is parsed. */
+/** Messages between this process and a thread with HTTP bundles. Messages of the thread are parsed, because it runs untrusted code. */
 import * as z from 'zod';
 import { responseLimits } from './response-limits.ts';
 
 export interface ThreadRequest {
   readonly id: number;
-  /** into the thread's variables, before the bundle is called */
+  /** set in the thread's environment before the bundle is called */
   readonly credentialVariables: Readonly<Record<string, string>>;
   /** the bundle's file URL */
   readonly bundle: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON */
+  /** JSON text */
   readonly body: string;
 }
 
@@ -18,7 +18,7 @@ const id = z.int();
 const message = z.string().transform((text) => text.slice(0, responseLimits.message));
 
 export const fromThread = z.discriminatedUnion('kind', [
-  /** the bundle is imported, and its POST is called next */
+  /** the bundle is imported; its POST is called next */
   z.object({ kind: z.literal('loaded'), id }),
   z.object({ kind: z.literal('printed'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   z.object({ kind: z.literal('responded'), id, status: z.int(), body: z.string() }),

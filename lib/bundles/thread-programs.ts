@@ -1,4 +1,4 @@
-/** The workflows of deployments of code, on threads of this process. */
+/** Executes workflow tasks of deployments on threads of this process. */
 import type { Scope } from '../engine/ids.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
 import { errorMessage } from '../engine/error-text.ts';
@@ -17,9 +17,9 @@ import { programThreadFile, threadFile } from './thread-file.ts';
 import type { DeploymentThread } from './thread-slots.ts';
 
 export interface ProgramHost extends BundleHost {
-  /** How long code that is to end may take for it, before its thread ends with it. Default: `killTimeoutMs`. */
+  /** How long a killed workflow task may take to end before its thread is terminated. Default: `killTimeoutMs`. */
   readonly killTimeoutMs?: DurationMs;
-  /** What runs inside the threads. Default: what the build put beside this. */
+  /** Entry file of the threads. Default: the built file. */
   readonly file?: URL;
 }
 
@@ -83,13 +83,13 @@ export class ThreadPrograms implements Programs {
         }),
       );
     } catch (error) {
-      // Where the artifact, a folder for it or its role cannot be had now: whoever drives comes back for it.
-      pending.settle({ kind: 'unloadable', message: `the deployment cannot be begun now: ${errorMessage(error)}` });
+      // The artifact, its folder or its role is unavailable now. The worker defers the workflow task and tries again.
+      pending.settle({ kind: 'unloadable', message: `the deployment cannot be started now: ${errorMessage(error)}` });
     }
   }
 }
 
-/** A drive whose thread may still be on its way: what it is told meanwhile, it is told then. */
+/** A workflow task whose thread may still be starting. It queues calls until the thread is ready. */
 class PendingWorkflowTask implements WorkflowTaskHandle {
   readonly ended: Promise<WorkflowTaskEnd>;
   readonly #resolve: (end: WorkflowTaskEnd) => void;

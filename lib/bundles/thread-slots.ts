@@ -1,4 +1,4 @@
-/** Deployments' code on threads of this process: one thread each, kept warm, the one used longest ago ended for another. */
+/** A pool of warm threads, one per deployment. It ends the least recently used idle thread when a new one needs the slot. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scope } from '../engine/ids.ts';
@@ -9,7 +9,7 @@ import { ArtifactFolders, type FolderLimits, type OpenedFolder } from './artifac
 
 export interface ThreadSlotSettings {
   readonly artifacts: Artifacts;
-  /** Where artifacts are unpacked: a folder of these places' own, whose content is removed. Default: one in the temporary folder. */
+  /** Root folder for unpacked artifacts. Its content is deleted at the first use. Default: a folder in the temporary folder. */
   readonly folder?: string;
   readonly limits?: Partial<ThreadSlotLimits>;
 }
@@ -34,10 +34,10 @@ export interface DeploymentThread {
 
 type Unloadable = Extract<OpenedFolder, { kind: 'unloadable' }>;
 
-/** What is kept between two uses. The thread is that of whoever starts it: a manifest has one runtime. */
+/** The warm thread of a deployment. A manifest has one runtime, so all uses of a slot start the same kind of thread. */
 interface ThreadSlot {
   readonly digest: string;
-  /** how many are on their way to the thread, or at work on it */
+  /** number of uses that wait for the thread or run on it */
   activeCount: number;
   thread: DeploymentThread | undefined;
   starting: Promise<DeploymentThread | Unloadable> | undefined;
@@ -46,7 +46,7 @@ interface ThreadSlot {
 export class ThreadSlots {
   readonly limits: ThreadSlotLimits;
   readonly #folders: ArtifactFolders;
-  /** by scope and deployment, the one used last at the end */
+  /** by scope and deployment, least recently used first */
   readonly #slots = new Map<string, ThreadSlot>();
 
   constructor({ artifacts, folder, limits }: ThreadSlotSettings) {
@@ -55,8 +55,8 @@ export class ThreadSlots {
   }
 
   /**
-   * Does a piece of work on the deployment's thread, which is not ended for another one meanwhile. Throws `Unavailable`
-   * where the artifact cannot be had now.
+   * Runs work on the deployment's thread. The pool does not evict the thread meanwhile.
+   * @throws Unavailable when the artifact store cannot be read now
    */
   async use<Thread extends DeploymentThread, Result>(
     scope: Scope,
@@ -74,7 +74,7 @@ export class ThreadSlots {
       if ('kind' in thread) return thread;
       return threadKind.isInstance(thread)
         ? await work(thread)
-        : { kind: 'unloadable', message: 'the artifact is of another runtime' };
+        : { kind: 'unloadable', message: 'the artifact is for another runtime' };
     } finally {
       slot.activeCount -= 1;
     }
@@ -119,7 +119,7 @@ export class ThreadSlots {
       await this.#folders.evict((digestInUse) => [...this.#slots.values()].some(({ digest }) => digest === digestInUse));
       if (this.#slots.size <= this.limits.threads && !this.#folders.isOverLimit) return;
       const idle = [...this.#slots].find(([, { activeCount }]) => activeCount === 0);
-      // All of them are at work: there are more for a while.
+      // All threads are busy, so the pool exceeds its limit for a while.
       if (idle === undefined) return;
       this.#slots.delete(idle[0]);
       await endThread(idle[1]);

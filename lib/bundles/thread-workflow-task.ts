@@ -1,4 +1,4 @@
-/** One drive on a thread, seen from this process: what it asks for is parsed and handed to the host, one thing at a time. */
+/** A workflow task on a thread, seen from the parent process. It parses the task's requests and passes them to the host, one batch at a time. */
 import type { History, CommandBatchResult } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { DurationMs } from '../engine/time.ts';
@@ -10,7 +10,7 @@ import type { ToProgram, fromProgram } from './program-messages.ts';
 import { type Parsed, parseTaskEnd, parseSignalSend, parseBatch } from './parse-task-messages.ts';
 import type * as z from 'zod';
 
-/** What it needs of the thread that it is on. */
+/** What a task needs from its thread. */
 interface TaskThread {
   readonly clock: Clock;
   readonly killTimeoutMs: DurationMs;
@@ -61,7 +61,7 @@ export class ThreadWorkflowTask implements WorkflowTaskHandle {
     this.#post({ kind: 'hand_off', taskId: this.id });
   }
 
-  /** A body that is at work cannot be ended but with its thread; nor can code that does not let go of it. */
+  /** Running step functions, and code that does not yield, can only be stopped by ending the thread. */
   async kill(message: string): Promise<void> {
     if (this.#hasEnded) return;
     const { running } = this;
@@ -96,7 +96,7 @@ export class ThreadWorkflowTask implements WorkflowTaskHandle {
 
   #handle<Value>(what: string, parsed: Parsed<Value>, handle: (value: Value) => void): void {
     if (parsed.kind === 'parsed') handle(parsed.value);
-    else void this.#terminate(`what the code’s thread told as ${what} ${parsed.reason}`);
+    else void this.#terminate(`the thread of the code sent an invalid message: ${what} ${parsed.reason}`);
   }
 
   async #terminate(message: string): Promise<void> {
@@ -105,13 +105,13 @@ export class ThreadWorkflowTask implements WorkflowTaskHandle {
   }
 
   async #commit(batch: Parameters<WorkflowTaskHost['commitBatch']>[0]): Promise<void> {
-    if (this.#isCommitting) return this.#terminate('the code’s thread asked for two turns at once');
+    if (this.#isCommitting) return this.#terminate('the thread of the code sent two command batches at once');
     this.#isCommitting = true;
     let result: CommandBatchResult;
     try {
       result = await this.#host.commitBatch(batch);
     } catch {
-      // The host has trouble of its own, of which it knows: nothing more is to be done for it.
+      // The host handles its own error; the task only has to stop.
       result = { kind: 'stop' };
     }
     this.#isCommitting = false;

@@ -1,4 +1,4 @@
-/** Whether what the module of an artifact exports are workflows, seen from inside: known by their mark, for the artifact has its own SDK. */
+/** Checks the `workflows` export of an artifact's module. It checks marks, because the artifact bundles its own copy of the SDK. */
 
 const mark = Symbol.for('stepwell.workflow');
 
@@ -7,14 +7,14 @@ interface NamedSpec {
   readonly version?: string;
 }
 
-/** @returns in words what is wrong with it */
+/** @returns an error message, or undefined for a valid list */
 export function findWorkflowsError(workflows: unknown): string | undefined {
   if (workflows === undefined) return 'the module exports no `workflows`';
-  if (!Array.isArray(workflows)) return '`workflows` must be a list';
+  if (!Array.isArray(workflows)) return '`workflows` must be an array';
   const seen = new Set<string>();
   for (const [index, each] of workflows.entries()) {
     const spec = specOf(each);
-    if (spec === undefined) return `\`workflows\` holds at place ${index} what defineWorkflow did not make`;
+    if (spec === undefined) return `\`workflows[${index}]\` was not made by defineWorkflow`;
     const { name, version } = spec;
     const identity = JSON.stringify([name, version]);
     if (seen.has(identity))

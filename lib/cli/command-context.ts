@@ -1,10 +1,10 @@
-/** What an action has of the world, made from the process it runs in. */
+/** Builds the context of an action from the terminal and the output. */
 import type { StepwellClient } from '../client/index.ts';
 import { CliError, type Connection, type ConnectionPreference, type CommandContext, exitCodes, usageError } from './command.ts';
 import type { Output } from './output.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './command.ts';
 
-/** Bulk work meets the limit of its key again and again, and each time it is told when to come back. */
+/** Bulk operations reach the rate limit of their key repeatedly; each 429 says when to retry. */
 const retries = 5;
 
 export function createCommandContext(
@@ -32,11 +32,15 @@ export function createCommandContext(
     openInBrowser: terminal.isInteractive ? terminal.openInBrowser : undefined,
     confirm: (question) => {
       if (terminal.isInteractive && !output.isJson) return terminal.promptConfirm(question);
-      throw new CliError('confirmation_required', `${question} There is nobody to ask: add --yes.`, exitCodes.usage);
+      throw new CliError('confirmation_required', `${question} This terminal is not interactive: add --yes.`, exitCodes.usage);
     },
     promptText: (question, option) => {
       if (terminal.isInteractive && !output.isJson) return terminal.promptText(question);
-      throw new CliError('confirmation_required', `${question} There is nobody to ask: add ${option}.`, exitCodes.usage);
+      throw new CliError(
+        'confirmation_required',
+        `${question} This terminal is not interactive: add ${option}.`,
+        exitCodes.usage,
+      );
     },
     connection,
     client: (preferred) =>
@@ -47,7 +51,7 @@ export function createCommandContext(
         try {
           return new StepwellClient({ baseUrl: url, apiKey, fetchImpl: fetch, sleep, retries });
         } catch (error) {
-          throw usageError(`What ${source} says cannot be used: ${error instanceof Error ? error.message : String(error)}.`);
+          throw usageError(`The client cannot use ${source}: ${error instanceof Error ? error.message : String(error)}.`);
         }
       })),
   };

@@ -1,64 +1,64 @@
 /**
- * What a command is. A file in commands/ exports `register`: names, descriptions and options, and nothing heavy, for all of
- * them are loaded to print `--help`. What a command does is imported when it is called.
+ * Types of commands and actions. A file in commands/ declares names, descriptions and options. It imports nothing heavy,
+ * because `--help` loads all of them. A command imports its action when it is called.
  */
 import type { Command } from 'commander';
 import type { StepwellClient } from '../client/index.ts';
 
-/** What the process ends with; told in docs/CLI.md. */
+/** Exit codes of the process, documented in docs/CLI.md. */
 export const exitCodes = {
   ok: 0,
   /** the service refused, the run failed, a check failed */
   failed: 1,
-  /** there are warnings and nothing worse */
+  /** warnings only */
   warned: 2,
-  /** the command line cannot be meant so */
+  /** the command line is invalid */
   usage: 3,
-  /** no answer came */
+  /** the service did not respond */
   unreachable: 4,
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** What a command comes to. That a run failed is an outcome; that the service refused is thrown. */
+/** The result of a command. A failed run is an outcome; a refused request is thrown as an error. */
 export interface Outcome {
   /** JSON: what `--json` prints as `data` */
   readonly data: unknown;
-  /** what a person reads instead; empty: nothing, or it was said on the way */
+  /** what is printed without `--json`; empty: print nothing */
   readonly text: string;
-  /** 0 unless it says otherwise */
+  /** default: 0 */
   readonly exitCode?: ExitCode;
 }
 
-/** The command line as it was written; each action parses what it takes. */
+/** The unparsed command line. Each action parses its own arguments and options. */
 export interface CommandLine {
   readonly args: readonly string[];
-  /** the command's own and those of all commands: `url`, `profile`, `json`, `color` */
+  /** the options of the command and the global ones: `url`, `profile`, `json`, `color` */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Where requests go, and who said so. */
+/** The address and the key of an installation, and where they were configured. */
 export interface Connection {
   readonly url: string;
   /** undefined: none was found */
   readonly apiKey: string | undefined;
-  /** in words, such as `the profile prod` */
+  /** for messages, such as `the profile prod` */
   readonly source: string;
-  /** what is wrong with how it is kept, such as a file that others may read */
+  /** problems with how the key is stored, such as a file that others can read */
   readonly warnings: readonly string[];
 }
 
-/** Where a command would go, where neither the command line nor the environment says so. The first call decides. */
+/** The installation a command prefers when neither the command line nor the environment names one. The first call decides. */
 export interface ConnectionPreference {
-  /** the project's own, before the one in use */
+  /** the project's profile, which precedes the current profile */
   readonly profile?: string | undefined;
-  /** only the embedded cloud: what is tried out on every change goes nowhere else unasked */
+  /** use only the embedded cloud: `dev` deploys on every change, and must not deploy to another installation by default */
   readonly isEmbedded?: boolean;
 }
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim' | 'bold';
 
-/** What an action has of the world. */
+/** What an action uses of its process: environment, output, prompts, network and time. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -66,41 +66,41 @@ export interface CommandContext {
   /** aborted by Ctrl-C */
   readonly signal: AbortSignal;
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
-  /** of the epoch, in milliseconds */
+  /** milliseconds since the epoch */
   readonly now: () => number;
-  /** ends early, without an error, once the signal is aborted */
+  /** resolves early, without an error, when the signal is aborted */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly newId: () => string;
-  /** undefined where nobody would see it */
+  /** undefined in a non-interactive terminal */
   readonly openInBrowser: ((url: string) => void) | undefined;
-  /** For people, on stdout; with `--json` nothing. */
+  /** Prints a line on stdout; prints nothing with `--json`. */
   readonly print: (line: string) => void;
-  /** Progress and warnings, on stderr. */
+  /** Prints progress or a warning on stderr. */
   readonly log: (line: string) => void;
-  /** Coloured where colour is wanted; the text must say it all without. */
+  /** Adds colour if the output supports it. The text must be complete without colour. */
   readonly colorize: (tone: Tone, text: string) => string;
-  /** Asks on stderr. @throws CliError where there is nobody to ask */
+  /** Asks a yes/no question on stderr. @throws CliError in a non-interactive terminal */
   readonly confirm: (question: string) => Promise<boolean>;
-  /** What is typed as an answer, on stderr. @throws CliError where there is nobody to ask: `option` says it instead */
+  /** Asks for a line of text on stderr. @throws CliError in a non-interactive terminal; the message names `option` */
   readonly promptText: (question: string, option: string) => Promise<string>;
-  /** `--url`, the environment, the profile, or the embedded cloud of this folder. @throws CliError where there is none */
+  /** Resolves the installation, see connection.ts. @throws CliError if none is configured */
   readonly connection: (preferred?: ConnectionPreference) => Promise<Connection>;
-  /** A client for that connection. @throws CliError without a key */
+  /** Creates a client for that connection. @throws CliError if there is no key */
   readonly client: (preferred?: ConnectionPreference) => Promise<StepwellClient>;
 }
 
 export type Action = (commandLine: CommandLine, context: CommandContext) => Promise<Outcome>;
 
-/** Makes commander's handler of an action: `.action(act(async () => (await import('../runs/list-runs.ts')).listRuns))`. */
+/** Wraps an action for commander: `.action(createHandler(async () => (await import('../actions/runs.ts')).listRuns))`. */
 export type CreateHandler = (load: () => Promise<Action>) => (this: Command) => Promise<void>;
 
-/** @param parent the program, or the command that this one belongs to */
+/** @param parent the program, or the parent command */
 export type Register = (parent: Command, createHandler: CreateHandler) => void;
 
-/** An end that a command foresees: printed in one line, or as `error` of `--json`. */
+/** An expected error of a command. It is printed without a stack, or as `error` with `--json`. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** for programs, in the form of the service's codes */
+  /** stable code, in the same form as the error codes of the API */
   readonly code: string;
   readonly exitCode: ExitCode;
 
@@ -111,5 +111,28 @@ export class CliError extends Error {
   }
 }
 
-/** The command line cannot be meant so; the message names the argument. */
+/** The command line is invalid. The message must name the argument or option. */
 export const usageError = (message: string): CliError => new CliError('usage', message, exitCodes.usage);
+
+/** The process that the command line runs in. Tests replace it. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+  /** stdout is a terminal */
+  readonly supportsColour: boolean;
+  /** stdin and stderr are terminals, so prompts work */
+  readonly isInteractive: boolean;
+  readonly promptConfirm: (question: string) => Promise<boolean>;
+  /** Reads one typed line. */
+  readonly promptText: (question: string) => Promise<string>;
+  readonly openInBrowser: (url: string) => void;
+  /** aborted by Ctrl-C */
+  readonly signal: AbortSignal;
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
+  /** milliseconds since the epoch */
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly newId: () => string;
+}

@@ -1,20 +1,20 @@
 /**
- * Which installation is spoken to, with which key. The first of these that is given: --url, --profile, STEPWELL_URL,
- * STEPWELL_PROFILE, what the command prefers, the profile in use, the embedded cloud of this folder. The key is that of the same place; where the place
- * names none, it is STEPWELL_API_KEY.
+ * Resolves the installation and its API key. The first configured source wins: --url, --profile, STEPWELL_URL,
+ * STEPWELL_PROFILE, the command's preference, the current profile, the embedded cloud of this folder.
+ * The key comes from the same source. A source without a key uses STEPWELL_API_KEY.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { CliError, type Connection, type ConnectionPreference, exitCodes, usageError } from './command.ts';
 import { profilePath, readProfiles } from './profile-file.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './command.ts';
 
 type CliEnvironment = Pick<Terminal, 'env' | 'cwd'>;
 
 const localShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.int().exactOptional() });
 
-/** Where the embedded cloud of this folder keeps its state. */
+/** The state directory of this folder's embedded cloud. */
 export const localDirectory = ({ env, cwd }: CliEnvironment): string => resolve(cwd, env['STEPWELL_DIR'] || '.stepwell');
 
 export const readLocalInstallation = (environment: CliEnvironment): z.output<typeof localShape> | undefined => {
@@ -45,7 +45,7 @@ export function resolveConnection(
   if (preferred.profile !== undefined)
     return connectionByProfile(environment, preferred.profile, `the profile ${preferred.profile}, of the project`);
   const { current } = preferred.isEmbedded === true ? {} : readProfiles(env);
-  if (current !== undefined) return connectionByProfile(environment, current, `the profile ${current}, which is in use`);
+  if (current !== undefined) return connectionByProfile(environment, current, `the profile ${current}, the current profile`);
   const localInstallation = readLocalInstallation(environment);
   if (localInstallation !== undefined) {
     const file = join(localDirectory(environment), 'local.json');
@@ -55,7 +55,7 @@ export function resolveConnection(
     );
   }
   const message =
-    'There is no installation to speak to: give --url, --profile or STEPWELL_URL, or be in a folder where `npm start` runs.';
+    'No installation is configured: use --url, --profile or STEPWELL_URL, or a folder where `npm start` is running.';
   throw new CliError('no_connection', message, exitCodes.usage);
 }
 
@@ -67,7 +67,11 @@ const connectionByUrl = (url: string, env: CliEnvironment['env'], source: string
 function connectionByProfile({ env, cwd }: CliEnvironment, name: string, source: string): Connection {
   const profile = readProfiles(env).profiles[name];
   if (profile === undefined)
-    throw new CliError('no_profile', `There is no profile ${name} in ${profilePath(env)}.`, exitCodes.usage);
+    throw new CliError(
+      'no_profile',
+      `There is no profile ${name} in ${profilePath(env)}. Add it with stepwell profiles add.`,
+      exitCodes.usage,
+    );
   const { url, apiKeyEnv, apiKeyFile } = profile;
   if (apiKeyFile !== undefined) {
     const file = resolve(cwd, apiKeyFile);
@@ -76,7 +80,7 @@ function connectionByProfile({ env, cwd }: CliEnvironment, name: string, source:
   if (apiKeyEnv === undefined) return validateConnection({ url, apiKey: keyFromEnvironment(env), source }, []);
   const apiKey = env[apiKeyEnv]?.trim() || undefined;
   if (apiKey === undefined)
-    throw new CliError('no_key', `${source} takes its key from ${apiKeyEnv}, which is not set.`, exitCodes.usage);
+    throw new CliError('no_key', `${source} reads its key from ${apiKeyEnv}, which is not set.`, exitCodes.usage);
   return validateConnection({ url, apiKey, source }, []);
 }
 
@@ -88,7 +92,7 @@ function readKeyFile(file: string): string {
   }
 }
 
-/** A key is for its owner's eyes. */
+/** Warns if users other than the owner can read the key file. */
 function permissionWarnings(file: string): readonly string[] {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   return (mode & 0o077) === 0 ? [] : [`${file} holds a key and can be read by others: chmod 600 ${file}`];
@@ -97,12 +101,12 @@ function permissionWarnings(file: string): readonly string[] {
 function validateConnection(candidate: Omit<Connection, 'warnings'>, warnings: readonly string[]): Connection {
   const address = URL.canParse(candidate.url) ? new URL(candidate.url) : undefined;
   if (address === undefined || !/^https?:$/.test(address.protocol) || address.username !== '' || address.search !== '')
-    throw usageError(`The address of ${candidate.source} must be one of http or https, such as https://example.com/prod.`);
+    throw usageError(`The address from ${candidate.source} must use http or https, such as https://example.com/prod.`);
   const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
   const sendsKeyUnencrypted = address.protocol === 'http:' && !isLoopback && candidate.apiKey !== undefined;
   return {
     ...candidate,
     url: candidate.url.replace(/\/+$/, ''),
-    warnings: sendsKeyUnencrypted ? [...warnings, `${candidate.url} is not https: the key can be read on its way`] : warnings,
+    warnings: sendsKeyUnencrypted ? [...warnings, `${candidate.url} is not https: the API key is sent unencrypted`] : warnings,
   };
 }

@@ -1,4 +1,4 @@
-/** What an error comes to: its words for people, its fields for programs, and the exit code. */
+/** Turns an error into the printed error (message and fields) and the exit code. */
 import { defined } from '../engine/defined.ts';
 import { ComputeClientError, ScopeComputeClientError, TransportComputeClientError } from '../client/errors.ts';
 import { errorCatalogue } from '../api/errors.ts';
@@ -42,10 +42,10 @@ const recoveryFor = (code: string | undefined): string | undefined => {
   return entry !== undefined && 'recovery' in entry ? entry.recovery : undefined;
 };
 
-/** fetch says only that it failed; what failed is its cause. */
+/** The message of fetch says only that it failed. The reason is the innermost cause. */
 const causeMessage = (cause: Error): string => (cause.cause instanceof Error ? messageOf(cause.cause) : messageOf(cause));
 
-/** @returns the innermost words: an error that gathers others has none of its own */
+/** An aggregate error may have an empty message; then its code or name is used. */
 export const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;

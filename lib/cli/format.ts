@@ -1,4 +1,4 @@
-/** How times, statuses and tables are written. Everything is said by words and shapes; colour only repeats it. */
+/** Formats times, statuses and tables. Text and symbols carry the meaning; colour only adds emphasis. */
 import { stripVTControlCharacters } from 'node:util';
 import type { CommandContext, Tone } from './command.ts';
 
@@ -24,7 +24,7 @@ export function formatDuration(ms: number): string {
   return parts.join(' ');
 }
 
-/** `2026-01-31T12:00:00.000Z (3 min ago)`; absolute first, for a report is read later. */
+/** `2026-01-31T12:00:00.000Z (3 min ago)`. The absolute time comes first, because output is often read later. */
 export const formatTime = (at: string, now: number): string => {
   const ms = Date.parse(at) - now;
   return `${at} (${ms > 0 ? `in ${formatDuration(ms)}` : `${formatDuration(ms)} ago`})`;
@@ -50,16 +50,16 @@ const statusMarks: Readonly<Record<string, readonly [shape: string, tone: Tone]>
   pending: ['·', 'dim'],
 };
 
-/** A status with its shape before it. */
+/** A status after its symbol. */
 export const formatStatus = ({ colorize }: Pick<CommandContext, 'colorize'>, value: string): string => {
   const [shape, tone] = statusMarks[value] ?? ['·', 'dim'];
   return colorize(tone, `${shape} ${value}`);
 };
 
-/** What a cell takes on the screen: colour takes nothing. */
+/** Width on the screen: colour codes take no space. */
 const visibleWidth = (cell: string): number => stripVTControlCharacters(cell).length;
 
-/** Columns under their names. A cell is one line. */
+/** Aligns columns under their headers. Line breaks in a cell become spaces. */
 export function formatTable(
   { colorize }: Pick<CommandContext, 'colorize'>,
   headers: readonly string[],

@@ -1,14 +1,14 @@
-/** `stepwell`: the command line on the process it runs in. */
+/** Entry point of `stepwell`: connects the command line to this process. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './command.ts';
 import { exitCodes } from './command.ts';
 import { runCli } from './run-cli.ts';
 
-/** The terminal sends Ctrl-C to everyone, and whoever started this passes it on: within this time it is the same one. */
+/** A Ctrl-C arrives from the terminal and again from a parent process such as npm. Within this time both count as one. */
 const duplicateSignalMs = 500;
 
-/** For what is being written to a pipe. */
+/** Lets pending writes to a pipe finish. */
 const exitDelayMs = 200;
 
 const interruption = new AbortController();
@@ -22,7 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// Whoever reads has gone, as `head` does: nothing more is to be said.
+// The reader closed the pipe, for example `head`. No more output is needed.
 process.stdout.on('error', () => process.exit(exitCodes.ok));
 
 const terminal: Terminal = {
@@ -35,7 +35,7 @@ const terminal: Terminal = {
   promptConfirm: async (question) => {
     const { confirm } = await import('@clack/prompts');
     const answer = await confirm({ message: question, initialValue: false, output: process.stderr, signal: interruption.signal });
-    // Ctrl-C at a question is Ctrl-C.
+    // Ctrl-C at a prompt interrupts the command.
     if (typeof answer === 'symbol') interruption.abort();
     interruption.signal.throwIfAborted();
     return answer === true;
@@ -50,7 +50,7 @@ const terminal: Terminal = {
   openInBrowser: (url) => {
     const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
     const child = spawn(opener, [url], { stdio: 'ignore', detached: true });
-    // A machine without one says so here; the address has been printed.
+    // Without a browser opener the child fails. The address is printed anyway.
     child.on('error', () => undefined);
     child.unref();
   },
@@ -71,5 +71,5 @@ const terminal: Terminal = {
 };
 
 process.exitCode = await runCli(process.argv.slice(2), terminal);
-// It is over when it says so: what a worker has left to others may still be at work on threads of this process.
+// Exit even if threads still run: workflow tasks that did not finish are redelivered to other workers.
 setTimeout(() => process.exit(), exitDelayMs).unref();

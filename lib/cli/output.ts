@@ -1,9 +1,9 @@
-/** What is printed where: data on stdout, everything else on stderr, and no control character that a value brought along. */
+/** Writes results to stdout and everything else to stderr. Control characters in values are escaped. */
 import { styleText } from 'node:util';
 import type { Outcome, Tone } from './command.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './command.ts';
 
-/** What `--json` prints as `error`; more may come beside these two. */
+/** The `error` that `--json` prints. It may have further fields. */
 export interface PrintedError {
   readonly code: string;
   readonly message: string;
@@ -45,10 +45,10 @@ export function createOutput(
   };
 }
 
-// oxlint-disable-next-line no-control-regex -- what paint() writes begins with one
+// oxlint-disable-next-line no-control-regex -- colour codes begin with a control character
 const colours = /(\u001b\[\d{1,2}m)/;
 
-/** A workflow's words must not move the cursor or rename the window: what controls a terminal is shown, not sent. */
+/** Text from a workflow must not control the terminal: control characters are printed as escapes. */
 const escapeControlCharacters = (text: string, keepColour: boolean): string =>
   text
     .split(keepColour ? colours : /(?!)/)

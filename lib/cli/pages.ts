@@ -1,15 +1,15 @@
-/** Lists on the command line: as many rows as were asked for, over as many pages as that takes. */
+/** Reads rows from a paged list, up to the requested limit. */
 import * as z from 'zod';
 import { integerBetween } from './parse-command-line.ts';
 
-/** Rows of one page of the service, at most. */
+/** Maximum page size of the API's lists. */
 const maxPageRows = 100;
 
 export const listOptions = { limit: integerBetween(1, 100_000).default(25), all: z.boolean().default(false) };
 
 export interface ListedRows<Row> {
   readonly items: readonly Row[];
-  /** there are more than were asked for */
+  /** more rows exist than were requested */
   readonly hasMore: boolean;
 }
 
@@ -34,6 +34,6 @@ export async function readRows<Row>(
   }
 }
 
-/** What a person is told below a table. */
+/** Printed below a table that is not complete. */
 export const moreRowsHint = ({ hasMore }: Pick<ListedRows<unknown>, 'hasMore'>): readonly string[] =>
-  hasMore ? ['There are more: --limit <n> or --all.'] : [];
+  hasMore ? ['More rows exist: use --limit <n> or --all.'] : [];

@@ -1,8 +1,9 @@
-/** Reads what was written on the command line: ids and values are judged before anything is sent. */
+/** Parses arguments, options and input files. Ids and values are validated before any request is sent. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { parseIdempotencyKey } from '../api/idempotency.ts';
+import { type CommandLine, usageError } from './command.ts';
 import {
   deploymentIdPattern,
   keyIdPattern,
@@ -15,7 +16,6 @@ import {
   workflowNamePattern,
 } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { type CommandLine, usageError } from './command.ts';
 
 const idSchema = (pattern: RegExp, what: string, example: string) =>
   z.string({ error: 'is missing' }).regex(pattern, `must be ${what}, such as ${example}`);
@@ -41,7 +41,7 @@ export const integerBetween = (min: number, max: number) =>
     .min(min, `must be ${min} or more`)
     .max(max, `must be ${max} or less`);
 
-/** A time with its offset, as the service takes it. */
+/** A time with an offset, as the API requires it. */
 export const timestamp = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' });
 
 export const json = z.string().transform((text, context): JsonValue => {
@@ -53,7 +53,7 @@ export const json = z.string().transform((text, context): JsonValue => {
   }
 });
 
-/** One argument, by its place. @throws CliError that names it */
+/** Parses one positional argument. @throws CliError that names it */
 export function parseArgument<Schema extends z.ZodType>(
   commandLine: CommandLine,
   position: number,
@@ -62,20 +62,20 @@ export function parseArgument<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(commandLine.args[position]);
   if (parsed.success) return parsed.data;
-  throw usageError(`<${name}> ${parsed.error.issues[0]?.message ?? 'is wrong'}${quoted(commandLine.args[position])}.`);
+  throw usageError(`<${name}> ${parsed.error.issues[0]?.message ?? 'is invalid'}${quoted(commandLine.args[position])}.`);
 }
 
-/** The options of a command. @throws CliError that names the first one that is wrong */
+/** Parses the options of a command. @throws CliError that names the first invalid one */
 export function parseOptions<Schema extends z.ZodObject>(commandLine: CommandLine, schema: Schema): z.output<Schema> {
   const parsed = schema.safeParse(commandLine.options);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const name = String(issue?.path[0] ?? '');
-  throw usageError(`--${kebab(name)} ${issue?.message ?? 'is wrong'}${quoted(commandLine.options[name])}.`);
+  throw usageError(`--${kebab(name)} ${issue?.message ?? 'is invalid'}${quoted(commandLine.options[name])}.`);
 }
 
 const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-const quoted = (value: unknown): string => (value === undefined ? '' : `, and is ${JSON.stringify(value)}`);
+const quoted = (value: unknown): string => (value === undefined ? '' : ` (value: ${JSON.stringify(value)})`);
 
 /** @throws CliError */
 function readText(cwd: string, path: string): string {
@@ -93,7 +93,7 @@ export function readJson(cwd: string, path: string): JsonValue {
   throw usageError(`${path} is not JSON.`);
 }
 
-/** Without what was not given: to a schema, an undefined key is a key. */
+/** Removes undefined values: a strict schema counts a key with an undefined value as present. */
 export function omitUndefined<Values extends object>(
   values: Values,
 ): { -readonly [Key in keyof Values]?: Values[Key] & ({} | null) } {
@@ -103,4 +103,23 @@ export function omitUndefined<Values extends object>(
     if (value !== undefined) defined[key] = value;
   }
   return defined;
+}
+
+/** Reads a request body from a file. Only its form is checked here; the API validates the content. @throws CliError */
+export function readBodyFile<Body extends object>(cwd: string, path: string): Body {
+  const parsed = readJson(cwd, path);
+  if (!isBody<Body>(parsed)) throw usageError(`${path} must hold a JSON object.`);
+  return parsed;
+}
+
+const isBody = <Body extends object>(value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const inputOptions = { input: json.optional(), inputFile: file.optional() };
+const inputSchema = z.object(inputOptions);
+
+/** Reads `--input` or `--input-file`; undefined if neither is used. @throws CliError */
+export function readInput(cwd: string, { input, inputFile }: z.output<typeof inputSchema>): JsonValue | undefined {
+  if (input !== undefined && inputFile !== undefined) throw usageError('--input and --input-file exclude each other.');
+  return inputFile === undefined ? input : readJson(cwd, inputFile);
 }

@@ -1,4 +1,4 @@
-/** The file of profiles: which installations there are, and where the key of each is. A key itself is never in it. */
+/** Reads and writes the profile file: installations and where to find the key of each. It never contains a key. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const profile = z.strictObject({
   apiKeyEnv: z.string().min(1).exactOptional(),
   /** a file that holds the key and nothing else */
   apiKeyFile: z.string().min(1).exactOptional(),
-  /** a file that says where the tables and queues are, for `worker start`; it holds no secret */
+  /** a file with the tables and queues for `worker start`; it contains no secret */
   workerSettings: z.string().min(1).exactOptional(),
 });
 
@@ -28,7 +28,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const profilePath = (env: Environment): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'stepwell', 'config.json');
 
-/** @throws CliError where it is there and cannot be read */
+/** Returns no profiles if the file does not exist. @throws CliError if it cannot be read */
 export function readProfiles(env: Environment): ProfileFile {
   const path = profilePath(env);
   let text;
@@ -40,7 +40,7 @@ export function readProfiles(env: Environment): ProfileFile {
   }
   const parsed = fileShape.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
-  throw new CliError('profiles_unreadable', `${path} is not a file of profiles:\n${z.prettifyError(parsed.error)}`);
+  throw new CliError('profiles_unreadable', `${path} is not a valid profile file:\n${z.prettifyError(parsed.error)}`);
 }
 
 const parseJson = (text: string): unknown => {
@@ -51,7 +51,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Whole or not at all. */
+/** Writes atomically: a temporary file replaces the old one. */
 export function writeProfiles(env: Environment, file: ProfileFile): void {
   const path = profilePath(env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,13 +1,13 @@
-/** One command line, from its words to its exit code. */
+/** Runs one command line: parses it, runs the action, prints the outcome and returns the exit code. */
 import { Command, CommanderError } from 'commander';
 import { type CreateHandler, CliError, type ExitCode, type Outcome, exitCodes } from './command.ts';
 import { addCommands } from './commands/all.ts';
 import { createOutput } from './output.ts';
 import { createCommandContext } from './command-context.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './command.ts';
 
 const epilogue = `
-Exit codes: 0 done; 1 refused or failed; 2 warnings only; 3 the command line is wrong; 4 no answer; 130 interrupted.
+Exit codes: 0 success; 1 refused or failed; 2 warnings only; 3 invalid command line; 4 no response; 130 interrupted.
 With --json, stdout is { "ok": true, "data": … } or { "ok": false, "error": { "code", "message", … } }.`;
 
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
@@ -42,31 +42,31 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-/** Commander has printed help, a version or what is wrong; with `--json` the last is still to be said. */
+/** Commander has printed help already. Its errors are printed here, so that they have one form. */
 function parseFailureExitCode(
   { code, exitCode, message }: CommanderError,
   printError: (error: { code: string; message: string }) => void,
 ): ExitCode {
   if (exitCode === 0) return exitCodes.ok;
-  // `stepwell` and `stepwell keys` alone: help is what they get.
+  // `stepwell` and `stepwell keys` without a subcommand print help only.
   if (code !== 'commander.help') printError({ code: 'usage', message: message.replace(/^error: /, '') });
   return exitCodes.usage;
 }
 
 function createProgram(terminal: Terminal, isJson: boolean, createHandler: CreateHandler): Command {
   const program = new Command('stepwell')
-    .description('Runs and looks after durable workflows, through the HTTP API of an installation.')
+    .description('Run and manage durable workflows through the HTTP API of an installation.')
     .option('--json', 'print one JSON document on stdout')
-    .option('--profile <name>', 'the installation to speak to, from the profiles')
-    .option('--url <url>', 'the installation to speak to; the key is taken from STEPWELL_API_KEY')
-    .option('--no-color', 'no colour; NO_COLOR does the same')
-    .helpOption('-h, --help', 'say how a command is written')
-    .helpCommand('help [command]', 'say how a command is written')
+    .option('--profile <name>', 'use the installation of this profile')
+    .option('--url <url>', 'use the installation at this address; the key comes from STEPWELL_API_KEY')
+    .option('--no-color', 'print without colour; NO_COLOR does the same')
+    .helpOption('-h, --help', 'show help for a command')
+    .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', epilogue)
     .exitOverride()
     .configureOutput({
       writeOut: terminal.writeOut,
-      // Faults are printed where all of them are, in one form.
+      // runCli prints all errors in one form.
       writeErr: (text) => (isJson ? undefined : terminal.writeErr(text)),
       outputError: () => undefined,
       getOutHasColors: () => false,

@@ -1,26 +1,26 @@
-/** Looks at a run until it has ended. */
+/** Polls a run until it has ended. */
 import type { CallOptions } from './send-request.ts';
 import { TransportComputeClientError } from './errors.ts';
 import { type ClientConfig, validateInteger } from './options.ts';
 import { type EndedRun, type RequestQuery, type Run, isEnded } from './route-types.ts';
 import { nextPauseMs, abortableSleep, withTimeout } from './with-timeout.ts';
 
-/** The first pause between two looks. */
+/** Initial pause between two polls. */
 export const firstPollMs = 250;
 
 export interface PollOptions extends CallOptions {
-  /** the first wait between two looks in milliseconds, 250; each is half as long again, up to 5 s */
+  /** initial pause between two polls in milliseconds, default 250; each pause is 1.5 times longer, up to 5 s */
   readonly pollMs?: number;
 }
 
 export interface AwaitOptions extends PollOptions {
-  /** how long to look at most; without it, until the run has ended */
+  /** maximum time to wait; default: until the run ends */
   readonly timeoutMs?: number;
 }
 
 type GetRun = (runId: string, query: RequestQuery<'getRun'>, options: CallOptions) => Promise<Run>;
 
-/** @throws TransportComputeClientError of kind `timeout` when the run has not ended by then */
+/** @throws TransportComputeClientError of kind `timeout` if the run has not ended after `timeoutMs` */
 export async function awaitRunEnd(
   { sleep, newId }: Pick<ClientConfig, 'sleep' | 'newId'>,
   getRun: GetRun,
@@ -30,7 +30,7 @@ export async function awaitRunEnd(
   const firstPauseMs = validateInteger('pollMs', pollMs, 1);
   const pollUntilEnded = async (callOptions: CallOptions): Promise<EndedRun> => {
     for (let pauseMs = firstPauseMs; ; pauseMs = nextPauseMs(pauseMs)) {
-      // Values are asked for once, when they are there.
+      // Input and output are read once, after the end.
       if (isEnded(await getRun(runId, { resolveData: 'none' }, callOptions))) {
         const run = await getRun(runId, {}, callOptions);
         if (isEnded(run)) return run;
@@ -44,6 +44,6 @@ export async function awaitRunEnd(
     pollUntilEnded({ correlationId, signal: timeoutSignal }),
   );
   if (outcome.isInTime) return outcome.value;
-  const message = `${runId} has not ended within ${timeoutMs} ms`;
+  const message = `${runId} did not end within ${timeoutMs} ms`;
   throw new TransportComputeClientError({ kind: 'timeout', status: 0, message, correlationId });
 }

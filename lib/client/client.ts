@@ -1,5 +1,4 @@
-/** The typed client of the HTTP API: bodies and answers have the types of the table of routes. */
-import { defined } from '../engine/defined.ts';
+/** The typed client of the HTTP API. Request and response types come from the route table. */
 import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, sendRequest } from './send-request.ts';
 import { type AwaitOptions, type PollOptions, awaitRunEnd, firstPollMs } from './await-run-end.ts';
@@ -13,7 +12,6 @@ import { ScheduleCalls } from './schedule-calls.ts';
 import type * as shapes from './route-types.ts';
 import { type ResponseBody, type RequestBody, type EndedRun, type RequestQuery, type Run, routeOf } from './route-types.ts';
 import { TestRunCalls } from './test-run-calls.ts';
-import { type Upload, type UploadOptions, uploadArchive } from './upload.ts';
 import { type WatchOptions, watchRun } from './watch-run.ts';
 
 const getHealth = routeOf('getHealth');
@@ -37,35 +35,13 @@ const resumeRun = routeOf('resumeRun');
 const wakeRun = routeOf('wakeRun');
 const sendSignal = routeOf('sendSignal');
 const sendRunSignal = routeOf('sendRunSignal');
-const createDeployment = routeOf('createDeployment');
-const listDeployments = routeOf('listDeployments');
-const getDeployment = routeOf('getDeployment');
-const getActiveDeployment = routeOf('getActiveDeployment');
-const activateDeployment = routeOf('activateDeployment');
-const verifyDeployment = routeOf('verifyDeployment');
-const rollbackDeployment = routeOf('rollbackDeployment');
-const removeDeployment = routeOf('removeDeployment');
-const publishMessage = routeOf('publishMessage');
-const getWorldDeploymentId = routeOf('getWorldDeploymentId');
-const createKey = routeOf('createKey');
-const listKeys = routeOf('listKeys');
-const revokeKey = routeOf('revokeKey');
-const rotateKey = routeOf('rotateKey');
-const listAudit = routeOf('listAudit');
 
-/** Without a key of the caller's own, one is made for the call. */
+/** Without an idempotency key, the client creates one for the call. */
 export type TriggerOptions = IdempotentCallOptions;
 
-type Message = Pick<RequestBody<'publishMessage'>, 'queueName' | 'message'>;
-
-export interface CreateDeploymentOptions extends CallOptions {
-  /** the archive, sent beside the manifest; where it is too large for that, upload it */
-  readonly artifact?: Uint8Array<ArrayBuffer>;
-}
-
 /**
- * Methods answer with what the route answers, and throw a ComputeClientError otherwise. Arguments that can never work are a
- * TypeError or a RangeError, and nothing is sent.
+ * Methods return the response of the route, or throw a ComputeClientError. Invalid arguments throw a TypeError or a
+ * RangeError before anything is sent.
  */
 export class StepwellClient extends TestRunCalls {
   readonly #config: ClientConfig;
@@ -88,7 +64,7 @@ export class StepwellClient extends TestRunCalls {
     return sendRequest(this.#config, getHealth, getHealth.responses[200].schema, {}, options);
   }
 
-  /** The service's own description of its routes, as OpenAPI 3.1. */
+  /** The OpenAPI 3.1 document of the service. */
   openApi(options?: CallOptions): Promise<ResponseBody<'getOpenApi'>> {
     return sendRequest(this.#config, getOpenApi, getOpenApi.responses[200].schema, {}, options);
   }
@@ -132,8 +108,8 @@ export class StepwellClient extends TestRunCalls {
   }
 
   /**
-   * Deletes a workflow with all its versions and runs, for good. The answer says that it has begun; `getWorkflow` says how far it has
-   * come, and answers `workflow_not_found` once the name is free.
+   * Permanently deletes a workflow with all versions and runs. The response reports the start; `getWorkflow` reports the
+   * progress, and fails with `workflow_not_found` once the name is free.
    */
   deleteWorkflow(
     name: string,
@@ -143,18 +119,18 @@ export class StepwellClient extends TestRunCalls {
     return sendRequest(this.#config, deleteWorkflow, deleteWorkflow.responses[202].schema, { params: { name }, body }, options);
   }
 
-  /** Judges a definition and publishes nothing; findings are the answer, not an error. */
+  /** Validates a definition without publishing it. Findings are part of the response, not an error. */
   validateWorkflow(body: RequestBody<'validateWorkflow'>, options?: CallOptions): Promise<ResponseBody<'validateWorkflow'>> {
     return sendRequest(this.#config, validateWorkflow, validateWorkflow.responses[200].schema, { body }, options);
   }
 
-  /** Starts one run, however often the request has to be sent: all of a call's tries carry one idempotency key. */
+  /** Starts one run. All attempts of a call send the same idempotency key. */
   async trigger(body: RequestBody<'startRun'>, options: TriggerOptions = {}): Promise<ResponseBody<'startRun'>> {
     const idempotencyKey = this.#resolveIdempotencyKey(options);
     return sendRequest(this.#config, startRun, startRun.responses[202].schema, { body, idempotencyKey }, options);
   }
 
-  /** Runs a run again, as one new run, however often the request has to be sent. */
+  /** Reruns a run as one new run. All attempts of a call send the same idempotency key. */
   async rerunRun(
     runId: string,
     body: RequestBody<'rerunRun'> = {},
@@ -178,7 +154,7 @@ export class StepwellClient extends TestRunCalls {
     return sendRequest(this.#config, getRun, getRun.responses[200].schema, { params: { runId }, query }, options);
   }
 
-  /** One page, newest first; never an empty one before the last. */
+  /** One page, newest first; only the last page can be empty. */
   listRuns(query: RequestQuery<'listRuns'> = {}, options?: CallOptions): Promise<ResponseBody<'listRuns'>> {
     return readFirstNonEmptyPage(query, (from) =>
       sendRequest(this.#config, listRuns, listRuns.responses[200].schema, { query: { ...query, ...from } }, options),
@@ -190,7 +166,7 @@ export class StepwellClient extends TestRunCalls {
     return iterateRows((from) => this.listRuns({ ...query, ...from }, options));
   }
 
-  /** One page of what has happened so far; its cursor goes on as `after`, now or later. */
+  /** One page of events; pass its cursor as `after` to continue, now or later. */
   listRunEvents(
     runId: string,
     query: RequestQuery<'listRunEvents'> = {},
@@ -199,7 +175,7 @@ export class StepwellClient extends TestRunCalls {
     return sendRequest(this.#config, listRunEvents, listRunEvents.responses[200].schema, { params: { runId }, query }, options);
   }
 
-  /** Every event after `after`, as they happen, until the run has ended. */
+  /** Polls for every event after `after` until the run ends. */
   followRunEvents(
     runId: string,
     { after, limit }: RequestQuery<'listRunEvents'> = {},
@@ -216,22 +192,22 @@ export class StepwellClient extends TestRunCalls {
     );
   }
 
-  /** Every event after `after`, and between them what nodes say while they are at work, until the run has ended. */
+  /** Streams every event after `after`, and the deltas of running nodes, until the run ends. */
   watchRun(runId: string, from: WatchOptions = {}, options: CallOptions = {}): AsyncGenerator<shapes.RunUpdate, void, undefined> {
     return watchRun(this.#config, runId, from, options);
   }
 
-  /** For a page that watches this run with an RunEventReader: it opens one stream, once, within a minute. */
+  /** A ticket for a page that watches this run with an EventSource. It opens one stream, once, within a minute. */
   createTicket(runId: string, options?: CallOptions): Promise<ResponseBody<'createTicket'>> {
     return sendRequest(this.#config, createTicket, createTicket.responses[201].schema, { params: { runId } }, options);
   }
 
-  /** Once more changes nothing; a run that has ended otherwise is refused with `run_terminal`. */
+  /** Repeating it has no effect. A run that ended otherwise is refused with `run_terminal`. */
   cancelRun(runId: string, body: RequestBody<'cancelRun'> = {}, options?: CallOptions): Promise<ResponseBody<'cancelRun'>> {
     return sendRequest(this.#config, cancelRun, cancelRun.responses[200].schema, { params: { runId }, body }, options);
   }
 
-  /** Tells an open run to go on, and why. Without a key, each call is told in its log once more. */
+  /** Resumes an open run. Without an idempotency key, each call adds an event to its log. */
   async resumeRun(body: RequestBody<'resumeRun'>, options: IdempotentCallOptions = {}): Promise<ResponseBody<'resumeRun'>> {
     return sendRequest(
       this.#config,
@@ -242,18 +218,18 @@ export class StepwellClient extends TestRunCalls {
     );
   }
 
-  /** Wakes the sleeping nodes that are named, or all of them. */
+  /** Wakes the named sleeping nodes, or all of them. */
   wakeRun(runId: string, body: RequestBody<'wakeRun'> = {}, options?: CallOptions): Promise<ResponseBody<'wakeRun'>> {
     return sendRequest(this.#config, wakeRun, wakeRun.responses[202].schema, { params: { runId }, body }, options);
   }
 
-  /** To whoever waits for it, or kept for who will. Without a key and without a `signalId`, each call is a signal of its own. */
+  /** Sends a signal to a waiting run, or stores it for a later wait. Without a key or a `signalId`, each call sends a new signal. */
   async sendSignal(body: RequestBody<'sendSignal'>, options: IdempotentCallOptions = {}): Promise<ResponseBody<'sendSignal'>> {
     const requestParts = { body, ...idempotencyKeyOption(options), bodyHasIdempotencyKey: body.signalId !== undefined };
     return sendRequest(this.#config, sendSignal, sendSignal.responses[202].schema, requestParts, options);
   }
 
-  /** To a wait of this run that names no correlation. */
+  /** Sends a signal to a wait of this run that names no correlation. */
   async sendRunSignal(
     runId: string,
     body: RequestBody<'sendRunSignal'>,
@@ -268,7 +244,7 @@ export class StepwellClient extends TestRunCalls {
     return sendRequest(this.#config, sendRunSignal, sendRunSignal.responses[202].schema, requestParts, options);
   }
 
-  /** One page of what is worth a glance. */
+  /** One page of tags. */
   listRunTags(
     runId: string,
     query: RequestQuery<'listRunTags'> = {},
@@ -277,139 +253,16 @@ export class StepwellClient extends TestRunCalls {
     return sendRequest(this.#config, listRunTags, listRunTags.responses[200].schema, { params: { runId }, query }, options);
   }
 
-  /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */
-  async createDeployment(
-    body: RequestBody<'createDeployment'>,
-    { artifact, ...options }: CreateDeploymentOptions = {},
-  ): Promise<ResponseBody<'createDeployment'>> {
-    const file = artifact === undefined ? {} : { file: artifact };
-    return sendRequest(this.#config, createDeployment, createDeployment.responses[201].schema, { body, ...file }, options);
-  }
-
-  /** Brings an archive to where `createDeployment` said. The address is a secret as long as it works: no error tells it. */
-  uploadArtifact(upload: Upload, archive: Uint8Array<ArrayBuffer>, options?: UploadOptions): Promise<void> {
-    return uploadArchive(this.#config, upload, archive, options);
-  }
-
-  /** One page, newest first; never an empty one before the last. */
-  listDeployments(query: RequestQuery<'listDeployments'> = {}, options?: CallOptions): Promise<ResponseBody<'listDeployments'>> {
-    return readFirstNonEmptyPage(query, (from) =>
-      sendRequest(
-        this.#config,
-        listDeployments,
-        listDeployments.responses[200].schema,
-        { query: { ...query, ...from } },
-        options,
-      ),
-    );
-  }
-
-  getDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'getDeployment'>> {
-    return sendRequest(this.#config, getDeployment, getDeployment.responses[200].schema, { params: { deploymentId } }, options);
-  }
-
-  /** Refused with `no_active_deployment` where there is none. */
-  getActiveDeployment(options?: CallOptions): Promise<ResponseBody<'getActiveDeployment'>> {
-    return sendRequest(this.#config, getActiveDeployment, getActiveDeployment.responses[200].schema, {}, options);
-  }
-
-  /** Judges what was uploaded, so that runs can be started on it by its id; once more changes nothing. */
-  verifyDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'verifyDeployment'>> {
-    return sendRequest(
-      this.#config,
-      verifyDeployment,
-      verifyDeployment.responses[200].schema,
-      { params: { deploymentId } },
-      options,
-    );
-  }
-
-  /** New runs get this deployment; once more changes nothing. */
-  activateDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'activateDeployment'>> {
-    const { schema } = activateDeployment.responses[200];
-    return sendRequest(this.#config, activateDeployment, schema, { params: { deploymentId } }, options);
-  }
-
-  /** Without an id, the deployment that was active before: twice goes back twice. */
-  rollbackDeployment(
-    body: RequestBody<'rollbackDeployment'> = {},
-    options?: CallOptions,
-  ): Promise<ResponseBody<'rollbackDeployment'>> {
-    return sendRequest(this.#config, rollbackDeployment, rollbackDeployment.responses[200].schema, { body }, options);
-  }
-
-  removeDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'removeDeployment'>> {
-    return sendRequest(
-      this.#config,
-      removeDeployment,
-      removeDeployment.responses[200].schema,
-      { params: { deploymentId } },
-      options,
-    );
-  }
-
-  /** Sends a run of a deployment a message. Without `opts.idempotencyKey`, each call sends one. */
-  publish(
-    queueName: Message['queueName'],
-    message: Message['message'],
-    opts?: RequestBody<'publishMessage'>['opts'],
-    options?: CallOptions,
-  ): Promise<ResponseBody<'publishMessage'>> {
-    const body = defined({ queueName, message, opts });
-    const bodyHasIdempotencyKey = opts?.idempotencyKey !== undefined;
-    return sendRequest(
-      this.#config,
-      publishMessage,
-      publishMessage.responses[200].schema,
-      { body, bodyHasIdempotencyKey },
-      options,
-    );
-  }
-
-  /** As `getActiveDeployment`, for keys of the programs of deployments. */
-  getWorldDeploymentId(options?: CallOptions): Promise<ResponseBody<'getWorldDeploymentId'>> {
-    return sendRequest(this.#config, getWorldDeploymentId, getWorldDeploymentId.responses[200].schema, {}, options);
-  }
-
-  /** The answer is the only one that shows the key. */
-  createKey(body: RequestBody<'createKey'>, options?: CallOptions): Promise<ResponseBody<'createKey'>> {
-    return sendRequest(this.#config, createKey, createKey.responses[201].schema, { body }, options);
-  }
-
-  /** One page, newest first; never an empty one before the last. */
-  listKeys(query: RequestQuery<'listKeys'> = {}, options?: CallOptions): Promise<ResponseBody<'listKeys'>> {
-    return readFirstNonEmptyPage(query, (from) =>
-      sendRequest(this.#config, listKeys, listKeys.responses[200].schema, { query: { ...query, ...from } }, options),
-    );
-  }
-
-  /** Once more keeps the first time. */
-  revokeKey(keyId: string, options?: CallOptions): Promise<ResponseBody<'revokeKey'>> {
-    return sendRequest(this.#config, revokeKey, revokeKey.responses[200].schema, { params: { keyId } }, options);
-  }
-
-  /** The answer is the only one that shows the new key. */
-  rotateKey(keyId: string, body: RequestBody<'rotateKey'> = {}, options?: CallOptions): Promise<ResponseBody<'rotateKey'>> {
-    return sendRequest(this.#config, rotateKey, rotateKey.responses[201].schema, { params: { keyId }, body }, options);
-  }
-
-  /** One page, newest first; never an empty one before the last. */
-  listAudit(query: RequestQuery<'listAudit'> = {}, options?: CallOptions): Promise<ResponseBody<'listAudit'>> {
-    return readFirstNonEmptyPage(query, (from) =>
-      sendRequest(this.#config, listAudit, listAudit.responses[200].schema, { query: { ...query, ...from } }, options),
-    );
-  }
-
   /**
-   * The run once it has ended, with its input and output. That it failed or was cancelled is an answer too: see `status`.
-   * @throws TransportComputeClientError of kind `timeout` where it has not ended after `timeoutMs`; without one it is waited for
-   * without end. The run goes on either way.
+   * Waits until the run ends, and returns it with input and output. Failed and cancelled runs are returned too: see `status`.
+   * @throws TransportComputeClientError of kind `timeout` if the run has not ended after `timeoutMs`. Without `timeoutMs` it waits
+   * without limit. The run continues in any case.
    */
   result(runId: string, options: AwaitOptions = {}): Promise<EndedRun> {
     return awaitRunEnd(this.#config, (...callArguments) => this.getRun(...callArguments), runId, options);
   }
 
-  /** An idempotency key for `trigger` by which equal content is one run. */
+  /** An idempotency key for `trigger`: the same workflow and input start one run. */
   contentKey(workflowName: string, input: JsonValue): string {
     return contentKey(workflowName, input);
   }

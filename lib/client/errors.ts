@@ -1,23 +1,23 @@
-/** What a call can come to besides its answer. Each error has a `_tag`, so that copies from two bundles are told apart too. */
+/** Errors of the client. Each has a `_tag`, because `instanceof` fails if two bundles contain the client. */
 
 export interface ClientErrorDetail {
-  /** a JSON pointer into the body; others begin with `query/`, `path/` or `header/` */
+  /** a JSON pointer into the body, or a pointer that begins with `query/`, `path/` or `header/` */
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
-  /** of a definition's findings: `error`, `warning` */
+  /** only for findings of a definition: `error` or `warning` */
   readonly severity?: string | undefined;
 }
 
 interface ErrorFields {
-  /** of HTTP; 0 where no answer came */
+  /** the HTTP status; 0 without a response */
   readonly status: number;
   readonly message: string;
-  /** the service's code, from its catalogue; absent where something else answered */
+  /** the error code of the API; absent if another server responded */
   readonly code?: string | undefined;
-  /** what was answered: parsed JSON, else text */
+  /** the response body: parsed JSON, or text */
   readonly causeBody?: unknown;
-  /** the request's trace through logs and audit: the service's word, else what was sent */
+  /** identifies the request in logs and audit: from the response, or else the id that was sent */
   readonly correlationId: string;
   readonly errors?: readonly ClientErrorDetail[] | undefined;
   readonly cause?: unknown;
@@ -31,7 +31,7 @@ type ErrorTag =
   | 'RateLimitedComputeClientError'
   | 'TransportComputeClientError';
 
-/** Every error of the client is one; by itself it is an answer that no other class is for, such as 404 `not_found`. */
+/** Base class of all client errors, and the class of responses without their own class, such as 404 `not_found`. */
 export class ComputeClientError extends Error {
   readonly _tag: ErrorTag = 'ComputeClientError';
   readonly status: number;
@@ -67,15 +67,15 @@ export class ScopeComputeClientError extends ComputeClientError {
   }
 }
 
-/** 409 `idempotency_conflict`: the key was used with another body. 400 `idempotency_required`: there was none. */
+/** 409 `idempotency_conflict`: the key was used with another body. 400 `idempotency_required`: the key is missing. */
 export class IdempotencyComputeClientError extends ComputeClientError {
   override readonly _tag = 'IdempotencyComputeClientError';
 }
 
-/** 429, after the last try: nothing was done. */
+/** 429 after the last attempt: the request was not processed. */
 export class RateLimitedComputeClientError extends ComputeClientError {
   override readonly _tag = 'RateLimitedComputeClientError';
-  /** how long the service asks to wait; undefined where it does not say */
+  /** how long to wait before a retry; undefined if the response does not say */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ErrorFields & { readonly retryAfterMs: number | undefined }) {
@@ -84,10 +84,10 @@ export class RateLimitedComputeClientError extends ComputeClientError {
   }
 }
 
-/** No answer, or one that cannot be read. Whether the request was carried out is not known. */
+/** No response, or one that does not match the API. It is unknown whether the request was processed. */
 export class TransportComputeClientError extends ComputeClientError {
   override readonly _tag = 'TransportComputeClientError';
-  /** `answer`: the service answered with something that its own description does not know; the message names the place */
+  /** `response`: the response does not match the API; the message contains the pointer */
   readonly kind: 'network' | 'timeout' | 'response';
 
   constructor(fields: ErrorFields & { readonly kind: 'network' | 'timeout' | 'response' }) {

@@ -1,20 +1,20 @@
-/** Server-sent events as they come over the wire: pieces of bytes in, frames out. */
+/** Parses server-sent events: chunks of bytes in, frames out. */
 
 export interface EventFrame {
   readonly id: string | undefined;
   readonly event: string | undefined;
   readonly data: string;
-  /** the wait before a reconnection in milliseconds, where the frame asks for one */
+  /** the reconnection delay in milliseconds, if the frame contains one */
   readonly retryMs: number | undefined;
 }
 
-/** Takes text as it comes and gives each frame that is whole. What is not behind a blank line yet waits. */
+/** Returns each complete frame, and buffers text that is not followed by a blank line yet. */
 export class FrameReader {
   #rest = '';
   readonly #decoder = new TextDecoder();
 
   read(bytes: Uint8Array): readonly EventFrame[] {
-    // A line break may be cut in two: the end is looked at again with what follows.
+    // A chunk can end between CR and LF, so a trailing CR is kept for the next chunk.
     const text = this.#rest + this.#decoder.decode(bytes, { stream: true });
     const endsWithCarriageReturn = text.endsWith('\r');
     const blocks = (endsWithCarriageReturn ? text.slice(0, -1) : text).replaceAll(/\r\n?/g, '\n').split('\n\n');

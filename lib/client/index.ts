@@ -1,5 +1,6 @@
-/** The client's public door. */
-export { StepwellClient, type CreateDeploymentOptions, type TriggerOptions } from './client.ts';
+/** Public exports of the client. */
+export { StepwellClient, type TriggerOptions } from './client.ts';
+export type { CreateDeploymentOptions } from './control-calls.ts';
 export type { AwaitOptions, PollOptions } from './await-run-end.ts';
 export type { CallOptions } from './send-request.ts';
 export type { IdempotentCallOptions } from './idempotency-options.ts';

@@ -1,4 +1,4 @@
-/** The calls about lenses: `client.lenses`. */
+/** Client calls for lenses: `client.lenses`. */
 import { type CallOptions, sendRequest } from './send-request.ts';
 import type { ClientConfig } from './options.ts';
 import { iterateRows } from './pagination.ts';

@@ -1,20 +1,20 @@
-/** What a client is made from. Chance, sleep and the network come in here, so that a test needs no real time. */
+/** Options of the client. Tests can replace randomness, sleep and the network. */
 import { randomUUID } from 'node:crypto';
 
 export interface ClientOptions {
-  /** with the stage where there is one, such as `https://….execute-api.eu-west-1.amazonaws.com/prod` */
+  /** the address, including the stage if there is one, such as `https://….execute-api.eu-west-1.amazonaws.com/prod` */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** of one try, its answer included, in milliseconds; 10,000 */
+  /** timeout of one attempt including its response in milliseconds, default 10,000 */
   readonly timeoutMs?: number;
-  /** tries after the first; 2 */
+  /** retries after the first attempt, default 2 */
   readonly retries?: number;
   readonly fetchImpl?: Fetch;
-  /** from 0 up to 1 */
+  /** returns a number from 0 to 1, excluding 1 */
   readonly random?: () => number;
-  /** ends early, without an error, once the signal is aborted */
+  /** resolves early, without an error, when the signal is aborted */
   readonly sleep?: Sleep;
-  /** for correlation ids and idempotency keys: as good as never twice the same */
+  /** for correlation ids and idempotency keys; must be unique */
   readonly newId?: () => string;
 }
 
@@ -22,25 +22,25 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export interface ClientConfig extends Required<ClientOptions> {
-  /** without a slash at its end */
+  /** without a trailing slash */
   readonly baseUrl: string;
 }
 
-/** A timer of Node and of browsers holds no more; a longer one would end at once. */
+/** Maximum of timers in Node and browsers; a longer timer fires immediately. */
 const maxTimerMs = 2_147_483_647;
 
-/** Throws a TypeError or RangeError for what can never work. The key is not repeated in it. */
+/** Validates the options. @throws TypeError or RangeError; the message never contains the key */
 export const resolveClientConfig = (options: ClientOptions): ClientConfig => {
   const { protocol, username, search, hash } = new URL(options.baseUrl);
   if (!/^https?:$/.test(protocol) || username !== '' || search !== '' || hash !== '')
-    throw new TypeError('baseUrl must be an address of http or https, without user, query and fragment');
+    throw new TypeError('baseUrl must be an http or https address without user, query and fragment');
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     apiKey: options.apiKey,
     timeoutMs: validateInteger('timeoutMs', options.timeoutMs ?? 10_000, 1),
     retries: validateInteger('retries', options.retries ?? 2, 0),
-    // Looked up at each call: whoever replaces the global one replaces it here too.
+    // Resolved on each call, so that a replaced global fetch is used.
     fetchImpl: options.fetchImpl ?? ((url, init) => fetch(url, init)),
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleepByTimer,
@@ -50,7 +50,7 @@ export const resolveClientConfig = (options: ClientOptions): ClientConfig => {
 
 export const validateInteger = (name: string, value: number, min: number): number => {
   if (Number.isInteger(value) && value >= min && value <= maxTimerMs) return value;
-  throw new RangeError(`${name} must be a whole number from ${min} to ${maxTimerMs}, and is ${value}`);
+  throw new RangeError(`${name} must be a whole number from ${min} to ${maxTimerMs} (value: ${value})`);
 };
 
 const sleepByTimer: Sleep = (ms, signal) =>

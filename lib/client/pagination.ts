@@ -1,4 +1,4 @@
-/** Lists that are longer than a page, and those that are still being written. */
+/** Reads lists page by page, and follows the events of open runs. */
 import type { CallOptions } from './send-request.ts';
 import type { ClientConfig } from './options.ts';
 import { type ResponseBody, type Run, type RunEvent, isEnded, isFinalEvent } from './route-types.ts';
@@ -10,7 +10,7 @@ interface Page<Row> {
   readonly hasMore: boolean;
 }
 
-/** The first page that has a row, or the last one: a request reads a bounded number of rows, and filters may leave out all of them. */
+/** Returns the first non-empty page, or the last one. A request reads a bounded number of rows, and filters can exclude all of them. */
 export async function readFirstNonEmptyPage<Row, Found extends Page<Row>>(
   query: { readonly cursor?: string | undefined },
   readPage: (from: { cursor?: string }) => Promise<Found>,
@@ -23,7 +23,7 @@ export async function readFirstNonEmptyPage<Row, Found extends Page<Row>>(
   }
 }
 
-/** Row by row; a page is asked for when its first row is wanted. */
+/** Yields rows, and reads each page when its first row is needed. */
 export async function* iterateRows<Row>(
   readPage: (from: { cursor?: string }) => Promise<Page<Row>>,
 ): AsyncGenerator<Row, void, undefined> {
@@ -41,7 +41,7 @@ export interface RunEventReader {
   readonly readRun: () => Promise<Run>;
 }
 
-/** Event by event, until the run has ended. */
+/** Yields events until the run has ended. */
 export async function* followEvents(
   { readPageAfter, readRun }: RunEventReader,
   { sleep }: ClientConfig,
@@ -49,7 +49,7 @@ export async function* followEvents(
 ): AsyncGenerator<RunEvent, void, undefined> {
   let from = after === undefined ? {} : { after };
   let pauseMs = pollMs;
-  // Whoever goes on from the very end sees no last event: the run itself says that there will be none.
+  // A caller that continues after the final event receives no event, so the status of the run is read once.
   let hasCheckedRun = false;
   let hasEnded = false;
   for (;;) {
@@ -65,7 +65,7 @@ export async function* followEvents(
     if (data.length === 0 && !hasCheckedRun) {
       hasCheckedRun = true;
       hasEnded = isEnded(await readRun());
-      // What came in between is on one more page.
+      // Read one more page for events written in between.
       if (hasEnded) continue;
     }
     await abortableSleep(sleep, pauseMs, signal);

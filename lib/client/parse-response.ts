@@ -1,24 +1,24 @@
-/** Reads what came back: the answer that the route describes, or the error that fits. */
+/** Parses a response: the declared body of the route, or an error. */
 import * as z from 'zod';
 import { errorResponse } from '../api/schemas/service.ts';
 import * as errors from './errors.ts';
 import { type Tolerant, matchesSchema, describeMismatch, tolerantSchema } from './tolerant-schema.ts';
 
-/** An answer as it came. */
+/** An unparsed response. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** Which request it answers. */
+/** The request of a response. */
 export interface RequestContext {
   readonly operationId: string;
-  /** as it was sent */
+  /** the id that was sent */
   readonly correlationId: string;
 }
 
-/** Each by itself, for a proxy has words of its own: what is no text where a text should be takes no other field along. */
+/** Each field is parsed separately, because a proxy can return other types: one invalid field does not discard the others. */
 const text = z.string().optional().catch(undefined);
 const { errors: errorDetailsSchema } = errorResponse.shape;
 const errorBodySchema = z.looseObject({
@@ -34,7 +34,7 @@ const errorBodySchema = z.looseObject({
 
 export const correlationHeader = 'x-workflow-correlation-id';
 
-/** @throws TransportComputeClientError where the answer is not what the route describes */
+/** @throws TransportComputeClientError if the response does not match the route */
 export const parseResponse = <Schema extends z.ZodType>(
   raw: RawResponse,
   schema: Schema,
@@ -42,7 +42,7 @@ export const parseResponse = <Schema extends z.ZodType>(
 ): Tolerant<z.output<Schema>> => {
   const parsed = parseJson(raw.text);
   if (matchesSchema(schema, parsed)) return parsed;
-  throw unreadableResponseError(raw, requestContext, `does not fit at ${describeMismatch(schema, parsed) ?? ''}`);
+  throw unreadableResponseError(raw, requestContext, `does not match the API at ${describeMismatch(schema, parsed) ?? ''}`);
 };
 
 const unreadableResponseError = (
@@ -53,16 +53,16 @@ const unreadableResponseError = (
   new errors.TransportComputeClientError({
     kind: 'response',
     status: raw.status,
-    message: `${requestContext.operationId}: the answer ${detail}`,
+    message: `${requestContext.operationId}: the response ${detail}`,
     causeBody: parseJson(raw.text) ?? raw.text,
     correlationId: raw.headers.get(correlationHeader) ?? requestContext.correlationId,
   });
 
-/** What an answer of a status that the route does not promise comes to. */
+/** The error for a response whose status the route does not declare. */
 export const errorFromResponse = (raw: RawResponse, requestContext: RequestContext): errors.ComputeClientError => {
   const { status, headers, text } = raw;
   if (status < 400)
-    return unreadableResponseError(raw, requestContext, `has the status ${status}, which this route does not give`);
+    return unreadableResponseError(raw, requestContext, `has the status ${status}, which this route does not return`);
   const causeBody = parseJson(text) ?? text;
   const errorBody = errorBodySchema.safeParse(causeBody).data ?? {};
   const { code, required } = errorBody;
@@ -76,7 +76,7 @@ export const errorFromResponse = (raw: RawResponse, requestContext: RequestConte
     errors: errorBody.errors,
   };
   if (status === 401) return new errors.UnauthorizedComputeClientError(errorFields);
-  // A firewall's 403 says nothing about the key.
+  // A 403 of a firewall is not about the scopes of the key.
   if (status === 403 && code !== 'request_blocked') return new errors.ScopeComputeClientError({ ...errorFields, required });
   if (status === 429)
     return new errors.RateLimitedComputeClientError({ ...errorFields, retryAfterMs: readRetryAfterMs(headers) });
@@ -85,7 +85,7 @@ export const errorFromResponse = (raw: RawResponse, requestContext: RequestConte
   return new errors.ComputeClientError(errorFields);
 };
 
-/** Seconds, or a date, which is held against the date of the same answer, for clocks differ. */
+/** Retry-After in seconds, or as a date relative to the Date header of the same response, because clocks differ. */
 export const readRetryAfterMs = (headers: Headers): number | undefined => {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;

@@ -1,4 +1,4 @@
-/** Stored queries: `client.queries`. */
+/** Client calls for stored queries: `client.queries`. */
 import { type CallOptions, sendRequest } from './send-request.ts';
 import type { ClientConfig } from './options.ts';
 import { iterateRows } from './pagination.ts';
@@ -40,7 +40,7 @@ export class QueryCalls {
     return sendRequest(this.#config, listQueries, listQueries.responses[200].schema, { query }, options);
   }
 
-  /** All of them, page by page. */
+  /** Every query, page by page. */
   each(
     query: RequestQuery<'listQueries'> = {},
     options?: CallOptions,

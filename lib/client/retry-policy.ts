@@ -1,14 +1,14 @@
-/** Whether a request that went wrong is sent again, and when. */
+/** Decides whether and when a failed request is retried. */
 import type { Route } from '../api/route.ts';
 import type { OperationId } from '../api/routes.ts';
 import { type ComputeClientError, RateLimitedComputeClientError, TransportComputeClientError } from './errors.ts';
 
 const baseBackoffMs = 200;
 const maxBackoffMs = 5_000;
-/** The service counts a key's requests by the minute: whoever asks for more patience than that is told to the caller instead. */
+/** Rate windows last one minute. For a longer Retry-After the error is returned to the caller. */
 const maxRetryAfterMs = 60_000;
 
-/** Mutations that change nothing when they are done once more. */
+/** Mutations that have no effect when they are repeated. */
 const idempotentOperations: readonly string[] = [
   'archiveWorkflow',
   'archiveQuery',
@@ -24,24 +24,24 @@ const idempotentOperations: readonly string[] = [
   'resumeSchedule',
 ] satisfies readonly OperationId[];
 
-/** What says whether a request may be repeated. */
+/** Properties of a request that decide whether it can be repeated. */
 export interface RetryCandidate {
   readonly operationId: Route['operationId'];
   readonly action?: Route['action'] | undefined;
-  /** it carries an idempotency key, so that two of it are one */
+  /** the request has an idempotency key, so repeating it has one effect */
   readonly hasIdempotencyKey: boolean;
 }
 
-/** Sent twice, has the effect of once: it reads, or its idempotency key or its nature keeps it to one. */
+/** True for reads, requests with an idempotency key and idempotent mutations. */
 const isSafeToRetry = ({ action, hasIdempotencyKey, operationId }: RetryCandidate): boolean =>
   action === undefined || hasIdempotencyKey || idempotentOperations.includes(operationId);
 
-/** Nobody listens there, or there is no such name: not a byte of the request has left. */
+/** Errors of a connection that was never established: no byte of the request was sent. */
 const connectErrorCodes: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
 const isConnectError = (error: ComputeClientError): boolean => {
   if (!(error instanceof TransportComputeClientError) || error.kind !== 'network') return false;
-  // fetch says only that it failed; what failed is its cause.
+  // The message of fetch says only that it failed. The reason is the innermost cause.
   const { cause } = error;
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   return reason instanceof Error && 'code' in reason && connectErrorCodes.includes(reason.code);
@@ -51,10 +51,10 @@ const isTransient = (error: ComputeClientError): boolean =>
   error instanceof TransportComputeClientError ? error.kind !== 'response' : error.status === 429 || error.status >= 500;
 
 /**
- * The wait before the next try in milliseconds; undefined where there is to be none.
- * Anything but a 429 may have been carried out, a 503 too: the gateway says so when a function broke in the middle of its
- * work. So what is not repeatable is sent again only after a 429, or where no connection came about.
- * @param previousAttempts tries that have been made, this one not counted
+ * The delay before the next attempt in milliseconds; undefined: do not retry.
+ * Only a 429 guarantees that a request was not processed: the gateway also returns 503 if a function fails during its
+ * work. So a request that is not idempotent is retried only after a 429 or a failed connection.
+ * @param previousAttempts number of attempts before this one
  */
 export const waitBeforeRetry = (
   request: RetryCandidate,
@@ -67,6 +67,6 @@ export const waitBeforeRetry = (
 ): number | undefined => {
   const wasNotProcessed = error instanceof RateLimitedComputeClientError || isConnectError(error);
   if (!isTransient(error) || (!wasNotProcessed && !isSafeToRetry(request)) || retryAfterMs > maxRetryAfterMs) return undefined;
-  // Full jitter, also behind a Retry-After: else all who were refused together come back together.
+  // Full jitter, also after Retry-After, so that clients that were refused together do not retry together.
   return retryAfterMs + Math.floor(random() * Math.min(maxBackoffMs, baseBackoffMs * 2 ** previousAttempts));
 };

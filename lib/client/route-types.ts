@@ -1,4 +1,4 @@
-/** The types of calls and answers, all of them taken from the table of routes. */
+/** Request and response types of the client, derived from the route table. */
 import type * as z from 'zod';
 import { type OperationId, routes } from '../api/routes.ts';
 import type { runDelta } from '../api/schemas/runs.ts';
@@ -15,7 +15,7 @@ export const routeOf = <Id extends OperationId>(id: Id): RouteOf<Id> => {
   return route;
 };
 
-/** A value that the service reads from text has no type of its own going in; the type it comes out with is the one to give. */
+/** Query values that the service parses from text have the input type unknown; callers use the output type. */
 type InputOf<Schema extends z.ZodType> = {
   [Key in keyof z.input<Schema>]: unknown extends z.input<Schema>[Key]
     ? Key extends keyof z.output<Schema>
@@ -24,7 +24,7 @@ type InputOf<Schema extends z.ZodType> = {
     : z.input<Schema>[Key];
 };
 
-/** The body as a caller writes it: what has a default may be left out. */
+/** The request body; fields with a default are optional. */
 export type RequestBody<Id extends OperationId> =
   RouteOf<Id> extends { body: { schema: infer Schema extends z.ZodType } } ? z.input<Schema> : never;
 export type RequestQuery<Id extends OperationId> =
@@ -40,18 +40,18 @@ export type ResponseBody<Id extends OperationId> = {
 export type Run = ResponseBody<'getRun'>;
 export type RunSummary = ResponseBody<'listRuns'>['data'][number];
 export type RunEvent = ResponseBody<'listRunEvents'>['data'][number];
-/** A piece of what a node says while it is at work. Its `eventId` is that of the event before it, and may come again. */
+/** A piece of the output of a running node. Its `eventId` is that of the preceding event, and can repeat. */
 export type RunDelta = Omit<Tolerant<z.output<typeof runDelta>>, 'type'> & { readonly type: typeof deltaEventName };
 export type RunUpdate = RunEvent | RunDelta;
-/** A later service may have other names of events, so the name alone does not tell a type checker. */
+/** A type guard is needed because newer services can have other event names. */
 export const isDelta = (update: RunUpdate): update is RunDelta => update.type === deltaEventName;
 export type ScheduleSummary = ResponseBody<'listSchedules'>['data'][number];
 export type WorkflowSummary = ResponseBody<'listWorkflows'>['data'][number];
-/** A run that nothing will change any more. */
+/** A run in a terminal status. */
 export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };
 
 export const isEnded = (run: Run): run is EndedRun => terminalStatuses.some((status) => status === run.status);
 
-/** After one of these nothing more is decided. */
+/** Event types that end a run. */
 const finalEventTypes: readonly RunEvent['type'][] = ['run.completed', 'run.failed', 'run.timed_out', 'run.cancelled'];
 export const isFinalEvent = ({ type }: RunEvent): boolean => finalEventTypes.includes(type);

@@ -1,4 +1,4 @@
-/** The client's calls about schedules: `client.schedules`. */
+/** Client calls for schedules: `client.schedules`. */
 import { type CallOptions, sendRequest } from './send-request.ts';
 import type { ClientConfig } from './options.ts';
 import { iterateRows } from './pagination.ts';
@@ -19,7 +19,7 @@ export class ScheduleCalls {
     this.#config = config;
   }
 
-  /** Makes a schedule; the same body once more finds it made. */
+  /** Creates a schedule. Repeating it with the same body has no effect. */
   create(body: RequestBody<'createSchedule'>, options?: CallOptions): Promise<ResponseBody<'createSchedule'>> {
     return sendRequest(this.#config, createSchedule, createSchedule.responses[201].schema, { body }, options);
   }
@@ -38,7 +38,7 @@ export class ScheduleCalls {
     return sendRequest(this.#config, getSchedule, getSchedule.responses[200].schema, { params: { scheduleId } }, options);
   }
 
-  /** Changes what the body names. */
+  /** Changes the fields that the body contains. */
   update(
     scheduleId: string,
     body: RequestBody<'updateSchedule'>,

@@ -1,4 +1,4 @@
-/** Sends one request, again where that is safe, and reads its answer. */
+/** Sends one request, retries it if that is safe, and parses its response. */
 import { defined } from '../engine/defined.ts';
 import type * as z from 'zod';
 import type { Route, RouteBody } from '../api/route.ts';
@@ -17,9 +17,9 @@ import { waitBeforeRetry } from './retry-policy.ts';
 import { abortableSleep, withTimeout } from './with-timeout.ts';
 
 export interface CallOptions {
-  /** once aborted, the call throws its reason */
+  /** when it is aborted, the call throws its reason */
   readonly signal?: AbortSignal;
-  /** letters, digits and `._:-`, 128 at most; a new one for each call */
+  /** at most 128 letters, digits and `._:-`; default: a new id for each call */
   readonly correlationId?: string;
 }
 
@@ -27,14 +27,14 @@ export interface RequestParts {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
-  /** sent beside the body, as the file of a form */
+  /** sent with the body as the file of a form */
   readonly file?: Uint8Array<ArrayBuffer>;
   readonly idempotencyKey?: string | undefined;
-  /** the body has a key of its own */
+  /** the body contains an idempotency key */
   readonly bodyHasIdempotencyKey?: boolean;
 }
 
-/** @param schema of the route's answer */
+/** @param schema the schema of the route's response */
 export const sendRequest = async <Schema extends z.ZodType>(
   config: ClientConfig,
   route: Route,
@@ -85,14 +85,14 @@ export const sendOnce = async (
       const response = await fetchImpl(url, { ...init, signal: timeoutSignal });
       return { status: response.status, headers: response.headers, text: await response.text() };
     });
-    return timedResult.isInTime ? timedResult.value : transportError('timeout', `no answer within ${timeoutMs} ms`);
+    return timedResult.isInTime ? timedResult.value : transportError('timeout', `no response within ${timeoutMs} ms`);
   } catch (cause) {
     signal?.throwIfAborted();
-    return transportError('network', 'the service could not be reached, or its answer broke off', cause);
+    return transportError('network', 'the service is unreachable, or its response was interrupted', cause);
   }
 };
 
-/** A parameter that cannot be one would change the path, so it never leaves: `..` names another route. */
+/** Validates the path parameters before sending, because a value such as `..` would address another route. */
 export const resolvePath = ({ operationId, path, params: schema }: Route, { params = {}, query = {} }: RequestParts): string => {
   const issue = schema?.safeParse(params).error?.issues[0];
   if (issue !== undefined) throw new TypeError(`${operationId}: ${issue.path.join('/')} ${issue.message}`);
@@ -115,18 +115,18 @@ const createRequestInit = (
       Accept: 'application/json',
       Authorization: `Bearer ${apiKey}`,
       [correlationHeader]: correlationId,
-      // A form says its own, with what stands between its parts.
+      // fetch sets the content type of a form, with its boundary.
       'Content-Type': body === undefined || form !== undefined ? undefined : 'application/json',
       'Idempotency-Key': idempotencyKey,
     }),
     body: body === undefined ? undefined : (form ?? JSON.stringify(body)),
-    // The key goes to the address that it was given for, and nowhere else.
+    // The key must not be sent to the target of a redirect.
     redirect: 'manual',
   });
 };
 
 const createForm = (routeBody: RouteBody | undefined, text: string, file: Uint8Array<ArrayBuffer>): FormData => {
-  if (routeBody?.form === undefined) throw new TypeError('this route takes no file');
+  if (routeBody?.form === undefined) throw new TypeError('this route accepts no file');
   const form = new FormData();
   form.append(routeBody.form.text, text);
   form.append(routeBody.form.file, new Blob([file], { type: 'application/gzip' }), routeBody.form.file);

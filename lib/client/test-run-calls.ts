@@ -1,4 +1,5 @@
-/** The client's calls about test runs and views. */
+/** Client calls for test runs and views. */
+import { ControlCalls } from './control-calls.ts';
 import { type CallOptions, sendRequest } from './send-request.ts';
 import { type IdempotentCallOptions, idempotencyKeyOption } from './idempotency-options.ts';
 import type { ClientConfig } from './options.ts';
@@ -8,14 +9,15 @@ const testWorkflow = routeOf('testWorkflow');
 const stopTestRun = routeOf('stopTestRun');
 const viewRun = routeOf('viewRun');
 
-export class TestRunCalls {
+export class TestRunCalls extends ControlCalls {
   readonly #config: ClientConfig;
 
   constructor(config: ClientConfig) {
+    super(config);
     this.#config = config;
   }
 
-  /** Runs a graph that nobody has published. Without a key, each call is a test run of its own. */
+  /** Runs an unpublished graph. Without an idempotency key, each call starts a new test run. */
   async testWorkflow(
     body: RequestBody<'testWorkflow'>,
     options: IdempotentCallOptions = {},
@@ -29,12 +31,12 @@ export class TestRunCalls {
     );
   }
 
-  /** Ends a test run and deletes every trace of it; once more finds no run. */
+  /** Ends a test run and deletes all of its data. Repeating it fails with `not_found`. */
   stopTestRun(runId: string, options?: CallOptions): Promise<ResponseBody<'stopTestRun'>> {
     return sendRequest(this.#config, stopTestRun, stopTestRun.responses[200].schema, { params: { runId } }, options);
   }
 
-  /** The configuration, with every template looked up in the run's context as it is now. */
+  /** Resolves every template of the configuration in the run's current context. */
   viewRun(runId: string, body: RequestBody<'viewRun'>, options?: CallOptions): Promise<ResponseBody<'viewRun'>> {
     return sendRequest(this.#config, viewRun, viewRun.responses[200].schema, { params: { runId }, body }, options);
   }

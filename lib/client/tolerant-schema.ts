@@ -1,14 +1,14 @@
 /**
- * Answers are read more loosely than the service writes them, so that an older client goes on with a newer service: what it does
- * not know is let through, fields and words alike. What the route promises must still be there, and be of its kind.
+ * Schemas that tolerate responses of newer services: unknown fields and unknown strings of an enum are accepted.
+ * Fields that the route declares must be present and have their type.
  */
 import * as z from 'zod';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 
-/** A word that a later service may use; the ones that are known stay known to an editor. */
+/** A string that a newer service may return. Editors still suggest the known strings. */
 type UnknownString = string & Record<never, never>;
 
-/** What comes out: closed lists of words are open, and so are numbers that stand for a version. */
+/** The type of a tolerant value: enums accept other strings, and number literals accept other numbers. */
 export type Tolerant<T> = unknown extends T
   ? T
   : JsonValue extends T
@@ -27,7 +27,7 @@ export type Tolerant<T> = unknown extends T
 
 const schemaCache = new WeakMap<z.core.$ZodType, z.ZodType>();
 
-/** The same shape, open. Made once for each schema: the table of routes does not change. */
+/** Converts a schema to a tolerant one, and caches the result. */
 export const tolerantSchema = (schema: z.core.$ZodType): z.ZodType => {
   const cached = schemaCache.get(schema);
   if (cached !== undefined) return cached;
@@ -47,24 +47,24 @@ const buildTolerantSchema = (schema: z.core.$ZodType): z.ZodType => {
   if (schema instanceof z.ZodEnum) return z.string();
   if (schema instanceof z.ZodLiteral) return tolerantLiteral(schema);
   if (schema instanceof z.ZodType) return schema;
-  throw new TypeError('a schema of an answer is of a kind that cannot be read');
+  throw new TypeError('a response schema has an unsupported type');
 };
 
-/** A yes stays a yes: `healthy` is a statement, not a word of a list. */
+/** String and number literals become open; a boolean literal such as `healthy: true` stays exact. */
 const tolerantLiteral = (schema: z.ZodLiteral): z.ZodType => {
   const values = [...schema.def.values];
   if (values.every((value) => typeof value === 'string')) return z.string();
   return values.every((value) => typeof value === 'number') ? z.number() : schema;
 };
 
-/** @returns where it does not fit and why; undefined where it does */
+/** @returns the pointer and the reason of the first mismatch; undefined if the value matches */
 export const describeMismatch = (schema: z.core.$ZodType, value: unknown): string | undefined => {
   const issue = tolerantSchema(schema).safeParse(value).error?.issues[0];
   if (issue === undefined) return undefined;
   const pointer = issue.path.map((step) => `/${String(step)}`).join('');
-  return `${pointer === '' ? 'its root' : pointer}: ${issue.message}`;
+  return `${pointer === '' ? 'the root' : pointer}: ${issue.message}`;
 };
 
-/** Schemas of answers change nothing that they read, so what fits is the answer. */
+/** Response schemas do not transform values, so a matching value can be returned as it is. */
 export const matchesSchema = <Schema extends z.ZodType>(schema: Schema, value: unknown): value is Tolerant<z.output<Schema>> =>
   describeMismatch(schema, value) === undefined;

@@ -1,4 +1,4 @@
-/** Brings an archive to the address that the service signed for it: no key goes there, and the same bytes twice are once. */
+/** Uploads an archive to a presigned address. It sends no API key, and repeating the same upload is safe. */
 import { type CallOptions, sendOnce } from './send-request.ts';
 import { ComputeClientError } from './errors.ts';
 import { type ClientConfig, validateInteger } from './options.ts';
@@ -6,7 +6,7 @@ import { waitBeforeRetry } from './retry-policy.ts';
 import { readRetryAfterMs } from './parse-response.ts';
 import { abortableSleep } from './with-timeout.ts';
 
-/** As `createDeployment` answered it. */
+/** The upload that `createDeployment` returned. */
 export interface Upload {
   readonly method: string;
   readonly url: string;
@@ -14,14 +14,14 @@ export interface Upload {
 }
 
 export interface UploadOptions extends CallOptions {
-  /** of one try, in milliseconds; 300,000 */
+  /** timeout of one attempt in milliseconds, default 300,000 */
   readonly timeoutMs?: number;
 }
 
 const defaultUploadTimeoutMs = 300_000;
 const operationId = 'uploadArtifact';
 
-/** @throws ComputeClientError with the word of the store, such as `AccessDenied` after the address has run out */
+/** @throws ComputeClientError with the error code of S3, such as `AccessDenied` after the address has expired */
 export const uploadArchive = async (
   config: ClientConfig,
   { method, url, headers }: Upload,
@@ -47,7 +47,7 @@ export const uploadArchive = async (
   }
 };
 
-/** Of its answer nothing is kept but its word: the store quotes what was signed. */
+/** Keeps only the error code of the response, because S3 repeats the signed request in it. */
 const uploadError = ({ status, text }: { status: number; text: string }, correlationId: string): ComputeClientError => {
   const errorCode = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
   const statusText = errorCode === undefined ? String(status) : `${status} ${errorCode}`;

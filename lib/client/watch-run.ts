@@ -1,4 +1,4 @@
-/** Watching a run as it happens: one stream after the other, so that nothing is missed and nothing comes twice. */
+/** Watches a run over server-sent events. It reconnects with the last event id, so no event is missed or repeated. */
 import { runDelta, runEvent } from '../api/schemas/runs.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
 import { type RequestContext, correlationHeader, errorFromResponse, readRetryAfterMs } from './parse-response.ts';
@@ -12,24 +12,24 @@ import { type RunUpdate, isDelta, isFinalEvent, routeOf } from './route-types.ts
 import { abortableSleep, withTimeout } from './with-timeout.ts';
 
 const route = routeOf('listRunEvents');
-/** The service gives a sign of life every 15 s: after this long the connection is dead, whatever it says of itself. */
+/** The service sends a heartbeat every 15 s. After this long without one, the connection is treated as lost. */
 const heartbeatTimeoutMs = 45_000;
 const firstRetryMs = 1_000;
 
-/** How a connection came to its end: nothing more will come, or the next one may begin, at once or after trouble. */
+/** How a connection ended: the stream is complete, the service closed it, or an error occurred. */
 type ConnectionEnd = 'complete' | 'closed' | { readonly error: ComputeClientError; readonly retryAfterMs: number | undefined };
 
 export interface WatchOptions {
-  /** the id of the last event seen; only later ones come */
+  /** the id of the last event seen; only later events are returned */
   readonly after?: number;
   /**
-   * what the reader calls itself, in 1 to 64 characters: by it the service knows who comes back, and ends the stream that was
-   * left behind. Two readers that watch a run at once need two names. Another one for each call unless given
+   * the name of the reader, 1 to 64 characters. When a reader reconnects, the service closes its previous stream. Two readers
+   * that watch a run at the same time need two names. Default: a new name for each call
    */
   readonly reader?: string;
 }
 
-/** Ends behind the run's last event. */
+/** Yields events and deltas, and returns after the last event of the run. */
 export async function* watchRun(
   config: ClientConfig,
   runId: string,
@@ -62,7 +62,7 @@ export async function* watchRun(
           const node = `${update.payload.nodeId}@${update.payload.iteration ?? ''}`;
           const expectedDeltaIndex = (nextDeltaIndexes.get(node) ?? -1) + 1;
           if (update.payload.deltaIndex < expectedDeltaIndex) continue;
-          // Something was lost on the way: the next stream says it all again.
+          // A delta is missing: the next stream repeats all deltas.
           if (update.payload.deltaIndex > expectedDeltaIndex) break;
           nextDeltaIndexes.set(node, expectedDeltaIndex);
           yield update;
@@ -73,7 +73,7 @@ export async function* watchRun(
         }
       }
     } finally {
-      // Also where whoever watches has seen enough.
+      // Also closes the connection if the caller stops early.
       await frames.return('closed');
     }
     if (connectionEnd === 'complete') return;
@@ -93,7 +93,7 @@ export async function* watchRun(
   }
 }
 
-/** One connection. It is closed with the generator. */
+/** Opens one connection and yields its frames. Closing the generator closes the connection. */
 async function* readFrames(
   { baseUrl, apiKey, fetchImpl, sleep, timeoutMs }: ClientConfig,
   requestContext: RequestContext,
@@ -120,7 +120,7 @@ async function* readFrames(
     const connectResult = await withTimeout(timeoutMs, { sleep, signal }, () =>
       fetchImpl(`${baseUrl}${path}`, { method: 'GET', headers, redirect: 'manual', signal: connection.signal }),
     );
-    if (!connectResult.isInTime) return transportError('timeout', `no answer within ${timeoutMs} ms`);
+    if (!connectResult.isInTime) return transportError('timeout', `no response within ${timeoutMs} ms`);
     const { status, headers: responseHeaders, body } = connectResult.value;
     if (status === 204) return 'complete';
     if (status !== 200 || body === null) {
@@ -134,19 +134,19 @@ async function* readFrames(
     const reader = new FrameReader();
     for (;;) {
       const chunk = await withTimeout(heartbeatTimeoutMs, { sleep, signal }, () => bytes.read());
-      if (!chunk.isInTime) return transportError('timeout', `nothing came for ${heartbeatTimeoutMs} ms`);
+      if (!chunk.isInTime) return transportError('timeout', `no data for ${heartbeatTimeoutMs} ms`);
       if (chunk.value.done) return 'closed';
       yield* reader.read(chunk.value.value);
     }
   } catch (cause) {
     signal?.throwIfAborted();
-    return transportError('network', 'the service could not be reached, or the stream broke off', cause);
+    return transportError('network', 'the service is unreachable, or the stream was interrupted', cause);
   } finally {
     connection.abort();
   }
 }
 
-/** Heartbeats, and what a later service may send besides, are no news; neither is a frame that cannot be read. */
+/** Ignores heartbeats, frames of newer services and frames that cannot be parsed. */
 const parseUpdate = ({ id, event, data }: EventFrame): RunUpdate | undefined => {
   if (id === undefined && event !== deltaEventName) return undefined;
   let parsed: unknown;

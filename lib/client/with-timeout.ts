@@ -1,11 +1,11 @@
-/** Waiting that has an end, without a clock: what is waited for races a sleep, and whichever ends first ends the other. */
+/** Timeouts, abortable sleeps and poll pauses. A timeout races the work against a sleep, and aborts the loser. */
 import type { Sleep } from './options.ts';
 
 export type TimeLimited<Value> = { readonly isInTime: true; readonly value: Value } | { readonly isInTime: false };
 
 /**
- * @param ms after which `work` is told to stop, and waited for no longer
- * @param outer the caller's own wish to stop; its reason is thrown then
+ * @param ms after this time the signal of `work` is aborted
+ * @throws the reason of the caller's signal if it is aborted
  */
 export const withTimeout = async <Value>(
   ms: number,
@@ -32,7 +32,7 @@ export const withTimeout = async <Value>(
   }
 };
 
-/** @throws the signal's reason once it is aborted */
+/** @throws the reason of the signal if it is aborted */
 export const abortableSleep = async (sleep: Sleep, ms: number, signal: AbortSignal | undefined): Promise<void> => {
   signal?.throwIfAborted();
   await sleep(ms, signal ?? new AbortController().signal);
@@ -41,5 +41,5 @@ export const abortableSleep = async (sleep: Sleep, ms: number, signal: AbortSign
 
 const maxPauseMs = 5_000;
 
-/** Half as long again, so that what takes long is not asked for every moment: a key's requests are counted. */
+/** Each pause is 1.5 times longer, because polls count towards the rate limit of the key. */
 export const nextPauseMs = (ms: number): number => Math.max(ms, Math.min(maxPauseMs, Math.round(ms * 1.5)));

@@ -1,4 +1,4 @@
-/** What the event bus is told: sources, types and details. docs/EVENTS.md shows these schemas; members are only ever added. */
+/** Events on the event bus, with the schemas of docs/EVENTS.md. Members are only added, never removed. */
 import * as z from 'zod';
 import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
 import { runStatuses } from '../engine/log/head.ts';
@@ -17,13 +17,13 @@ export const runStatusChange = {
     runId: z.string().regex(runIdPattern),
     workflow: z.strictObject({
       name: z.string(),
-      version: z.int().min(1).exactOptional().meta({ description: 'of a graph; code has a deployment' }),
-      codeVersion: z.string().exactOptional().meta({ description: 'of code that is replayed, where its author named one' }),
+      version: z.int().min(1).exactOptional().meta({ description: 'for a graph; code has a deployment' }),
+      codeVersion: z.string().exactOptional().meta({ description: 'for code that is replayed, if its author named one' }),
     }),
     deploymentId: deploymentId.exactOptional(),
     status: z.enum(runStatuses),
     scheduleId: scheduleId.exactOptional().meta({ description: 'the schedule that started it' }),
-    correlationId: z.string().exactOptional().meta({ description: 'of the request that asked for it' }),
+    correlationId: z.string().exactOptional().meta({ description: 'of the request that started the run' }),
     startedAt: timestamp,
     endedAt: timestamp.exactOptional(),
   }),
@@ -35,9 +35,9 @@ export const deploymentActivated = {
   detail: z.strictObject({
     ...scope,
     deploymentId,
-    previousDeploymentId: deploymentId.nullable().meta({ description: 'active before, and inactive now' }),
-    revision: z.int().min(1).meta({ description: 'tells an older change from a newer one' }),
-    isRollback: z.literal(true).exactOptional().meta({ description: 'somebody went back to it' }),
+    previousDeploymentId: deploymentId.nullable().meta({ description: 'the deployment that was active before' }),
+    revision: z.int().min(1).meta({ description: 'orders changes: a later change has a higher number' }),
+    isRollback: z.literal(true).exactOptional().meta({ description: 'the activation is a rollback' }),
     activatedAt: timestamp,
   }),
 } as const;
@@ -55,9 +55,9 @@ export const scheduleFailure = {
     ...scope,
     scheduleId,
     workflowName: z.string(),
-    scheduledAt: timestamp.meta({ description: 'the time that was due' }),
+    scheduledAt: timestamp.meta({ description: 'the due time' }),
     failedAt: timestamp,
-    code: z.string().meta({ description: 'as a start would have been answered, or missed, or lost' }),
+    code: z.string().meta({ description: 'an error code of the start route, or missed, or lost' }),
     message: z.string(),
   }),
 } as const;

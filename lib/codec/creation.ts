@@ -1,4 +1,4 @@
-/** What a run of code was made from, as messages carry it to the function that runs the code. */
+/** The creation record of a code or bundle run, as messages carry it to the code function. */
 import * as z from 'zod';
 import { type RunAddress, firstCommit } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';

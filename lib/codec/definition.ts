@@ -1,4 +1,4 @@
-/** A published workflow version as it is stored. The HTTP door has schemas of its own, which explain more and allow more. */
+/** A published workflow version as it is stored. The HTTP API has its own schemas, which explain more and allow more. */
 import * as z from 'zod';
 import {
   type ArgumentDeclaration,
@@ -46,7 +46,7 @@ const edge = exactly<EdgeDefinition>()(
   }),
 );
 
-/** What may be given under a name: to a run of a workflow, to a query. */
+/** A declared argument of a workflow or of a query. */
 export const argument = exactly<ArgumentDeclaration>()(
   z.strictObject({
     name: z.string(),
@@ -75,11 +75,11 @@ export const workflowVersion: z.ZodType<WorkflowVersion> = exactly<WorkflowVersi
   z.strictObject({ ...graphFields, version: z.int().min(1) }),
 );
 
-/** What a test run carries beside its log. */
+/** The unsaved graph of a test run, stored beside its log. */
 export interface UnsavedGraph {
   readonly definition: WorkflowDefinition;
   readonly pinned: PinnedOutputs;
-  /** the idempotency key that the start was made under */
+  /** the idempotency key of the start request */
   readonly startIdempotencyKey: string;
 }
 
@@ -92,7 +92,7 @@ const unsavedGraph = exactly<UnsavedGraph>()(
   }),
 );
 
-/** An unsaved graph as JSON. It is made of nothing else. */
+/** An unsaved graph as JSON. It consists of JSON values only. */
 export const unsavedGraphBody = (graph: UnsavedGraph): JsonValue => JSON.parse(JSON.stringify(graph)) as JsonValue;
-/** The graph that a test run carries; throws `Unreadable`. */
+/** @throws Unreadable */
 export const parseUnsavedGraph = (body: JsonValue): UnsavedGraph => read('the graph of a test run', unsavedGraph, body);

@@ -1,4 +1,4 @@
-/** Deletions of workflows as they are stored. */
+/** Records of workflow deletions as they are stored. */
 import * as z from 'zod';
 import { type FoundRun, type WorkflowDeletion, deletionPhases } from '../ports/deletions.ts';
 import type { ListPosition } from '../ports/run-index.ts';

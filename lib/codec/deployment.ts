@@ -1,4 +1,4 @@
-/** A deployment's manifest as it is stored: immutable, and checked against its bounds when it came in. */
+/** A deployment's manifest as it is stored. It is immutable; the API has validated its limits. */
 import * as z from 'zod';
 import { type Manifest, runtimes } from '../ports/deployments.ts';
 import { deploymentId } from './ids.ts';

@@ -1,4 +1,4 @@
-/** The events of a run as they are stored. The log is a promise: what was once written stays readable. */
+/** The events of a run as they are stored. Every version must read all events that earlier versions wrote. */
 import * as z from 'zod';
 import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import {
@@ -16,7 +16,7 @@ import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
 
-/** What `JSON.parse` gave is JSON; only its absence is to be found out. */
+/** The input comes from `JSON.parse`, so only a missing value can be invalid. */
 export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
 export const jsonObject = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 
@@ -50,7 +50,7 @@ export const gate = z.discriminatedUnion('kind', [
 const tokenCount = exactly<TokenCount>()(z.strictObject({ input: z.number(), output: z.number() }));
 export const tokens = { tokens: tokenCount.exactOptional() };
 
-/** A schema of one member of the union, tied to it key for key. */
+/** The schema of one member of the union, with exactly its keys. */
 const eventSchema = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
 
 const ofNode = { nodeId, iteration: iterationKey };
@@ -61,7 +61,7 @@ const variable = { variable: z.string().exactOptional() };
 const phase = z.enum(gatePhases);
 const via = z.enum(['inline', 'queue', 'collect']);
 
-/** How a loop goes through its items. */
+/** The settings of a loop. */
 export const loopSettings = {
   itemVariable: z.string(),
   indexVariable: z.string(),

@@ -1,4 +1,4 @@
-/** Ties a schema to the type it stands for: a member the one has and the other lacks stops compiling. */
+/** Ties a schema to its type: a key that only one of the two has is a compile error. */
 import type * as z from 'zod';
 
 type SameKeys<One, Other> = [keyof One, keyof Other] extends [keyof Other, keyof One]
@@ -6,8 +6,8 @@ type SameKeys<One, Other> = [keyof One, keyof Other] extends [keyof Other, keyof
   : 'the schema and the type have different keys';
 
 /**
- * `exactly<Type>()(schema)` is the schema itself, where its output is the type, key for key.
- * For objects; a union is tied member by member.
+ * `exactly<Type>()(schema)` returns the schema; it compiles only if the schema's output has exactly the keys of the type.
+ * It is for objects. Tie a union member by member.
  */
 export const exactly =
   <Type>() =>

@@ -1,4 +1,4 @@
-/** What is stored of runs that another library's workers poll for. */
+/** Records of external-worker runs as they are stored. */
 import * as z from 'zod';
 import type { ExternalEntry, ExternalFact } from '../engine/external/entry.ts';
 import { type ErrorRecord, type StepAttemptContext, externalStatuses, stepKinds } from '../engine/external/run.ts';
@@ -13,7 +13,7 @@ const textOrNull = z.string().nullable();
 
 const errorRecord = z.custom<ErrorRecord>(
   (value) => typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string',
-  'no error',
+  'must be an object with a message',
 );
 const stepContext: z.ZodType<StepAttemptContext> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sleep'), resumeAt: z.string() }),
@@ -59,7 +59,7 @@ const externalFact: z.ZodType<ExternalFact> = z.discriminatedUnion('type', [
   ),
 ]);
 
-/** One alone is written without a list, as before there were lists: an older version goes on reading it. */
+/** An entry with one fact is stored without an array, as in the first format, so that older versions can read it. */
 export const externalFacts: z.ZodType<ExternalEntry['facts']> = z.union([
   z.array(externalFact).min(2).readonly(),
   externalFact.transform((one) => [one]),

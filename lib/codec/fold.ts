@@ -1,9 +1,8 @@
-/** A stored fold. Only folds of the present schema are read: another schema's is a cache that has gone. */
+/** A stored fold. Only folds of the current schema are read; a fold of another schema is ignored. */
 import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { CodeState } from '../engine/log/code-state.ts';
-import type { Admission, RunProgress, BudgetUsage, ContextWrite } from '../engine/log/fold.ts';
+import type { Admission, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';
 import type { LoopState, IterationCounts, IterationResult } from '../engine/log/loop-state.ts';
 import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
@@ -197,7 +196,7 @@ const storedFold = exactly<StoredFold>()(
   }),
 );
 
-/** A fold as JSON. It is made of nothing else. */
+/** A fold as JSON. It consists of JSON values only. */
 export const foldBody = (fold: StoredFold): JsonValue => JSON.parse(JSON.stringify(fold)) as JsonValue;
-/** The fold in a snapshot; throws `Unreadable`. */
+/** @throws Unreadable */
 export const parseFold = (body: JsonValue): StoredFold => read('a snapshot', storedFold, body);

@@ -1,11 +1,11 @@
-/** Branded ids and times at the door: the one constructor of each says whether the text is one. */
+/** Schemas of branded ids and times. The constructor of each type validates the value. */
 import * as z from 'zod';
 import * as ids from '../engine/ids.ts';
 import { parseExternalRunId, parseStepAttemptId } from '../engine/external/ids.ts';
 import { traceparent as toTraceparent } from '../engine/trace.ts';
 import { durationMs as toDurationMs, instant as toInstant } from '../engine/time.ts';
 
-/** A schema from a constructor that throws. */
+/** A schema from a constructor that throws on invalid values. */
 const fromConstructor = <Base, Made>(base: z.ZodType<Base, Base>, make: (value: Base) => Made): z.ZodType<Made, Base> =>
   base.transform((value, context) => {
     try {
@@ -38,19 +38,19 @@ export const attempt = fromConstructor(z.number(), ids.attempt);
 export const instant = fromConstructor(z.number(), toInstant);
 export const durationMs = fromConstructor(z.number(), toDurationMs);
 
-/** `nodeId` or `nodeId@iteration`, taken apart and put together again by their one constructor. */
+/** `nodeId` or `nodeId@iteration`, parsed and rebuilt by the constructors of its parts. */
 export const nodeKey = fromConstructor(z.string(), (text) => {
   const [id = '', ...iteration] = text.split('@');
   return ids.nodeKey({ nodeId: ids.nodeId(id), iteration: ids.iterationKey(iteration.join('@')) });
 });
 
-/** Texts that an id's reader knows: undefined is what it makes of others. */
+/** A schema from a parser that returns undefined for invalid values. */
 const fromParser = <Made>(what: string, parse: (text: string) => Made | undefined): z.ZodType<Made, string> =>
   z.string().transform((text, context) => {
     const made = parse(text);
     if (made !== undefined) return made;
-    context.addIssue({ code: 'custom', message: `no ${what}: ${JSON.stringify(text)}` });
+    context.addIssue({ code: 'custom', message: `not a valid ${what}: ${JSON.stringify(text)}` });
     return z.NEVER;
   });
-export const externalRunId = fromParser('id of a run', parseExternalRunId);
-export const stepAttemptId = fromParser('id of a step attempt', parseStepAttemptId);
+export const externalRunId = fromParser('run id', parseExternalRunId);
+export const stepAttemptId = fromParser('step attempt id', parseStepAttemptId);

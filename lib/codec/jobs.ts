@@ -1,4 +1,4 @@
-/** Messages as queues and schedules carry them. */
+/** Job and result messages, as queues and schedules carry them. */
 import * as z from 'zod';
 import { maxSignalTextLength } from '../engine/signal-key.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
@@ -24,7 +24,7 @@ import { attempt, commitNo, instant, iterationKey, nodeId, runId, workflowName }
 import { outcome } from './outcome.ts';
 import { readJson } from './unreadable.ts';
 
-/** Says how to read the message. Old messages may wait for a year in a schedule, so every version stays readable. */
+/** The format of the message. A message may wait in a schedule for a year, so every version must stay readable. */
 const messageVersion = 1;
 const version = { v: z.literal(messageVersion) };
 
@@ -118,30 +118,30 @@ const jobMessage = z.strictObject({ ...version, job });
 const resultMessage = z.strictObject({ ...version, result });
 
 /**
- * JSON without what queues refuse. SQS takes neither U+FFFE nor U+FFFF, and not everything that speaks its protocol
- * takes characters beyond U+FFFF; escaped, they all pass.
+ * JSON without the characters that queues refuse. SQS refuses U+FFFE and U+FFFF, and some emulators refuse characters
+ * beyond U+FFFF, so all of these are escaped.
  */
 const body = (message: object): string =>
   JSON.stringify(message).replaceAll(/[\ud800-\udfff\ufffe\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
 
 export const jobBody = (content: Job): string => body({ v: messageVersion, job: content });
-/** The job in a message's body; throws `Unreadable`. */
+/** @throws Unreadable */
 export const parseJob = (text: string): Job => readJson('a job', jobMessage, text).job;
 
 export const resultBody = (content: ResultMessage): string => body({ v: messageVersion, result: content });
-/** The result in a message's body; throws `Unreadable`. */
+/** @throws Unreadable */
 export const parseResult = (text: string): ResultMessage => readJson('a result', resultMessage, text).result;
 
 /**
- * Hops are an attribute of the message and no part of its body: whoever does not know them yet reads the message as before. A message
- * without it, as from a schedule, begins a chain.
+ * Hops are a message attribute and not part of the body, so versions without hops can read the message. A message without
+ * the attribute, for example from a schedule, has 0 hops.
  */
 export const hopsAttribute = 'hops';
-/** @param value of the attribute; one that is no count is taken for none, because it must not keep a message from being handled */
+/** @param value of the attribute; an invalid one counts as 0, so that it cannot block the message */
 export const parseHops = (value: string | undefined): Hops =>
   value !== undefined && /^\d{1,6}$/.test(value) ? hops(Number(value)) : noHops;
 
-/** Whatever a dead-letter queue may hold; throws `Unreadable`. */
+/** A message of a dead-letter queue: a job or a result. @throws Unreadable */
 export const parseMessage = (body: string): Job | ResultMessage => {
   const message = readJson('a message', z.union([jobMessage, resultMessage]), body);
   return 'job' in message ? message.job : message.result;

@@ -1,4 +1,4 @@
-/** A lens version as it is stored. The HTTP door has schemas of its own, which explain more. */
+/** A lens version as it is stored. The HTTP API has its own schemas, which explain more. */
 import * as z from 'zod';
 import {
   type FieldContract,

@@ -1,4 +1,4 @@
-/** What became of an attempt, as a result message carries it. */
+/** The outcome of an attempt, as a result message carries it. */
 import * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import { failure, gate, loopSettings, payload, tokens } from './events.ts';

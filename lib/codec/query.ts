@@ -1,4 +1,4 @@
-/** A published query as it is stored. */
+/** A published query version as it is stored. */
 import * as z from 'zod';
 import {
   type AuroraQuery,

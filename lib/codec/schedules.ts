@@ -1,4 +1,4 @@
-/** Schedules as they are stored, and their fires as the queue of delayed jobs carries them. */
+/** Schedules as they are stored, and fire messages as the delay queue carries them. */
 import * as z from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 import { overlapPolicies } from '../engine/schedule/overlap.ts';
@@ -69,13 +69,13 @@ const messageVersion = 1;
 const rfc3339 = z.iso.datetime({ offset: true }).transform((text) => toInstant(Date.parse(text)));
 const fireMessage = z.strictObject({ v: z.literal(messageVersion), fire: z.strictObject({ ...setting, scheduledAt: rfc3339 }) });
 
-/** @param scheduledAt the time that is due, or what the world's scheduler puts it in the place of */
+/** @param scheduledAt the due time, or the placeholder that the external scheduler replaces with it */
 export const fireBody = (of: ScheduleSetting, scheduledAt: string): string => {
   const { projectId: project, environment: env, scheduleId: id, incarnation, setting: number } = of;
   const fire = { projectId: project, environment: env, scheduleId: id, incarnation, setting: number, scheduledAt };
   return JSON.stringify({ v: messageVersion, fire });
 };
 
-/** The fire in a message's body; undefined where it is another kind of message, which its own reader judges. */
+/** The fire in a message body; undefined for another kind of message. @throws Unreadable */
 export const parseFire = (text: string): ScheduleFire | undefined =>
   text.startsWith(`{"v":${messageVersion},"fire":`) ? readJson('a fire of a schedule', fireMessage, text).fire : undefined;

@@ -1,4 +1,4 @@
-/** Something stored or sent that this version of the program cannot read: damaged, or written by a newer one. */
+/** The error of an item or a message that this version cannot read: it is damaged, or a newer version wrote it. */
 import * as z from 'zod';
 
 export class Unreadable extends Error {
@@ -8,14 +8,14 @@ export class Unreadable extends Error {
   }
 }
 
-/** What the schema makes of the value; throws `Unreadable` that names `what` and every place that does not fit. */
+/** Parses the value. @throws Unreadable with `what` and the path of each invalid part */
 export const read = <Output>(what: string, schema: z.ZodType<Output>, value: unknown): Output => {
   const result = schema.safeParse(value);
   if (!result.success) throw new Unreadable(what, z.prettifyError(result.error), { cause: result.error });
   return result.data;
 };
 
-/** The same for JSON text. */
+/** Parses JSON text. @throws Unreadable */
 export const readJson = <Output>(what: string, schema: z.ZodType<Output>, text: string): Output =>
   read(what, schema, parsed(what, text));
 
@@ -23,6 +23,6 @@ const parsed = (what: string, text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Unreadable(what, 'it is not JSON', { cause: error });
+    throw new Unreadable(what, 'it is not valid JSON', { cause: error });
   }
 };

@@ -1,4 +1,4 @@
-/** Messages about watched runs, as their queue carries them, and what is kept of a watcher. */
+/** Watch messages, as their queue carries them, and the stored cursor of a watcher. */
 import * as z from 'zod';
 import type { WatchCursor } from '../ports/sockets.ts';
 import type { Watch } from '../ports/watches.ts';
@@ -16,7 +16,7 @@ const watchMessage = z.strictObject({
 export const watchBody = ({ run: { projectId, environment, runId }, broadcastId }: Watch): string =>
   JSON.stringify({ v: messageVersion, watch: { run: { projectId, environment, runId }, broadcastId } });
 
-/** The watch in a message's body; undefined where it is another kind of message, which its own reader judges. */
+/** The watch in a message body; undefined for another kind of message. @throws Unreadable */
 export const parseWatch = (text: string): Watch | undefined =>
   text.startsWith(`{"v":${messageVersion},"watch":`) ? readJson('a watch of a run', watchMessage, text).watch : undefined;
 

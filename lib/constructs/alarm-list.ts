@@ -1,4 +1,4 @@
-/** Every alarm of the product: what is measured, where the line is and why there. Each has a page in docs/RUNBOOK.md. */
+/** Every alarm of the installation: its metrics, its threshold and the reason for the threshold. Each has a page in docs/RUNBOOK.md. */
 import type { FunctionName } from '../contract/environment.ts';
 import {
   type MetricsOf,
@@ -18,25 +18,25 @@ import {
 } from './alarm-metrics.ts';
 
 export interface AlarmEntry {
-  /** its construct id, and so part of the alarm's name; a second alarm has a 2 behind it, and so on */
+  /** construct id, part of the alarm's name; a second alarm of the same entry gets the suffix 2, and so on */
   readonly name: string;
-  /** the heading in docs/RUNBOOK.md, word for word */
+  /** exact heading of its page in docs/RUNBOOK.md */
   readonly heading: string;
-  /** why the line is where it is */
+  /** reason for the threshold */
   readonly reason: string;
-  /** of which each has an alarm of its own */
+  /** each metric gets its own alarm */
   readonly metrics: MetricsOf;
   readonly threshold: number;
-  /** periods of five minutes in a row that must be over the line. Default: 1 */
+  /** consecutive periods of five minutes that must breach the threshold. Default: 1 */
   readonly periods?: number;
-  /** `below`: too little is the trouble, and no data is too little. Default: at or above the threshold, and no data is well. */
+  /** `below`: breaches below the threshold; missing data breaches too. Default: at or above the threshold; missing data does not breach. */
   readonly alarmsWhen?: 'below';
 }
 
-/** They have a cap of their own, and say something else when they are at it. */
+/** These functions have their own concurrency limit and their own alarm. */
 const watcherFunctions: readonly FunctionName[] = ['events', 'sockets', 'broadcaster'];
 const isWatcherFunction = (name: string): boolean => watcherFunctions.some((one) => one === name);
-/** It runs when the product is deployed, and CloudFormation tells of it. */
+/** It runs during a deployment only, and CloudFormation reports its failure. */
 const deploymentFunction: FunctionName = 'first-key';
 const requestFunctions: readonly FunctionName[] = ['api', 'events', 'deployments', 'library', 'test-runs', 'webhooks'];
 
@@ -45,7 +45,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'DeadLetters',
     heading: 'Dead letters',
     reason:
-      'A dead letter is consumed within seconds and fails its node in the log; one that stays is work that nobody knows of.',
+      'The dead-letter function consumes each message within seconds and fails its node in the run log. A message that stays is work that no function has recorded.',
     metrics: deadLetterCount,
     threshold: 1,
     periods: 3,
@@ -54,7 +54,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'NodeJobsWait',
     heading: 'Node jobs wait too long',
     reason:
-      'A job normally waits for less than a second, and one that a worker has counts too. Half an hour is twice what a worker may take.',
+      'A job normally waits for less than a second. The age includes the time that a worker takes, at most 15 minutes. Half an hour is twice that.',
     metrics: messageAgeIn('nodeJobs'),
     threshold: 1_800,
     periods: 2,
@@ -63,7 +63,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'DelayedWait',
     heading: 'Delayed jobs wait too long',
     reason:
-      'The metric may count the 15 minutes that a job is delayed and the 15 that a worker may take. Ten more are a backlog.',
+      'The age can include the delay of a job (15 minutes) and the time that a worker takes (15 minutes). Ten minutes more are a backlog.',
     metrics: messageAgeIn('delayed'),
     threshold: 2_400,
     periods: 2,
@@ -71,7 +71,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'ResultsWait',
     heading: 'Results wait too long',
-    reason: 'Ten results are decided in well under a second. Five minutes is five failed tries.',
+    reason: 'The collector records ten results in well under a second. Five minutes are five failed attempts.',
     metrics: messageAgeIn('results'),
     threshold: 300,
     periods: 2,
@@ -80,7 +80,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'CodeMessagesWait',
     heading: 'Messages for code wait too long',
     reason:
-      'A message normally waits for less than a second, and one that the code has counts too. Half an hour is twice what it may take for one.',
+      'A message normally waits for less than a second. The age includes the time that the code takes, at most 15 minutes. Half an hour is twice that.',
     metrics: messageAgeIn('code'),
     threshold: 1_800,
     periods: 2,
@@ -88,7 +88,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'WorkerErrors',
     heading: 'The worker fails',
-    reason: 'A node that fails is an outcome and no error. Errors here are crashes and time-outs, each tried again at a cost.',
+    reason:
+      'A failed node is an outcome of its run, not an error of the function. Errors here are crashes and timeouts. Lambda bills each one, and SQS redelivers its messages.',
     metrics: errorsOf('worker'),
     threshold: 5,
     periods: 2,
@@ -97,7 +98,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'CodeErrors',
     heading: 'The function for code fails',
     reason:
-      'Code that throws is an outcome and no error. Errors here are ended processes and time-outs, each tried again at a cost.',
+      'Code that throws is an outcome of its run, not an error of the function. Errors here are ended processes and timeouts. Lambda bills each one, and SQS redelivers its messages.',
     metrics: errorsOf('code'),
     threshold: 5,
     periods: 2,
@@ -105,7 +106,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'CollectErrors',
     heading: 'The collector fails',
-    reason: 'Its batches come back by themselves; five errors in five minutes, twice, is more than a slow moment of the table.',
+    reason:
+      'SQS redelivers a failed batch. Five errors in five minutes, twice in a row, are more than a short slowdown of the table.',
     metrics: errorsOf('collect'),
     threshold: 5,
     periods: 2,
@@ -113,7 +115,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'SweepNotStarting',
     heading: 'The sweep does not start',
-    reason: 'It starts every minute. Without it a run whose message was lost waits for nobody.',
+    reason: 'The sweep starts every minute. Without it, a run whose message or timer was lost does not continue.',
     metrics: invocationsOf('sweep'),
     threshold: 1,
     alarmsWhen: 'below',
@@ -121,7 +123,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'SweepErrors',
     heading: 'The sweep fails',
-    reason: 'The next minute makes a failed one good. Three in five minutes, twice, is something that it cannot get past.',
+    reason:
+      'The next sweep continues after a failed one. Three failures in five minutes, twice in a row, mean that the sweep cannot pass an item.',
     metrics: errorsOf('sweep'),
     threshold: 3,
     periods: 2,
@@ -130,7 +133,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'SweepsDropped',
     heading: 'Sweeps are dropped',
     reason:
-      'Lambda drops a start that was throttled for a minute, or whose sweep failed. Three in five minutes, twice, is no short burst.',
+      'Lambda drops a start of the sweep after one minute of throttling or after a failed sweep. Three in five minutes, twice in a row, are more than a short burst.',
     metrics: droppedEventsOf('sweep'),
     threshold: 3,
     periods: 2,
@@ -139,7 +142,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'DeadLetterErrors',
     heading: 'Dead letters cannot be recorded',
     reason:
-      'This function is the last that sees a message. Errors here are crashes and time-outs; a letter that it cannot record stays, for 14 days at most, and "Dead letters" tells of it.',
+      'This is the last function that handles a message. Errors here are crashes and timeouts. A message that it cannot record stays in its queue for at most 14 days and raises the alarm "Dead letters".',
     metrics: errorsOf('dead-letter'),
     threshold: 1,
     periods: 2,
@@ -147,7 +150,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'ApiServerErrors',
     heading: 'The API answers with server errors',
-    reason: 'Temporary trouble of AWS is answered with 503 now and then; ten in five minutes, twice, is not that.',
+    reason:
+      'A temporary error of AWS causes a single 503. Ten server errors in five minutes, twice in a row, have another cause.',
     metrics: serverErrors,
     threshold: 10,
     periods: 2,
@@ -156,7 +160,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'RequestErrors',
     heading: 'Functions of the API fail',
     reason:
-      'A request that is refused is an answer and no error. Errors here are crashes and time-outs, also of streams that had begun.',
+      'A refused request is a response, not an error of the function. Errors here are crashes and timeouts, including those of open streams.',
     metrics: errorsOf(...requestFunctions),
     threshold: 10,
     periods: 2,
@@ -165,8 +169,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'ApiSlow',
     heading: 'The API is slow',
     reason:
-      'A start is a handful of writes of some 10 ms; three seconds at the 99th percentile is more than cold starts explain.',
-    // The function's duration and not the gateway's latency, which counts open streams.
+      'Starting a run takes a few writes of about 10 ms each. Cold starts alone do not explain three seconds at the 99th percentile.',
+    // The function's duration: the gateway's latency includes open streams.
     metrics: p99DurationOf('api'),
     threshold: 3_000,
     periods: 3,
@@ -175,7 +179,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'FunctionsThrottled',
     heading: 'Functions are throttled',
     reason:
-      'Queues bear a moment without free concurrency. Ten in five minutes, three times, of up to ten functions is a limit that is too low.',
+      'Queues absorb a short lack of concurrency. Ten throttled invocations in five minutes, three times in a row, of up to ten functions mean that a concurrency limit is too low.',
     metrics: throttlesOf((name) => name !== deploymentFunction && !isWatcherFunction(name)),
     threshold: 10,
     periods: 3,
@@ -184,7 +188,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'WatchersThrottled',
     heading: 'Watchers are throttled',
     reason:
-      'Each reader of a stream holds an invocation, and so does each run watched over sockets. Those over the cap have to ask again.',
+      'Each reader of an event stream and each run watched over sockets holds one invocation. Lambda refuses those above the limit, and their clients must retry.',
     metrics: throttlesOf(isWatcherFunction),
     threshold: 10,
     periods: 3,
@@ -192,7 +196,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'BroadcastsWait',
     heading: 'Watched runs wait for a broadcaster',
-    reason: 'A speaker is there within a second. Five minutes are all speakers at work, or one that dies again and again.',
+    reason: 'A broadcaster starts within a second. After five minutes, all broadcasters are busy or one crashes repeatedly.',
     metrics: messageAgeIn('watches'),
     threshold: 300,
     periods: 2,
@@ -200,7 +204,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'BroadcasterErrors',
     heading: 'The broadcaster fails',
-    reason: 'A socket that is gone is no error. Errors here are crashes, and those who watch see nothing for minutes.',
+    reason:
+      'A closed socket is not an error. Errors here are crashes and timeouts. Watchers receive no updates for up to three minutes after each one.',
     metrics: errorsOf('broadcaster'),
     threshold: 3,
     periods: 2,
@@ -208,7 +213,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'SocketsErrors',
     heading: 'Sockets are not answered',
-    reason: 'A socket that is refused is an answer and no error. Errors here are crashes, and the gateway closes the socket.',
+    reason:
+      'A refused socket is a response, not an error of the function. Errors here are crashes and timeouts, and the gateway closes the socket.',
     metrics: errorsOf('sockets'),
     threshold: 5,
     periods: 2,
@@ -216,7 +222,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'TracesErrors',
     heading: 'Traces cannot be sent',
-    reason: 'The collector was not reached, or refused. Work is not concerned; after an hour a trace is given up.',
+    reason:
+      'The trace collector did not respond or returned an error. Runs are not affected. A trace that is not sent within an hour is lost.',
     metrics: errorsOf('traces'),
     threshold: 5,
     periods: 2,
@@ -224,7 +231,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'TracesWait',
     heading: 'Traces wait too long',
-    reason: 'A trace is sent within seconds. Half an hour is half of the time after which it is lost.',
+    reason: 'A trace is sent within seconds. After an hour it is lost; half an hour leaves time to react.',
     metrics: traceMessageAge,
     threshold: 1_800,
     periods: 2,
@@ -232,14 +239,16 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'FirstKeyErrors',
     heading: 'The function of the first key fails',
-    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits five minutes for an answer.',
+    reason:
+      'The function responds to CloudFormation even when it refuses the request. After a crash or a timeout, CloudFormation waits five minutes for a response.',
     metrics: errorsOf(deploymentFunction),
     threshold: 1,
   },
   {
     name: 'TablesThrottled',
     heading: 'Tables are throttled',
-    reason: 'The client repeats a throttled request unseen. A hundred in five minutes, twice, is a hot run or a cold table.',
+    reason:
+      'The AWS client retries throttled requests by itself. A hundred in five minutes, twice in a row, mean a contended run or a table that has not scaled yet.',
     metrics: tableThrottles,
     threshold: 100,
     periods: 2,
@@ -247,7 +256,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'TimersDropped',
     heading: 'Timers are dropped',
-    reason: 'A schedule that could not deliver for a day is given up. The sweep wakes its run, yet one is already too many.',
+    reason:
+      'EventBridge Scheduler drops a timer that it could not deliver for a day. The sweep wakes the run, but one dropped timer already means that the schedule group cannot deliver.',
     metrics: timersDropped,
     threshold: 1,
   },
@@ -255,7 +265,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'RecursiveInvocationsDropped',
     heading: 'Lambda drops recursive invocations',
     reason:
-      'Functions that consume queues allow recursive loops, and then Lambda does not report this metric. One value says that a function has lost the setting, and that its messages are lost to the dead-letter queue.',
+      'Functions that consume queues allow recursive loops, and Lambda then does not report this metric. One data point means that a function has lost this setting and that its messages go to the dead-letter queue.',
     metrics: recursiveInvocationsDropped,
     threshold: 1,
   },
@@ -263,7 +273,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'MessagesSlowed',
     heading: 'Messages make no progress',
     reason:
-      'A message is sent later after 16 messages in a row without a commit. A quarter of an hour of that is a chain that asks for itself for ever.',
+      'After 16 messages in a row without a commit, the functions delay the next message. A quarter of an hour of delayed messages means that a chain of messages repeats without end.',
     metrics: slowedMessageCount,
     threshold: 1,
     periods: 3,

@@ -104,7 +104,7 @@ export class Functions extends Construct {
   }: FunctionsProps): iam.Role | undefined {
     const code = this.get('code');
     if (code === undefined || permissions === undefined) return undefined;
-    const { role } = new CodeRole(this, 'Authors', { executionRole: code.role, permissions, canProcessesAssume });
+    const { role } = new CodeRole(this, 'DeploymentCode', { executionRole: code.role, permissions, canProcessesAssume });
     code.setVariable('codeRoleArn', role.roleArn);
     return role;
   }

@@ -1,4 +1,4 @@
-/** How many things happen at once: the defaults of the settings, and those of the preset for small accounts. */
+/** Concurrency settings: the defaults, and the preset for small accounts. */
 export const defaultConcurrency = {
   nodeConcurrency: 100,
   resultConcurrency: 10,
@@ -9,12 +9,12 @@ export const defaultConcurrency = {
   requestBurst: 2_000,
 } as const;
 
-/** The least that Lambda takes for the event source of a queue. */
+/** Lambda's minimum for the maximum concurrency of an SQS event source. */
 export const minConcurrency = 2;
 
 /**
- * For an account whose quota of concurrent executions is 10, as new ones have: every queue is worked at the least that Lambda
- * takes, and readers leave room for the rest. Work waits longer; a queue that cannot be worked at once is retried.
+ * For an account with a quota of 10 concurrent executions, as new accounts have. Every queue has Lambda's minimum, and
+ * event streams leave room for the other functions. Work waits longer; SQS retries a throttled delivery.
  */
 export const smallAccount = {
   nodeConcurrency: minConcurrency,
@@ -24,5 +24,5 @@ export const smallAccount = {
   watchers: minConcurrency,
 } as const;
 
-/** One for FIFO queues and one for standard queues; each is consumed at the least. */
+/** The number of dead-letter queues: one for FIFO queues, one for standard queues. Each has Lambda's minimum concurrency. */
 export const deadLetterQueues = 2;

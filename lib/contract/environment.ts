@@ -1,70 +1,70 @@
-/** The names that the stacks give to the functions and the functions read. Both sides take them from here. */
+/** Names that the stacks and the functions share: environment variables, table attributes, functions. */
 export const environmentNames = {
   runsTable: 'STEPWELL_RUNS_TABLE',
   controlTable: 'STEPWELL_CONTROL_TABLE',
   bucket: 'STEPWELL_BUCKET',
   nodeQueueUrl: 'STEPWELL_NODE_QUEUE_URL',
-  /** workers at once on the node queue */
+  /** maximum concurrent workers of the node queue */
   nodeConcurrency: 'STEPWELL_NODE_CONCURRENCY',
-  /** how many of them one project may take, in percent */
+  /** maximum share of these workers for one project, in percent */
   maxProjectShare: 'STEPWELL_MAX_PROJECT_SHARE',
   delayQueueUrl: 'STEPWELL_DELAY_QUEUE_URL',
   resultsQueueUrl: 'STEPWELL_RESULTS_QUEUE_URL',
   /** messages for the code of deployments */
   codeQueueUrl: 'STEPWELL_CODE_QUEUE_URL',
-  /** who speaks for watched runs is asked for here */
+  /** watch messages, which request broadcasters */
   watchQueueUrl: 'STEPWELL_WATCH_QUEUE_URL',
-  /** where clients open sockets */
+  /** the WebSocket URL for clients */
   socketsUrl: 'STEPWELL_SOCKETS_URL',
-  /** what one-time schedules deliver to */
+  /** the target of one-time schedules */
   delayQueueArn: 'STEPWELL_DELAY_QUEUE_ARN',
   scheduleGroup: 'STEPWELL_SCHEDULE_GROUP',
   /** the role with which schedules send to the delay queue */
   scheduleRoleArn: 'STEPWELL_SCHEDULE_ROLE_ARN',
   eventBusName: 'STEPWELL_EVENT_BUS_NAME',
-  /** `true`: the bus is told when a run has begun, too */
+  /** `true`: starts of runs are published on the event bus too */
   startedEvents: 'STEPWELL_STARTED_EVENTS',
-  /** how long an ended run is kept after its latest end, in days */
+  /** retention of a run after its deadline, in days */
   retentionDays: 'STEPWELL_RETENTION_DAYS',
-  /** how long an idempotency key is remembered, in hours */
+  /** retention of idempotency keys, in hours */
   idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',
-  /** how many streams of events may be open at once; empty: as many as come */
+  /** maximum concurrent event streams; empty: no limit */
   watchers: 'STEPWELL_WATCHERS',
-  /** `true`: what runs and nodes do is counted in CloudWatch */
+  /** `true`: metrics of runs and nodes are published to CloudWatch */
   metrics: 'STEPWELL_METRICS',
-  /** `true`: requests that are not proven to have come over HTTPS are refused */
+  /** `true`: the API refuses requests that did not provably arrive over HTTPS */
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
-  /** origins of pages that may call the API from a browser, with commas between; empty: none */
+  /** origins that may call the API from a browser (CORS), separated by commas; empty: none */
   corsOrigins: 'STEPWELL_CORS_ORIGINS',
-  /** JSON: where the traces of ended runs are sent. It names a secret and holds none. */
+  /** JSON: the collector for traces of ended runs. It has the ARN of a secret, not the secret. */
   traces: 'STEPWELL_TRACES',
-  // Versions of settings whose texts are items of the control table: lib/contract/stored-settings.ts.
-  /** who may send webhooks, by name */
+  // Versions of stored settings, whose texts are items of the control table (lib/contract/stored-settings.ts):
+  /** the webhook sources, by name */
   webhooks: 'STEPWELL_WEBHOOKS',
-  /** which secrets the nodes of which project may use, by name */
+  /** the secrets that the nodes of each project may use, by name */
   secrets: 'STEPWELL_SECRETS',
-  /** which models there are, by name */
+  /** the models, by name */
   models: 'STEPWELL_MODELS',
-  /** who moderates */
+  /** the moderation provider */
   moderation: 'STEPWELL_MODERATION',
-  /** which databases the queries of which project may ask by the Data API, by name */
+  /** the databases that the queries of each project may use through the Data API, by name */
   databases: 'STEPWELL_DATABASES',
   /** environment variables for the code of deployments */
   codeVariables: 'STEPWELL_CODE_VARIABLES',
-  /** the role with which the code of deployments asks AWS; empty: it has none */
+  /** the role with which the code of deployments calls AWS; empty: none */
   codeRoleArn: 'STEPWELL_CODE_ROLE_ARN',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;
 
-/** The tag of the first key's secret: its value is the name of the stack that has it. */
+/** The tag of the first key's secret. Its value is the name of the stack. */
 export const installationTag = 'stepwell:stack';
 
-/** Attributes of the tables that the template must declare and the adapters write. One spelling for both. */
+/** Key and index attributes of the tables, declared by the template and written by the adapters. */
 export const runsTableKeys = {
   partition: 'pk',
   sort: 'sk',
-  /** epoch seconds after which the item may vanish */
+  /** TTL attribute: epoch seconds after which DynamoDB may delete the item */
   expiry: 'ttl',
   byProject: { name: 'byProject', partition: 'gp', sort: 'gs' },
   byState: { name: 'byState', partition: 'sp', sort: 'ss' },
@@ -72,7 +72,7 @@ export const runsTableKeys = {
 
 export const controlTableKeys = { partition: 'pk', sort: 'sk', expiry: 'ttl' } as const;
 
-/** The functions of the product: each is `functions/<name>/handler.ts` with an export `handler`. */
+/** The Lambda functions. Each is `functions/<name>/handler.ts` with an export `handler`. */
 export const functionNames = [
   'api',
   'events',

@@ -1,8 +1,8 @@
-/** Names of metrics that the functions write, and that an alarm or the dashboard looks at. */
+/** Names of metrics that the functions write and that alarms or the dashboard read. */
 export const metricNamespace = 'Stepwell';
-/** Tells one installation from another in the same account: the name of the table of runs. */
+/** The dimension that identifies the installation in an account. Its value is the name of the runs table. */
 export const installationDimension = 'RunsTable';
 export const slowedMessages = { metric: 'MessagesSlowed', dimension: installationDimension } as const;
-/** Counted for the whole installation, too. Beside the installation they have no dimension but the status. */
+/** Counted for the whole installation too, with no other dimension than the status. */
 export const runsStarted = 'RunsStarted';
 export const runsEnded = { metric: 'RunsEnded', dimension: 'Status', statuses: ['completed', 'failed', 'cancelled'] } as const;

@@ -1,14 +1,14 @@
-/** For how long the bucket keeps a large value: the writer says it by a tag, and the template has a rule for each. */
+/** Lifetimes of large values in the bucket. The writer tags each object with a lifetime that has a lifecycle rule. */
 
-/** The tag of a payload whose value is its lifetime in days; the bucket has a rule for each. */
+/** The tag of an object. Its value is the lifetime in days. */
 export const payloadLifetimeTag = 'stepwell-days';
 
-/** The bucket deletes by rules, and takes at most 1,000 of them: one for each of these lifetimes, whatever the retention is set to. */
+/** A bucket has at most 1,000 lifecycle rules, so long lifetimes are coarser. The rules do not depend on the retention setting. */
 const maxDailyLifetime = 730;
-/** Of payloads that are needed for longer, in days. The longest: a start in 365, a deadline of 365, a day, a retention of 3,650. */
+/** Steps of longer lifetimes. The maximum: a start in 365 days, a deadline of 365, one day, and a retention of 3,650. */
 const longerLifetimes = { stepDays: 15, maxDays: 4_400 } as const;
 
-/** Lifetimes that a payload may have, in days, ascending. */
+/** All lifetimes, in days, ascending. */
 export const payloadLifetimes: readonly number[] = [
   ...Array.from({ length: maxDailyLifetime }, (_, index) => index + 1),
   ...Array.from(

@@ -1,28 +1,28 @@
 /**
- * The kinds of records in the two tables. The first word of each partition key is the kind, and no more: roles are granted kinds, by a
- * condition on the beginning of the key (`dynamodb:LeadingKeys`), and no name that a user chose can make one kind look like another.
+ * The kinds of records in the two tables. The kind is the first word of each partition key. Roles are granted kinds by a
+ * condition on the leading key (`dynamodb:LeadingKeys`); no user-chosen name can imitate another kind.
  */
 export const recordKinds = {
   runs: {
-    run: 'the head of any run; of the run of a graph, all that it wrote',
-    code: 'what the run of code wrote: its log, its beats, its snapshot, what lists show of it',
-    due: 'when the sweep is to look at a run',
-    'due-code': 'the same, as the function noted it that runs the code',
-    crashes: 'workers that died in an attempt',
-    'crashes-code': 'the same, as the function noted it that runs the code',
-    openworkflow: 'runs that workers of another library poll for',
+    run: 'heads of all runs; all other items of graph runs',
+    code: 'items of code runs: log, heartbeats, snapshot, projection',
+    due: 'due entries: when the sweep checks a run',
+    'due-code': 'due entries that the code function wrote',
+    crashes: 'worker crashes during an attempt',
+    'crashes-code': 'worker crashes that the code function recorded',
+    openworkflow: 'external-worker runs',
   },
   control: {
     key: 'an API key',
-    keys: "which keys are a project's",
+    keys: "pointers to a project's API keys",
     ticket: 'a ticket to watch a run',
-    rate: "a key's requests in a minute",
+    rate: 'request counts of an API key, by minute',
     setting: 'versions of a large setting of the installation',
-    'reader-lease': 'which stream of a named reader of a run goes on',
-    streams: 'which streams of events are open, as leases',
-    socket: 'an open socket, and the runs that it has joined',
-    watch: 'who watches a run over sockets, and who speaks for it next',
-    sweep: 'the last minute that the sweep has passed',
+    'reader-lease': 'the stream that holds the lease of a named reader',
+    streams: 'slots of open event streams, as leases',
+    socket: 'a WebSocket connection and the runs that it watches',
+    watch: 'watchers of a run, and its next broadcaster',
+    sweep: 'the last minute that the sweep completed',
     workflows: "summaries of a project's workflows",
     workflow: 'versions of a workflow',
     lenses: "summaries of a project's lenses",
@@ -30,15 +30,15 @@ export const recordKinds = {
     queries: "summaries of a project's queries",
     query: 'versions of a query',
     deployments: 'deployments, and the pointer to the active one',
-    pin: 'which runs hold on to a deployment',
-    deletions: 'how far the deletions of workflows have come',
-    deletion: 'the runs that one of them has found',
-    schedules: "a project's schedules and what became of their last times",
-    'schedule-sync': 'settings of schedules to be held, and marks of what may be wrong',
-    signal: 'signals and the waits for them',
-    idempotency: "a start's reservation",
+    pin: 'the runs that pin a deployment',
+    deletions: 'progress of workflow deletions',
+    deletion: 'the runs that a workflow deletion covers',
+    schedules: "a project's schedules and their recent fires",
+    'schedule-sync': 'registered settings of schedules, and sync marks',
+    signal: 'signals and their waiters',
+    idempotency: 'reservations of idempotency keys',
     audit: 'the audit trail of a day',
-    slots: "who of a workflow's runs is at work, and who waits",
+    slots: 'concurrency slots of a workflow, and waiting runs',
   },
 } as const;
 
@@ -46,9 +46,9 @@ export type TableName = keyof typeof recordKinds;
 export type RunsKind = keyof (typeof recordKinds)['runs'];
 export type ControlKind = keyof (typeof recordKinds)['control'];
 
-/** The partition of a kind's records that these words name. */
+/** A partition key: the kind and its parts. */
 export const partitionOf = (kind: RunsKind | ControlKind, ...parts: readonly (string | number)[]): string =>
   `${kind}#${parts.join('#')}`;
 
-/** What a condition on leading keys compares: every partition of the kind, and no other. */
+/** The pattern of a leading-keys condition that matches the partitions of one kind only. */
 export const partitionPattern = (kind: RunsKind | ControlKind): string => `${kind}#*`;

@@ -1,6 +1,6 @@
 /**
- * Settings that may be large. Lambda takes 4,096 bytes of environment variables, so a variable names a version of the setting, and
- * the version's text is an item of the control table that the deployment writes. None of them holds a secret.
+ * Settings that may be large. Lambda allows 4,096 bytes of environment variables, so a variable names a version of the
+ * setting. The deployment writes the version's text as an item of the control table. No setting contains a secret.
  */
 export const storedSettingNames = ['webhooks', 'secrets', 'models', 'moderation', 'databases', 'codeVariables'] as const;
 export type StoredSettingName = (typeof storedSettingNames)[number];

@@ -1,4 +1,4 @@
-/** The event that begins the export of a trace, as the rule of the template matches it: its words are those of `lib/codec/bus-events.ts`. */
+/** The event pattern of the rule that starts the export of a trace. It matches `runStatusChange` of `lib/codec/bus-events.ts`. */
 export const endedRuns = {
   source: 'stepwell.runs',
   detailType: 'Run Status Change',

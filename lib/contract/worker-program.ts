@@ -1,7 +1,7 @@
-/** What `stepwell worker start` and the program that it starts say to each other. The program comes as a bundle of its own. */
+/** The interface between `stepwell worker start` and the worker program that it loads as a separate bundle. */
 import type { EnvironmentName } from './environment.ts';
 
-/** What the function that runs code is told, and so what a process in its place must be told. */
+/** The environment of the code function, which a worker process needs too. */
 export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'runsTable',
   'controlTable',
@@ -24,29 +24,29 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
 export interface WorkerLogLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
-  /** what it is about, for programs that read the log */
+  /** fields for programs that read the log */
   readonly [fact: string]: unknown;
 }
 
 export interface CodeWorkerOptions {
-  /** those of `codeWorkerEnvironment` by their names, and AWS's own, such as `AWS_ENDPOINT_URL` */
+  /** the variables of `codeWorkerEnvironment`, and AWS's variables, such as `AWS_ENDPOINT_URL` */
   readonly variables: Readonly<Record<string, string>>;
-  /** messages at work at once */
+  /** maximum concurrent messages */
   readonly concurrency: number;
-  /** A message comes back so long after its worker has died. */
+  /** after this time SQS redelivers the message of a crashed worker */
   readonly visibilityTimeoutSeconds: number;
-  /** what is at work in the end may take so long for its next turn */
+  /** time limit for running workflow tasks to hand off when the worker stops */
   readonly drainSeconds: number;
-  /** ends it */
+  /** stops the worker */
   readonly stop: AbortSignal;
   readonly log: (line: WorkerLogLine) => void;
 }
 
 export type WorkerEnd =
   | { readonly kind: 'finished'; readonly completed: number; readonly remaining: number }
-  /** a queue, a table or the caller is wrong: in the words of the service */
+  /** `message` is the error of the service: a queue, a table or the credentials are wrong, or AWS is not reachable */
   | { readonly kind: 'refused' | 'unreachable'; readonly message: string }
-  /** what it was told is not enough */
+  /** environment variables are missing */
   | { readonly kind: 'missing_variables'; readonly names: readonly string[] };
 
 export type RunWorker = (options: CodeWorkerOptions) => Promise<WorkerEnd>;

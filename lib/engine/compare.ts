@@ -1,13 +1,13 @@
-/** Comparisons of values, each linear in what it looks at, whatever an author compares. */
+/** Comparisons of JSON values and texts, each in linear time. */
 import { type JsonValue, isJsonArray, isJsonObject } from './json.ts';
 
-/** Counts how much a comparison looks at, before it does: characters of texts, items and keys. It may throw to end the comparison. */
+/** Counts text characters, items and keys before a comparison reads them. It may throw to stop the comparison. */
 export interface Counter {
   addComparisons(parts: number): void;
 }
 export const noCounter: Counter = { addComparisons: () => {} };
 
-/** The same JSON, whatever the order of keys. */
+/** Equality of JSON values; the order of keys does not matter. */
 export function isSameJson(one: JsonValue, other: JsonValue | undefined, counter: Counter = noCounter): boolean {
   counter.addComparisons(
     typeof one === 'string' && typeof other === 'string' && one.length === other.length ? one.length + 1 : 1,
@@ -25,8 +25,8 @@ export function isSameJson(one: JsonValue, other: JsonValue | undefined, counter
 }
 
 /**
- * Whether a text stands in another one. `includes` takes the product of their lengths where the part differs in its middle from
- * what repeats around it: 13 s for 100,000 characters in a million. So what is long is looked for by Knuth, Morris and Pratt.
+ * Whether a text contains another one. `includes` takes quadratic time on repetitive texts: 13 s for 100,000 characters in a million.
+ * So longer parts are searched with the Knuth–Morris–Pratt algorithm.
  */
 export function containsText(text: string, part: string): boolean {
   if (part.length <= maxLengthForIncludes || part.length > text.length) return text.includes(part);
@@ -43,7 +43,7 @@ export function containsText(text: string, part: string): boolean {
 
 const maxLengthForIncludes = 64;
 
-/** For each beginning of the text: how long the longest shorter one is that it ends with. */
+/** For each prefix of the part: the length of its longest border, a shorter prefix that it ends with. */
 function bordersOf(part: string): Int32Array {
   const borders = new Int32Array(part.length);
   let matchedLength = 0;

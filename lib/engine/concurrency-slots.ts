@@ -1,11 +1,11 @@
 /**
- * Places: how many runs of a workflow may be at work at once. A place is a number from 0; a run goes by the number of places
- * that its own version says, so runs of several versions share the low ones.
+ * Concurrency slots limit how many runs of a workflow are open at once. A slot is a number from 0. A run uses the limit of its own
+ * version, so runs of several versions share the low slots.
  */
 import type { RunId, Scope, WorkflowName } from './ids.ts';
 import type { Instant } from './time.ts';
 
-/** Where the places of a workflow are kept. */
+/** Identifies the slots of one workflow. */
 export interface SlotPoolKey extends Scope {
   readonly workflowName: WorkflowName;
 }
@@ -17,20 +17,20 @@ export interface TakenSlot {
 
 export interface WaitingRun {
   readonly runId: RunId;
-  /** when it was to start */
+  /** the requested start */
   readonly since: Instant;
-  /** it may have one of the places below this */
+  /** the run may take a slot below this number */
   readonly slots: number;
 }
 
-/** Beyond this a workflow is not limited, for any purpose. */
+/** Maximum of the setting. */
 export const maxSlots = 1_000;
 
-/** Who comes first: the earlier start, and of two at the same moment the lower id. */
+/** Earlier starts first; at the same moment the lower id. */
 export const byAdmissionOrder = (one: WaitingRun, other: WaitingRun): number =>
   one.since - other.since || (one.runId < other.runId ? -1 : one.runId > other.runId ? 1 : 0);
 
-/** Which place each would get if they were let in one after the other; those that find none are not in it. */
+/** The lowest free slot for each waiting run, in admission order; runs that find none are missing. */
 export function assignSlots(taken: readonly TakenSlot[], waiting: readonly WaitingRun[]): ReadonlyMap<RunId, number> {
   const occupied = new Set(taken.map(({ slot }) => slot));
   const assigned = new Map<RunId, number>();

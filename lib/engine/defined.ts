@@ -5,10 +5,7 @@ export type Defined<Value> = {
   readonly [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Value[Key];
 } & { readonly [Key in keyof Value as undefined extends Value[Key] ? Key : never]?: Exclude<Value[Key], undefined> };
 
-/**
- * A copy without the properties whose value is undefined. `exactOptionalPropertyTypes` and JSON comparisons tell an absent property from
- * an undefined one.
- */
+/** Copies the object without undefined properties, because types and JSON comparisons distinguish them from absent ones. */
 export function defined<const Value extends object>(value: Value): Defined<Value>;
 export function defined(value: Readonly<Record<string, unknown>>): object {
   const copy: Record<string, unknown> = {};

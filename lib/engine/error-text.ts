@@ -1,19 +1,19 @@
-/** What was thrown, in words. Anything can be thrown, also what throws when it is read, so nothing of it is trusted to be a text. */
+/** The text of a thrown value. Any value can be thrown, even one whose properties throw when they are read. */
 export function errorText(thrown: unknown): string {
   try {
     if (!(thrown instanceof Error)) return String(thrown);
     const { name, message } = thrown;
     return `${name}: ${message}`;
   } catch {
-    return 'something that has no text was thrown';
+    return 'a value without a readable message was thrown';
   }
 }
 
-/** The message alone, where it is an error's. */
+/** The message of an error without its name, or the text of another value. */
 export function errorMessage(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : String(thrown);
   } catch {
-    return 'something that has no text was thrown';
+    return 'a value without a readable message was thrown';
   }
 }

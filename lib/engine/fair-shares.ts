@@ -1,50 +1,50 @@
 /**
- * How much of the workers one project and one workflow may take. A FIFO queue has one message of a group in flight, so the number of
- * groups that a project's messages are spread over bounds the workers that it holds. (docs/decisions/fair-shares.md)
+ * How many workers one project and one workflow may occupy. A FIFO queue has at most one message of a group in flight, so the number of
+ * groups over which a project's messages are spread limits its workers. (docs/decisions/fair-shares.md)
  */
 import { fnv, unitsOf } from './fnv.ts';
 import { type NodeRef, type RunId, type WorkflowName, nodeKey } from './ids.ts';
 import { type DurationMs, durationMs } from './time.ts';
 
 /**
- * How long a script computes, by the processor's time, before it goes on in the slow lane. Twenty endless loops that arrive together hold four workers for
- * half a second with it; a script that takes less, as almost all do, never notices.
+ * CPU time of a script before it continues in the slow lane. Twenty endless loops that arrive together occupy four workers for half a
+ * second; almost all scripts need less.
  */
 export const firstTimeSlice: DurationMs = durationMs(100);
 
-/** The same for a script that spent its first slice lately, in the same process: most of its runs will, and the others still end in it. */
+/** The time slice of a script that recently exceeded its first one in the same process: it probably exceeds it again. */
 export const repeatTimeSlice: DurationMs = durationMs(20);
 
 /** Message groups per project. */
 export interface FairShares {
-  /** for scripts beyond their first slice */
+  /** for scripts that exceeded their first slice */
   readonly slow: number;
-  /** for all other node jobs; absent: each node of each run has a group of its own, and nothing bounds a project */
+  /** for all other node jobs; absent: each node of each run has its own group, and projects are not limited */
   readonly regular?: number;
 }
 
 /**
- * @param workers at work at once on the queue of node jobs
- * @param maxPercent of them that one project may take; 100: no bound but that of the slow lane
+ * @param workers that process the node queue concurrently
+ * @param maxPercent of them that one project may occupy; 100: only the slow lane is limited
  */
 export function fairSharesOf(workers: number, maxPercent: number): FairShares {
   if (maxPercent >= 100) return { slow: half(workers) };
-  // Two at least: with one alone a slow script would hold up all that its project does.
+  // At least two: with one group, a slow script would block the whole project.
   const maxGroups = Math.max(2, Math.floor((workers * maxPercent) / 100));
   return { slow: half(maxGroups), regular: maxGroups - half(maxGroups) };
 }
 
-/** Which of its project's groups a job of the slow lane belongs to: all those of one workflow are spread over half of them. */
+/** The group of a job in the slow lane. A workflow uses half of its project's groups. */
 export function slowLaneGroup(
   { slow }: FairShares,
   workflow: WorkflowName,
   { runId, node, resend }: { readonly runId: RunId; readonly node: NodeRef; readonly resend: number },
 ): number {
-  // A job sent again goes past the one that may be dead, where its workflow has more than one group.
+  // A resent job goes to another group if its workflow has several, because the first may be blocked.
   return (hash(workflow) + ((hash(runId, nodeKey(node)) + resend) % half(slow))) % slow;
 }
 
-/** Which of its project's groups a job belongs to, where their number is bounded. */
+/** The group of a job outside the slow lane, for a project with limited groups. */
 export const regularLaneGroup = (
   groups: number,
   { runId, node, resend }: { readonly runId: RunId; readonly node: NodeRef; readonly resend: number },
@@ -54,11 +54,11 @@ const half = (count: number): number => Math.max(1, Math.floor(count / 2));
 
 const hash = (...parts: readonly string[]): number => fnv(unitsOf(parts.join('#')));
 
-/** A script took its first slice and has not ended: it had no effect and has no outcome, and its attempt begins again in the slow lane. */
+/** A script exceeded its first slice. It had no effect and has no outcome; its attempt starts again in the slow lane. */
 export class TimeSliceExceeded extends Error {
-  override readonly name = 'SliceSpent';
+  override readonly name = 'TimeSliceExceeded';
 
   constructor() {
-    super('the script has not ended within its first slice');
+    super('the script did not end within its first time slice');
   }
 }

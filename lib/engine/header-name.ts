@@ -1,7 +1,7 @@
 /**
- * Which HTTP headers an author may name, wherever one is taken from an author: `http` nodes, stored queries, webhook settings.
- * The others say how a message travels. The sender sets them, and a proxy on the way may change them, so an author's value would
- * at best be ignored and at worst split one request into two (request smuggling, RFC 9112 section 11.2).
+ * HTTP headers that an author may set in `http` nodes, stored queries and webhook settings. The sender sets transport headers itself,
+ * and proxies may change them, so an author's value would be ignored at best and would split one request into two at worst
+ * (request smuggling, RFC 9112 section 11.2).
  */
 const transportHeaders: ReadonlySet<string> = new Set([
   'host',
@@ -19,9 +19,9 @@ const transportHeaders: ReadonlySet<string> = new Set([
 /** A token of RFC 9110 section 5.6.2; 128 characters are more than any registered name has. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 
-/** Why the name cannot be used, as the end of a sentence that begins with it; undefined: it can. */
+/** Why the name is not allowed, as the end of a sentence that begins with it; undefined if it is. */
 export const invalidHeaderReason = (name: string): string | undefined => {
-  if (!token.test(name)) return 'is no header name';
+  if (!token.test(name)) return 'is not a header name';
   const lower = name.toLowerCase();
   return transportHeaders.has(lower) || lower.startsWith('proxy-') ? 'is set by the sender' : undefined;
 };

@@ -1,50 +1,50 @@
 /**
- * Chains of messages that make no progress. A hop is a message that was sent while another message was handled, and nothing was
- * committed to any run meanwhile. Lambda's own limit on such chains is switched off, because it counts hops with progress too
- * (docs/decisions/recursive-loops.md). This one drops nothing: beyond the limit, messages are sent later and later.
+ * Chains of messages that make no progress. A hop is a message sent while another message was handled, without a commit to any run.
+ * Lambda's own loop detection is switched off, because it also counts hops with progress (docs/decisions/recursive-loops.md). This
+ * limit drops nothing: beyond it, messages are delayed more and more.
  */
 import { invariant } from './invariant.ts';
 import { type DurationMs, durationMs, minutes, seconds } from './time.ts';
 
 declare const brand: unique symbol;
-/** Hops in a row that led to a message, 0 where it begins a chain. */
+/** Consecutive hops that led to a message; 0 starts a chain. */
 export type Hops = number & { readonly [brand]: 'Hops' };
 
 export const hops = (count: number): Hops => {
-  invariant(Number.isInteger(count) && count >= 0, () => `hops are counted, and this is ${count}`);
+  invariant(Number.isInteger(count) && count >= 0, () => `a hop count must be a whole number from 0, and is ${count}`);
   return count as Hops;
 };
 export const noHops = hops(0);
 
-/** What Lambda grants a chain too. No chain of the product comes near to it without a commit. */
+/** The limit that Lambda uses. No chain of the product reaches it without a commit. */
 export const maxHops = 16;
-/** Whatever takes at least this long from one message to the next is no runaway, however often it happens: it does not count. */
+/** If a hop takes at least this long, it is not part of a runaway loop and does not count. */
 export const minUncountedInterval: DurationMs = minutes(1);
-/** Shorter than the five minutes that an alarm looks at, so that one chain keeps the alarm ringing. */
+/** Shorter than the alarm's period of five minutes, so that one chain keeps the alarm active. */
 export const maxBackoff: DurationMs = minutes(4);
 const baseBackoff: DurationMs = seconds(1);
 
-/** The handling of a message, as far as it has come. */
+/** The handling of a message so far. */
 export interface HandledMessage {
   /** of the message */
   readonly hops: Hops;
-  /** to any run */
+  /** a commit to any run */
   readonly hasCommitted: boolean;
   readonly duration: DurationMs;
 }
 
-/** How a message is sent on. */
+/** How the next message is sent. */
 export interface NextHop {
   readonly hops: Hops;
   /** from now */
   readonly delay: DurationMs;
-  /** it is sent later than it was asked for */
+  /** sent later than requested */
   readonly isSlowed: boolean;
 }
 
 /**
- * @param handled undefined: no message is handled here, and the chain begins
- * @param requestedDelay the delay that the sender wants
+ * @param handled undefined: the sender handles no message, so the chain starts
+ * @param requestedDelay the delay that the sender requests
  */
 export function nextHop(handled: HandledMessage | undefined, requestedDelay: DurationMs): NextHop {
   if (handled === undefined || handled.hasCommitted) return { hops: noHops, delay: requestedDelay, isSlowed: false };
@@ -58,8 +58,8 @@ export function nextHop(handled: HandledMessage | undefined, requestedDelay: Dur
 }
 
 /**
- * Every second hop beyond the limit waits, twice as long each time. The hop after it does not: a message for code waits on the
- * delay queue, and the worker that takes it there must get it to its own queue.
+ * Every second hop beyond the limit waits, twice as long each time. The hop between them does not: a message for code waits on the
+ * delay queue, and its worker there must forward it to the code queue.
  */
 function backoffAt(count: Hops): DurationMs {
   const beyond = count - maxHops;

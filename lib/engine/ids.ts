@@ -1,6 +1,5 @@
 /**
- * Branded identifiers. A plain string becomes one of these in exactly one place, the constructor beside it,
- * which checks it; everything behind the door trusts the type.
+ * Branded identifiers. Each has one constructor that checks a plain string or number; all other code trusts the type.
  */
 import { invariant } from './invariant.ts';
 
@@ -11,7 +10,7 @@ export type ProjectId = Brand<string, 'ProjectId'>;
 export type Environment = Brand<string, 'Environment'>;
 export type RunId = Brand<string, 'RunId'>;
 export type NodeId = Brand<string, 'NodeId'>;
-/** Which pass of which loop a node belongs to; `''` outside every loop. Part of every identity. */
+/** The loop iteration that a node belongs to; `''` outside loops. Part of every identity. */
 export type IterationKey = Brand<string, 'IterationKey'>;
 /** `nodeId` and iteration in one string: the key of a node within a run. */
 export type NodeKey = Brand<string, 'NodeKey'>;
@@ -21,28 +20,28 @@ export type QueryName = Brand<string, 'QueryName'>;
 export type LensName = Brand<string, 'LensName'>;
 export type DeploymentId = Brand<string, 'DeploymentId'>;
 export type KeyId = Brand<string, 'KeyId'>;
-/** Tells one signal from another; two sendings with the same one are one. */
+/** Identifies a signal; two sends with the same id are one signal. */
 export type SignalId = Brand<string, 'SignalId'>;
-/** A standing order to start runs, by the name that its author gave it. */
+/** A schedule, by the name that its author chose. */
 export type ScheduleId = Brand<string, 'ScheduleId'>;
-/** Of an open socket, as the gateway names it. */
+/** An open WebSocket connection, as API Gateway names it. */
 export type ConnectionId = Brand<string, 'ConnectionId'>;
-/** Says whose put won a slot of the log; one per slot attempt, unchanged over retries. */
+/** Identifies the writer of a commit: one per attempt at a commit number, unchanged over retries of the put. */
 export type Nonce = Brand<string, 'Nonce'>;
 /** Commit numbers of a run are 1, 2, 3 … without a gap. */
 export type CommitNo = Brand<number, 'CommitNo'>;
 /** Event ids of a run are 1, 2, 3 … without a gap. */
 export type EventId = Brand<number, 'EventId'>;
-/** Follows a request through everything that it sets going. */
+/** Follows a request through all its effects. */
 export type CorrelationId = Brand<string, 'CorrelationId'>;
 /** 1 for the first attempt. */
 export type Attempt = Brand<number, 'Attempt'>;
 
 export const projectIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const environmentPattern = /^[a-z0-9-]{1,32}$/;
-/** A ULID behind a prefix: sortable by the time of creation. */
+/** A ULID with a prefix: sortable by creation time. */
 export const runIdPattern = /^wrun_[0-9A-HJKMNP-TV-Z]{26}$/;
-/** `#` and `@` part keys and iterations, so no id may hold them. */
+/** `#` and `@` separate parts of keys, so ids cannot contain them. */
 export const nodeIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const queryNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
@@ -50,14 +49,14 @@ export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
-/** Base64 with padding, as the gateway gives it. */
+/** Base64 with padding, as API Gateway creates it. */
 const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
 export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** Printable ASCII that a header can hold: no space at either end. */
+/** Printable ASCII that fits a header, without a space at either end. */
 export const correlationIdPattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 
-/** Makes the one checking constructor of a branded string. It throws: callers at a door test the pattern first. */
+/** Makes the constructor of a branded string. It throws; callers that parse requests test the pattern first. */
 const patternId =
   <Id extends string>(name: string, pattern: RegExp) =>
   (text: string): Id => {
@@ -93,11 +92,11 @@ export const attempt = numberId<Attempt>('an attempt');
 
 export const topLevel = iterationKey('');
 
-/** The pass of a loop that itself runs in `around`: `outer[2]/inner[0]`. */
+/** The key of an iteration inside the loop's own iteration: `outer[2]/inner[0]`. */
 export const iterationKeyOf = (loop: NodeRef, index: number): IterationKey =>
   iterationKey(`${loop.iteration === topLevel ? '' : `${loop.iteration}/`}${loop.nodeId}[${index}]`);
 
-/** The pass, the passes around it from the inside out, and the top level. */
+/** The iteration, its enclosing iterations from the inside out, and the top level. */
 export function enclosingIterations(iteration: IterationKey): readonly IterationKey[] {
   const found: IterationKey[] = [];
   for (let key: string = iteration; key !== topLevel; key = key.slice(0, Math.max(0, key.lastIndexOf('/'))))
@@ -108,18 +107,18 @@ export function enclosingIterations(iteration: IterationKey): readonly Iteration
 export const firstCommit = commitNo(1);
 export const firstAttempt = attempt(1);
 
-/** Whose records these are. Every record belongs to one project and one environment. */
+/** The owner of a record: each belongs to one project and environment. */
 export interface Scope {
   readonly projectId: ProjectId;
   readonly environment: Environment;
 }
 
-/** A run's full name: no run is ever looked up without its scope. */
+/** A run's full name: runs are only looked up within their scope. */
 export interface RunAddress extends Scope {
   readonly runId: RunId;
 }
 
-/** A node of a run: which node, and in which pass of which loop. */
+/** A node of a run in one loop iteration. */
 export interface NodeRef {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;

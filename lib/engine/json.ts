@@ -1,4 +1,4 @@
-/** What can be stored and sent. */
+/** JSON values: everything that can be stored and sent. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
@@ -9,19 +9,19 @@ export const isJsonObject = (value: JsonValue | undefined): value is JsonObject 
 
 export const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
-/** One step into a value: an object's own key, or an array's place by its digits. Undefined where there is nothing. */
+/** One step into a value: an object's own key, or an array index in digits. Undefined if there is nothing. */
 export function childAt(value: JsonValue | undefined, key: string | number): JsonValue | undefined {
   if (isJsonArray(value)) return /^\d+$/.test(String(key)) ? value[Number(key)] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /**
- * A value in the log: in place, or stored once beside it and named by a reference.
+ * A value in the log: inline, or offloaded and named by a reference.
  * `bytes` is the length of its JSON text in UTF-8.
  */
 export type Payload = { readonly value: JsonValue } | { readonly ref: PayloadRef; readonly bytes: number };
 
-/** `item:<name>`: an item of the run. `blob:<key>`: an object of the bucket. */
+/** `item:<name>` is an item of the run, `blob:<key>` an object in the bucket. */
 export type PayloadRef = `item:${string}` | `blob:${string}`;
 
 export const inline = (value: JsonValue): Payload => ({ value });

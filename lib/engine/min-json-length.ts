@@ -1,9 +1,8 @@
-/** Sizes that are known before a text is made. */
+/** Lower bounds of JSON sizes, computed without making the text. */
 import { type JsonValue, isJsonArray, isJsonObject } from './json.ts';
 
 /**
- * How long the JSON of a value is at least, in characters, without making it: escapes count as what they escape. Beyond
- * `enough` it stops counting.
+ * Minimum length of a value's JSON in characters. An escaped character counts as one. Counting stops beyond `limit`.
  */
 export function minJsonLength(root: JsonValue, limit: number): number {
   let length = 0;

@@ -1,11 +1,11 @@
-/** Where a signal and the wait for it meet: by name and correlation, within one project and environment. */
+/** The key by which a signal and a wait are matched: name and correlation, within one project and environment. */
 import type { Scope } from './ids.ts';
 
 export interface SignalKey extends Scope {
   readonly name: string;
-  /** which of all the things that bear the name: an order's number, or a run's id */
+  /** the business key of the signal, such as an order number or a run id */
   readonly correlation: string;
 }
 
-/** Of a name and of a correlation, in characters. */
+/** Maximum length of a name and of a correlation, in characters. */
 export const maxSignalTextLength = 256;

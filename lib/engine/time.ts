@@ -1,4 +1,4 @@
-/** Time comes in by the door: the engine never reads a clock. Instants are stamps, and order nothing. */
+/** Times as arguments: the engine never reads a clock. Instants are timestamps and never define an order. */
 import { invariant } from './invariant.ts';
 
 declare const unit: unique symbol;
@@ -24,10 +24,10 @@ export const hours = (count: number): DurationMs => durationMs(count * 3_600_000
 export const days = (count: number): DurationMs => durationMs(count * 86_400_000);
 
 export const after = (start: Instant, wait: DurationMs): Instant => instant(start + wait);
-/** How long from `start` to `end`; 0 where clocks disagree and it would be negative. */
+/** Time from `start` to `end`; 0 if clocks disagree and it would be negative. */
 export const between = (start: Instant, end: Instant): DurationMs => durationMs(Math.max(0, end - start));
 export const earliest = (instants: readonly Instant[]): Instant | undefined =>
   instants.length === 0 ? undefined : instant(Math.min(...instants));
 
-/** RFC 3339 in UTC, as every public answer spells a time. */
+/** RFC 3339 in UTC, the format of public times. */
 export const iso = (moment: Instant): string => new Date(moment).toISOString();

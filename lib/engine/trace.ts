@@ -1,6 +1,6 @@
 /**
- * Which request something goes back to: the caller's correlation id, and its trace by W3C Trace Context
- * (https://www.w3.org/TR/trace-context/). Ids are drawn at the door; here they are only read and put together.
+ * The request that caused something: the caller's correlation id, and a W3C trace (https://www.w3.org/TR/trace-context/). Callers draw
+ * the ids; this module parses and combines them.
  */
 import type { CorrelationId } from './ids.ts';
 import { invariant } from './invariant.ts';
@@ -11,11 +11,11 @@ export type Traceparent = string & { readonly [brand]: 'Traceparent' };
 
 export interface Trace {
   readonly correlationId: CorrelationId;
-  /** the span is that of the request that asked */
+  /** its span is that of the original request */
   readonly traceparent: Traceparent;
 }
 
-/** Ids of zeros alone are invalid, and so is version `ff`; a later version may say more behind what this one says. */
+/** Ids of only zeros and version `ff` are invalid; a later version may append fields. */
 const headerPattern = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
@@ -27,7 +27,7 @@ export const traceparent = (text: string): Traceparent => {
   return text as Traceparent;
 };
 
-/** What a caller's header says, as this version writes it; undefined where it says nothing that can be followed. */
+/** Parses a caller's header into this version's format; undefined if it is not usable. */
 export const readTraceparent = (header: string): Traceparent | undefined => {
   const [, version, traceId, spanId, flags, suffix] = headerPattern.exec(header.trim()) ?? [];
   return version === undefined || (version === '00' && suffix !== undefined)
@@ -37,9 +37,9 @@ export const readTraceparent = (header: string): Traceparent | undefined => {
 
 export const traceIdOf = (parent: Traceparent): string => parent.slice(3, 35);
 
-/** What every log line and audit record says of a request. */
+/** Fields of a request in log lines and audit records. */
 export const traceFields = (trace: Trace) => ({ correlationId: trace.correlationId, traceId: traceIdOf(trace.traceparent) });
 
-/** The same trace, and the same decision whether it is sampled, under another span. */
+/** The same trace and sampling decision with another span. */
 export const withSpan = (parent: Traceparent, spanId: string): Traceparent =>
   traceparent(`${parent.slice(0, 36)}${spanId}${parent.slice(52)}`);

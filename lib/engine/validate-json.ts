@@ -1,30 +1,29 @@
 /**
- * Which values can be stored: of bounded depth, and meaning as JSON what they mean in memory. One rule for all that enters a
- * run, whoever made it. It looks without recursion, because the depth that ends a stack is among what it looks for; whatever
- * walks a value later may recurse.
+ * Checks that a value can be stored: bounded depth, and the same meaning as JSON as in memory. It applies to everything that enters a
+ * run. The check itself does not recurse, because it looks for the depth that overflows a stack; later code may recurse.
  */
 
 export const jsonLimits = {
-  /** of arrays and objects within each other: more than any definition or input has, and far from the end of a small stack */
+  /** nested arrays and objects: more than any real definition or input has, and far below the limit of a small stack */
   levels: 100,
 } as const;
 
 export interface JsonError {
   readonly code: 'too_deep' | 'not_finite' | 'not_unicode' | 'key_refused';
-  /** what is wrong with the value, for the reader: it follows the name of the value */
+  /** the problem, as the end of a sentence that begins with the value's name */
   readonly message: string;
-  /** where, from the outside in */
+  /** path to the value, outermost step first */
   readonly path: readonly (string | number)[];
 }
 
 /**
- * What no body of a request may hold, or undefined. `1e999` parses to Infinity, half a character is no Unicode, and `__proto__`
- * as a key means something else to code that copies objects.
+ * The first value that a request body may not contain. `1e999` parses to Infinity, a lone surrogate is not Unicode, and the key
+ * `__proto__` has a special meaning in code that copies objects.
  */
 export const findBodyError = (root: unknown, maxLevels: number = jsonLimits.levels): JsonError | undefined =>
   search(root, maxLevels, (value) => checkFinite(value) ?? checkUnicode(value), checkKeyName);
 
-/** What no output of a node may hold, wherever it comes from: another service may have keys and texts of all kinds. */
+/** The first value that a node's output may not contain. Outputs of other services may have any keys and texts. */
 export const findOutputError = (root: unknown, maxLevels: number = jsonLimits.levels): JsonError | undefined =>
   search(root, maxLevels, checkFinite, () => undefined);
 
@@ -32,23 +31,23 @@ type ValueError = Omit<JsonError, 'path'>;
 
 const checkFinite = (value: unknown): ValueError | undefined =>
   typeof value === 'number' && !Number.isFinite(value)
-    ? { code: 'not_finite', message: 'holds a number that JSON cannot have' }
+    ? { code: 'not_finite', message: 'contains a number that JSON cannot represent' }
     : undefined;
 
 const checkUnicode = (value: unknown): ValueError | undefined =>
   typeof value === 'string' && !value.isWellFormed()
-    ? { code: 'not_unicode', message: 'holds a text with half a character' }
+    ? { code: 'not_unicode', message: 'contains a text with a lone surrogate' }
     : undefined;
 
 const checkKeyName = (key: string): ValueError | undefined =>
   key === '__proto__' || !key.isWellFormed()
-    ? { code: 'key_refused', message: `holds a key that cannot be stored, ${JSON.stringify(key.slice(0, 40))}` }
+    ? { code: 'key_refused', message: `contains a key that cannot be stored, ${JSON.stringify(key.slice(0, 40))}` }
     : undefined;
 
-/** An array or an object that is being looked through. There are never more of them than levels: a value may be far wider than deep. */
+/** An array or object on the path to the current value; their number is the depth. */
 interface OpenContainer {
   readonly value: object;
-  /** of an object; an array has its places */
+  /** undefined for an array */
   readonly keys: readonly string[] | undefined;
   next: number;
 }

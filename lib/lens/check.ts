@@ -1,4 +1,4 @@
-/** Values against JSON Schema, by ajv. Nothing is coerced, no default is filled in, and nothing is fetched. */
+/** Validates values with JSON Schema, using ajv. It coerces nothing, fills in no defaults and fetches no schemas. */
 import { defined } from '../engine/defined.ts';
 import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
@@ -20,7 +20,7 @@ export const contractReasons = [
 type ContractReason = (typeof contractReasons)[number];
 
 export interface ContractError {
-  /** dotted; empty for the whole */
+  /** dotted path; empty for the whole value */
   readonly field: string;
   readonly reason: ContractReason;
   readonly details?: string;
@@ -28,26 +28,26 @@ export interface ContractError {
 
 export type Check = (value: JsonValue) => readonly ContractError[];
 
-/** Errors told at most; and of each, characters of the place, which a model may have named, and of the words. */
+/** Limits of the report: number of errors, and characters of field and details. A model may have chosen the field names. */
 const maxErrors = 20;
 const maxFieldLength = 256;
 const maxDetailsLength = 500;
 const maxPatternLength = 1_000;
 
-/** Characters that the patterns of one check look at, more for a large pattern: a few seconds. A check is one piece of synchronous work. */
+/** Limit of characters that the patterns of one check scan, weighted by pattern size. A check is synchronous; this bounds it to a few seconds. */
 const maxMatchedCharacters = 20_000_000;
 const typicalProgramSize = 100;
 let matchedCharacters = 0;
 
-/** Linear in the text, whatever the pattern; look-arounds and back-references do not compile. */
+/** RE2 matches in linear time for every pattern. Look-arounds and back-references do not compile. */
 const linearRegExp = Object.assign(
   (pattern: string): { test: (text: string) => boolean; toString: () => string } => {
     if (pattern.length > maxPatternLength) throw new Error(`a pattern has at most ${maxPatternLength} characters`);
     const compiled = RE2JS.compile(pattern);
-    // ajv keeps one expression for each of these names.
+    // ajv caches regular expressions by this string.
     const test = (text: string): boolean => {
       matchedCharacters += text.length * (1 + compiled.programSize() / typicalProgramSize);
-      if (matchedCharacters > maxMatchedCharacters) throw new RangeError('too much text for the patterns of the contract');
+      if (matchedCharacters > maxMatchedCharacters) throw new RangeError('the text is too long for the patterns of the contract');
       return compiled.test(text);
     };
     return { test, toString: () => `/${pattern}/` };
@@ -68,7 +68,7 @@ const settings = {
   code: { regExp: linearRegExp },
 } as const;
 
-/** Whether a schema is one is said by a schema that is always the same, and that takes ten times as long to compile. */
+/** Shares one compiled meta-schema: compiling it takes ten times as long as a typical schema. */
 class SharedMetaSchemaAjv extends Ajv2020 {
   static #metaSchemaAjv: Ajv2020 | undefined;
 
@@ -85,7 +85,7 @@ class SharedMetaSchemaAjv extends Ajv2020 {
 
 const declaresDialect = (schema: AnySchema): boolean => typeof schema === 'object' && '$schema' in schema;
 
-/** A fresh one for each schema: what an author names in one is not known in another. */
+/** A new instance per schema, so that `$defs` and ids of one schema are unknown in another. */
 const newAjv = (): Ajv2020 => {
   const ajv = new SharedMetaSchemaAjv(settings);
   ajv.addKeyword({ keyword: 'isUrl', type: 'string', validate: (_on: boolean, text: string) => isUrl(text) });
@@ -95,7 +95,7 @@ const newAjv = (): Ajv2020 => {
 
 const isUrl = (text: string): boolean => ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '');
 
-/** An object or an array, or a text that is JSON. */
+/** An object, an array, or a string that contains JSON. */
 const isJson = (value: JsonValue): boolean => {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null;
   try {
@@ -106,7 +106,7 @@ const isJson = (value: JsonValue): boolean => {
   }
 };
 
-/** Or why the schema is none. */
+/** @returns the check, or why the schema does not compile */
 export function compileSchema(schema: JsonObject): { readonly check: Check } | { readonly error: string } {
   try {
     const validate = newAjv().compile(schema);
@@ -116,7 +116,8 @@ export function compileSchema(schema: JsonObject): { readonly check: Check } | {
         try {
           return validate(value) ? [] : (validate.errors ?? []).slice(0, maxErrors).map(errorOf);
         } catch (error) {
-          if (error instanceof RangeError) return [{ field: '', reason: 'schema_violation', details: 'takes too much to check' }];
+          if (error instanceof RangeError)
+            return [{ field: '', reason: 'schema_violation', details: 'the check exceeds its limit of pattern matching' }];
           throw error;
         }
       },

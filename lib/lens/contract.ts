@@ -1,4 +1,4 @@
-/** Contracts made ready to check: what goes into a lens, and what comes out of it. */
+/** Compiles the input and output contracts of a lens to checks. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Fields, InputContract, LensVersion } from '../ports/lenses.ts';
 import { type Check, type ContractError, compileSchema } from './check.ts';
@@ -6,10 +6,10 @@ import type { Envelope } from './envelope.ts';
 import { schemaOfFields } from './field-schema.ts';
 import { type Placeholder, labelKey } from './placeholders.ts';
 
-/** Inputs as a node got them, by the author's own labels. */
+/** Checks the inputs of a node, by the author's labels. */
 export type InputCheck = (inputs: JsonObject) => readonly ContractError[];
 
-/** @throws Error where the contract does not compile: one that was stored does */
+/** @throws Error when the contract does not compile; publishing a lens checks that it does */
 export function inputCheck(contract: InputContract | undefined, placeholders: readonly Placeholder[]): InputCheck {
   const typed = checkFields(typedFields(contract, placeholders), false);
   if (contract === undefined) return typed;
@@ -25,7 +25,7 @@ export function inputCheck(contract: InputContract | undefined, placeholders: re
   };
 }
 
-/** What typed placeholders ask for, where the contract says nothing about them. */
+/** Types of placeholders that the contract does not declare. */
 function typedFields(contract: InputContract | undefined, placeholders: readonly Placeholder[]): Fields {
   const declared = new Set(contract !== undefined && 'fields' in contract ? Object.keys(contract.fields).map(labelKey) : []);
   return Object.fromEntries(
@@ -33,7 +33,7 @@ function typedFields(contract: InputContract | undefined, placeholders: readonly
   );
 }
 
-/** Labels are compared without case and spaces, and told as the contract spells them. */
+/** Compares labels without case and spaces, and reports them as the contract spells them. */
 function checkFields(fields: Fields, isStrict: boolean): InputCheck {
   const labels = new Map(Object.keys(fields).map((label) => [labelKey(label), label]));
   const check = compiled(schemaOfFields(fields, isStrict));
@@ -46,16 +46,16 @@ function checkFields(fields: Fields, isStrict: boolean): InputCheck {
   };
 }
 
-/** An empty text and null count as absent. */
+/** An empty string and null count as absent. */
 const present = (entries: readonly [string, JsonValue][]): JsonObject =>
   Object.fromEntries(entries.filter(([, value]) => value !== '' && value !== null));
 
 const missingOf = (group: readonly string[], given: JsonObject): readonly ContractError[] =>
   group.some((label) => Object.hasOwn(given, labelKey(label)))
     ? []
-    : [{ field: group.join('|'), reason: 'missing_required', details: 'one of them must be there' }];
+    : [{ field: group.join('|'), reason: 'missing_required', details: 'one of these fields is required' }];
 
-/** Is a label of that key one that the contract declares and does not require? */
+/** @returns whether the contract declares the label of a key as optional */
 export const optionalBy = (contract: InputContract | undefined): ((key: string) => boolean) => {
   if (contract === undefined || !('fields' in contract)) return () => false;
   const optional = new Set(
@@ -66,7 +66,7 @@ export const optionalBy = (contract: InputContract | undefined): ((key: string) 
 
 export type OutputCheck = (envelope: Envelope) => readonly ContractError[];
 
-/** Never strict: more than was declared is allowed. */
+/** Output contracts allow undeclared fields. */
 export function outputCheck({ kind, output }: Pick<LensVersion, 'kind' | 'output'>): OutputCheck {
   const check =
     output === undefined
@@ -81,13 +81,13 @@ export function outputCheck({ kind, output }: Pick<LensVersion, 'kind' | 'output
 }
 
 const mismatch = (field: string, expected: string, actual: string): readonly ContractError[] =>
-  expected === actual ? [] : [{ field, reason: 'enum_mismatch', details: `is ${actual}, and not ${expected}` }];
+  expected === actual ? [] : [{ field, reason: 'enum_mismatch', details: `is ${actual}; expected ${expected}` }];
 
 const dataErrors = (check: Check, { data }: Envelope): readonly ContractError[] =>
   data === undefined ? [{ field: 'data', reason: 'type_mismatch', details: 'the answer is not JSON' }] : check(data);
 
 const compiled = (schema: JsonObject): Check => {
   const result = compileSchema(schema);
-  if ('error' in result) throw new Error(`a contract that was judged does not compile: ${result.error}`);
+  if ('error' in result) throw new Error(`a validated contract does not compile: ${result.error}`);
   return result.check;
 };

@@ -1,4 +1,4 @@
-/** What a lens node brings, whatever model made it. Media stay where they are: the log holds their address. */
+/** The output of a lens node, in one form for all models. Media are referenced by their URL and not stored in the log. */
 import { defined } from '../engine/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { LensKind } from '../ports/lenses.ts';
@@ -12,9 +12,9 @@ interface Media {
 
 export interface Envelope {
   readonly kind: LensKind;
-  /** the form it came in: text, json, image, video, audio or pdf */
+  /** media type of the answer: text, json, image, video, audio or pdf */
   readonly artifactKind: string;
-  /** the canonical text: what moderation reads and edges without a path may use */
+  /** text form of the answer: the input of moderation, and the value of edges without a path */
   readonly output: string;
   readonly data?: JsonValue;
   readonly media: Media | null;
@@ -30,7 +30,7 @@ const mediaOf: Readonly<Partial<Record<LensKind, MediaType>>> = {
 };
 const isTextual = (media: MediaType): boolean => media === 'text' || media === 'json';
 
-/** The lens's own kind where the answer can be that; else the kind that it is. */
+/** The kind of the lens if the answer's media type fits it, otherwise the kind of the media type. */
 const kindOf = (wanted: LensKind, media: MediaType): LensKind => {
   const fits = mediaOf[wanted] === undefined ? isTextual(media) : mediaOf[wanted] === media;
   if (fits) return wanted;
@@ -39,7 +39,7 @@ const kindOf = (wanted: LensKind, media: MediaType): LensKind => {
 
 type CompletedResponse = Extract<ModelResponse, { kind: 'completed' }>;
 
-/** @param wantsData a contract looks at the answer as data, so a text is read as JSON */
+/** @param wantsData an output contract checks data, so a text answer is parsed as JSON */
 export function envelopeOf(
   kind: LensKind,
   answer: CompletedResponse,
@@ -57,7 +57,7 @@ export function envelopeOf(
   });
 }
 
-/** Models like to put JSON between fences; what stands between the first and the last one counts. */
+/** Models often wrap JSON in Markdown code fences. */
 function jsonIn(text: string): JsonValue | undefined {
   const fenced = /^\s*```[a-zA-Z]*\n([\s\S]*)\n```\s*$/.exec(text)?.[1];
   try {

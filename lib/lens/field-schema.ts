@@ -1,9 +1,9 @@
-/** The lens document's field schema, as JSON Schema. */
+/** Converts field schemas of the lens document to JSON Schema. */
 import { defined } from '../engine/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { FieldSchema, FieldType, Fields } from '../ports/lenses.ts';
 
-/** `isUrl` and `isJson` are keywords of our own: formats are only notes in JSON Schema 2020-12. */
+/** `isUrl` and `isJson` are custom keywords, because JSON Schema 2020-12 does not assert formats. */
 const schemaOfType: Readonly<Record<FieldType, JsonObject>> = {
   string: { type: 'string' },
   number: { type: 'number' },
@@ -28,7 +28,7 @@ export const schemaOfField = (field: FieldSchema): JsonObject => ({
   ...(field.enum === undefined ? {} : { enum: field.enum.flatMap(scalarsOf) }),
 });
 
-/** Every scalar that reads as this text. */
+/** The scalars that have this text form. */
 const scalarsOf = (text: string): readonly JsonValue[] => {
   if (text === 'true' || text === 'false') return [text, text === 'true'];
   const number = Number(text);

@@ -1,7 +1,7 @@
 /**
- * Where a template takes its values: `[[label]]`, `{{label}}` and `[ label ]` are the same placeholder. Labels are compared
- * without case and spaces. `!` behind the label makes it optional, `:type` says what the value must be. A backslash before
- * the brackets leaves them as text. Brackets around anything else, such as JSON or a link, are text too.
+ * Parses the placeholders of a template: `[[label]]`, `{{label}}` and `[ label ]` are equivalent. Labels are compared
+ * without case and spaces. `!` after the label makes it optional, `:type` declares the type of the value. A backslash before
+ * the brackets escapes them. Brackets around anything else, such as JSON or a link, are text.
  */
 import { defined } from '../engine/defined.ts';
 import { type FieldType, fieldTypes } from '../ports/lenses.ts';
@@ -9,7 +9,7 @@ import { type FieldType, fieldTypes } from '../ports/lenses.ts';
 export interface Placeholder {
   /** as the author wrote it */
   readonly label: string;
-  /** as it is compared */
+  /** normalized label for comparison */
   readonly key: string;
   readonly isOptional: boolean;
   readonly type?: FieldType;
@@ -17,22 +17,22 @@ export interface Placeholder {
 
 export type TemplatePart = { readonly text: string } | { readonly placeholder: Placeholder };
 
-/** The label as it is compared: neither its case nor its spaces count. */
+/** Normalizes a label for comparison: lower case, without spaces. */
 export const labelKey = (label: string): string => label.toLowerCase().replaceAll(/\s+/g, '');
 
-/** All bounded, so that a template full of brackets takes linear time. */
+/** All repetitions are bounded, so that a template full of brackets takes linear time. */
 const label = String.raw`([\p{L}_](?:[\p{L}\p{N}_ .-]{0,126}[\p{L}\p{N}_])?)`;
 const modifiers = String.raw`(!?)(?: ?: ?([A-Za-z]{1,20}))?(!?)`;
 const forms = [
   new RegExp(String.raw`\[\[ {0,8}${label} {0,8}${modifiers} {0,8}\]\]`, 'uy'),
   new RegExp(String.raw`\{\{ {0,8}${label} {0,8}${modifiers} {0,8}\}\}`, 'uy'),
-  // With a space on either side: what stands close between single brackets is a link or a list.
+  // Single brackets need spaces inside: without them they are a link or a list.
   new RegExp(String.raw`\[ {1,8}${label}${modifiers} {1,8}\]`, 'uy'),
 ];
 const specialCharacter = /[[{\\]/g;
 const escaped = /\\(?=\[\[|\{\{|\[ )/y;
 
-/** @returns the parts, and each type that there is not */
+/** @returns the parts, and the placeholders with an unknown type */
 export function parseTemplate(template: string): {
   readonly parts: readonly TemplatePart[];
   readonly unknownTypes: readonly { readonly label: string; readonly type: string }[];
@@ -79,7 +79,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-/** Each placeholder once, by key: optional where every mention is, typed by the first mention that says a type. */
+/** Each placeholder once: optional if all occurrences are optional, with the type of the first typed occurrence. */
 export function placeholdersIn(parts: readonly TemplatePart[]): readonly Placeholder[] {
   const byKey = new Map<string, Placeholder>();
   for (const part of parts) {

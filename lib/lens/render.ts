@@ -1,23 +1,23 @@
-/** Puts values into a template. */
+/** Renders a template with values. */
 import { asText } from '../engine/graph/template.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import { type Placeholder, type TemplatePart, labelKey } from './placeholders.ts';
 
-/** Values by the key of their label; of two that differ in case alone the later one counts. */
+/** Values by normalized label; of two labels with the same key, the later one wins. */
 export const byKey = (values: JsonObject): ReadonlyMap<string, JsonValue> =>
   new Map(Object.entries(values).map(([label, value]) => [labelKey(label), value]));
 
 export type Rendered =
   | { readonly text: string }
   | { readonly unbound: readonly string[] }
-  /** it is longer than was asked for, and was not made */
+  /** the text exceeds `maxLength` and was not built */
   | { readonly exceededLength: number };
 
 /**
- * Texts stand as they are, everything else as JSON. Null is no value; an empty text is one.
- * @param isOptional whether the contract lets a label of that key be absent
- * @param maxLength characters of the text: the same large value may stand in it again and again, so they are counted as it is made
- * @returns the labels without a value that need one, where there are any
+ * Strings are inserted unchanged, other values as JSON. Null counts as absent; an empty string does not.
+ * @param isOptional whether the contract allows the label of a key to be absent
+ * @param maxLength in characters; counted while rendering, because a template may repeat a large value
+ * @returns the text, or the labels without a required value
  */
 export function render(
   parts: readonly TemplatePart[],

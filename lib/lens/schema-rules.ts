@@ -1,6 +1,6 @@
 /**
- * What an author's JSON Schema may not do, because checking a value by it must end, soon, and without asking anybody:
- * refer to anything outside itself, refer to itself in a circle, or grow without bounds.
+ * Rules for authors' JSON Schemas, so that validation terminates soon and without network access: no external references,
+ * no recursive references, and a bounded size.
  */
 import { jsonPointer } from '../engine/graph/findings.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../engine/json.ts';
@@ -11,12 +11,12 @@ export interface SchemaFinding {
   readonly message: string;
 }
 
-/** Subschemas, counted as often as they are referred to: ten thousand are checked in milliseconds. */
+/** Subschemas, counted once per reference. A check of ten thousand takes milliseconds. */
 const maxExpanded = 10_000;
 const maxDepth = 64;
-/** Each takes up to 10 ms to compile. */
+/** A pattern takes up to 10 ms to compile. */
 const maxPatterns = 100;
-/** Comparing each item with each is quadratic. */
+/** The comparison of items is quadratic. */
 const maxUniqueItems = 1_000;
 const forbiddenKeywords = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$vocabulary', '$async'];
 
@@ -28,13 +28,12 @@ export function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
     if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, pointer + jsonPointer(index), depth + 1);
     if (!isJsonObject(value)) return;
     for (const key of forbiddenKeywords)
-      if (Object.hasOwn(value, key))
-        findings.push({ pointer: pointer + jsonPointer(key), message: `${key} cannot be used here` });
+      if (Object.hasOwn(value, key)) findings.push({ pointer: pointer + jsonPointer(key), message: `${key} is not allowed` });
     const { $ref: reference } = value;
     if (typeof reference === 'string' && !/^#(\/|$)/.test(reference))
       findings.push({ pointer: `${pointer}/$ref`, message: 'refers to something outside this schema' });
     if (value['uniqueItems'] === true && !(typeof value['maxItems'] === 'number' && value['maxItems'] <= maxUniqueItems))
-      findings.push({ pointer: `${pointer}/uniqueItems`, message: `needs maxItems of at most ${maxUniqueItems} beside it` });
+      findings.push({ pointer: `${pointer}/uniqueItems`, message: `requires maxItems of at most ${maxUniqueItems}` });
     if (typeof value['pattern'] === 'string') patterns += 1;
     const { patternProperties } = value;
     if (isJsonObject(patternProperties)) patterns += Object.keys(patternProperties).length;
@@ -45,13 +44,11 @@ export function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
     findings.push({ pointer: '', message: `has ${patterns} patterns, more than the limit of ${maxPatterns}` });
   if (findings.length > 0) return findings;
   const size = expandedSize(schema);
-  if (size === 'circular') return [{ pointer: '', message: 'refers to itself in a circle' }];
-  return size > maxExpanded
-    ? [{ pointer: '', message: `has more than ${maxExpanded} parts, each counted where it is used` }]
-    : [];
+  if (size === 'circular') return [{ pointer: '', message: 'refers to itself' }];
+  return size > maxExpanded ? [{ pointer: '', message: `has more than ${maxExpanded} parts, counted once per reference` }] : [];
 }
 
-/** How many parts the schema has when every reference is replaced by what it refers to. */
+/** The number of parts after all references are expanded. */
 function expandedSize(root: JsonObject): number | 'circular' {
   const sizes = new Map<JsonValue, number>();
   const ancestors = new Set<JsonValue>();

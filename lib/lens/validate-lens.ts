@@ -1,4 +1,4 @@
-/** Everything that is wrong with a lens, at once, each with a code and a place: contracts that do not compile are found here. */
+/** Validates a lens and reports all findings with code and JSON pointer. It also compiles the contracts. */
 import { jsonPointer } from '../engine/graph/findings.ts';
 import type { FieldSchema, Fields, InputContract, Lens, OutputContract } from '../ports/lenses.ts';
 import { compileSchema } from './check.ts';
@@ -21,7 +21,7 @@ export function validateLens(lens: Lens): readonly LensFinding[] {
   ];
 }
 
-/** The labels that a template takes values for, as its author wrote them. */
+/** The labels of a template's placeholders, as its author wrote them. */
 export const labelsOf = (template: string): readonly { readonly label: string; readonly optional: boolean }[] =>
   placeholdersIn(parseTemplate(template).parts).map(({ label, isOptional }) => ({ label, optional: isOptional }));
 
@@ -35,8 +35,8 @@ function validateTemplate(template: string): readonly LensFinding[] {
   }
   const invalid = (message: string): LensFinding => ({ pointer: '/template', code: 'template_invalid', message });
   return [
-    ...unknownTypes.map(({ label, type }) => invalid(`${label} cannot be of type ${type}: there is none of that name`)),
-    ...[...types].flatMap(([key, all]) => (all.size > 1 ? [invalid(`${key} is ${[...all].join(' and ')} at once`)] : [])),
+    ...unknownTypes.map(({ label, type }) => invalid(`${label} has the unknown type ${type}`)),
+    ...[...types].flatMap(([key, all]) => (all.size > 1 ? [invalid(`${key} has several types: ${[...all].join(', ')}`)] : [])),
   ];
 }
 
@@ -68,8 +68,8 @@ function validateFields(fields: Fields, pointer: string): readonly LensFinding[]
     return [
       ...(other === undefined
         ? []
-        : [contractFinding(subPointer, `is the same label as ${other}: neither case nor spaces count`)]),
-      ...(labelKey(label) === '' ? [contractFinding(subPointer, 'a label has a letter')] : []),
+        : [contractFinding(subPointer, `is the same label as ${other}: labels are compared without case and spaces`)]),
+      ...(labelKey(label) === '' ? [contractFinding(subPointer, 'a label must contain a letter')] : []),
       ...inconsistentBounds(field, subPointer),
       ...uncompilableField(field, subPointer),
     ];
@@ -84,7 +84,9 @@ const inconsistentBounds = (
   ...(minLength !== undefined && maxLength !== undefined && minLength > maxLength
     ? [contractFinding(`${subPointer}/minLength`, 'is above maxLength')]
     : []),
-  ...(itemType !== undefined && type !== 'array' ? [contractFinding(`${subPointer}/itemType`, 'is of arrays only')] : []),
+  ...(itemType !== undefined && type !== 'array'
+    ? [contractFinding(`${subPointer}/itemType`, 'is only allowed for arrays')]
+    : []),
 ];
 
 function uncompilableField(field: FieldSchema, subPointer: string): readonly LensFinding[] {

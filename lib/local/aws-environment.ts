@@ -1,4 +1,4 @@
-/** Where the embedded cloud says it is: an account and a region that no one owns. ARNs are made here, never taken from an emulator. */
+/** The account and region of the embedded cloud, which belong to no real account. The emulators' own ARNs are never used. */
 import { createHash } from 'node:crypto';
 
 export const awsEnvironment = {
@@ -28,10 +28,10 @@ export const arns = {
   logGroup: (name: string): string => arn('logs', `log-group:${name}:*`),
 };
 
-/** Secrets Manager appends six letters to a secret's name, other ones each time; here they follow from the name, and stay. */
+/** Secrets Manager appends six random letters to a secret's name. Here they follow from the name, so the ARN is stable. */
 const secretSuffixOf = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 6);
 
-/** The queue's URL names the gateway by the very host string of `AWS_ENDPOINT_URL`: the SDK warns at every call where they differ. */
+/** The queue's URL has the same host string as `AWS_ENDPOINT_URL`: the SDK warns at every call where they differ. */
 export const queueUrl = (endpoint: string, name: string): string => `${endpoint}/${awsEnvironment.account}/${name}`;
 
 /** The last part of an ARN or URL path: a queue's or a function's name. */

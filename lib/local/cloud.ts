@@ -1,4 +1,4 @@
-/** The embedded cloud: what the template describes, running on this machine until it is stopped. */
+/** The embedded cloud runs the resources of the template on this machine until it is stopped. */
 import { defined } from '../engine/defined.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -50,43 +50,43 @@ export interface CloudSettings {
   readonly threads: number;
   /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
-  /** How long messages of a throttled invocation stay invisible. Default: the queue's own time, as in AWS. */
+  /** How long messages of a throttled invocation stay invisible. Default: the queue's visibility timeout, as in AWS. */
   readonly throttledVisibilityMs?: number;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
   readonly assembly: Promise<Assembly>;
-  /** a line for the person at the terminal */
+  /** writes a line to the terminal */
   readonly warn: (line: string) => void;
-  /** told when an emulator has died: nothing works any more */
+  /** called when an emulator exits: the cloud cannot continue without it */
   readonly onEmulatorExit: (reason: string) => void;
 }
 
 export interface Cloud {
   /** the API's URL; undefined where the template has no API */
   readonly url: string | undefined;
-  /** where sockets are opened; undefined where the template has no such API */
+  /** the URL of the WebSocket API; undefined where the template has none */
   readonly socketUrl: string | undefined;
   readonly template: Template;
   readonly emulators: Emulators;
   readonly functions: ReadonlyMap<string, LambdaFunction>;
   readonly recorder: Recorder;
   readonly secrets: SecretStore;
-  /** by which the person whose machine it is looks into the tables */
+  /** the endpoint and key by which the owner of the machine reads the tables */
   readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly busEvents: () => readonly BusEvent[];
-  /** what a worker is told; undefined where the template has nothing for one */
+  /** environment variables of an external worker; undefined where the template has no outputs for one */
   readonly worker: Readonly<Record<string, string>> | undefined;
-  /** Takes no more work, lets what is running end, and stops everything that was started. */
+  /** Takes no more work, waits for running work, and stops everything that was started. */
   stop(): Promise<void>;
 }
 
-/** How long running invocations may take to end, in milliseconds; then their threads are ended, and their messages come back. */
+/** How long running invocations may take to end, in milliseconds. Then their threads are ended, and SQS redelivers their messages. */
 const graceMs = 10_000;
 
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const { directory, warn } = settings;
-  /** in the order of starting; stopped from the last to the first */
+  /** in the order of starting; they run from the last to the first */
   const cleanups: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
     for (const runCleanup of cleanups.splice(0).toReversed()) await runCleanup();
@@ -104,7 +104,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     runCleanup: typeof stop,
   ): Promise<Cloud> {
     const emulatorsStarting = startEmulators(directory, onEmulatorExit);
-    // whatever fails here meanwhile, what they have started must be stopped
+    // If a later step fails, the emulators that are still starting must be stopped too.
     ends.push(() =>
       emulatorsStarting.then(
         (emulators) => emulators.stop(),
@@ -118,7 +118,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const logs = openLogs(join(directory, 'logs'));
     ends.push(() => logs.close());
 
-    // before the functions, because it is closed after them: what they drain may set timers
+    // The store opens before the functions and closes after them: functions that are draining may set timers.
     const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
     ends.push(() => store.close());
 
@@ -129,7 +129,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const configuredOrigins = [...origins, ...corsOriginsOf(template)];
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
-    // what a killed cloud left there
+    // Temporary folders that a killed cloud left behind.
     const ephemeral = join(directory, 'ephemeral');
     await rm(ephemeral, { recursive: true, force: true });
     const functions = createFunctions(
@@ -150,7 +150,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     );
     ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
     const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
-    // the first request comes at once, and a module takes longest of all to load: it does so beside the emulators
+    // Loading a module takes longest, so the functions of the API load while the emulators start.
     for (const arn of routes?.bufferedFunctions ?? []) find(arn)?.warm();
 
     const emulators = await emulatorsStarting;
@@ -177,7 +177,9 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const eventBuses = eventBridge(
       new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]),
       (event) => {
-        deliverEvent(rules, ruleQueues, event).catch((error: unknown) => warn(`an event was not delivered: ${String(error)}`));
+        deliverEvent(rules, ruleQueues, event).catch((error: unknown) =>
+          warn(`an event could not be delivered to the targets of its rules: ${String(error)}`),
+        );
       },
     );
     gateway.mount({
@@ -208,7 +210,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       warn,
       throttledVisibilityMs,
     });
-    // whoever takes longer is ended with its thread, right after this
+    // After the grace period, the next cleanup ends the threads of the remaining batches.
     ends.push(
       async () =>
         void (await Promise.race([
@@ -235,7 +237,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
             port,
           );
     ends.push(() => api?.close(1_000));
-    // Pages are of the API's port: a socket's port serves none.
+    // A page's origin has the API's port; the socket server serves no pages.
     const pages = { ports: api === undefined ? [] : [api.port], configuredOrigins };
     if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, origins: pages, warn });
     const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();

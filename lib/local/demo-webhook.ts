@@ -1,11 +1,11 @@
-/** A provider of webhooks for trying them out on this machine: it signs as GitHub does, and starts the workflow `on-webhook`. */
+/** A webhook provider for trials on this machine: it signs as GitHub does and starts the workflow `on-webhook`. */
 import { randomBytes } from 'node:crypto';
 import { arns } from './aws-environment.ts';
 import type { SecretStore } from './secret-store.ts';
 
 const secretArn = arns.secret('stepwell-demo-webhook');
 
-/** In the form of the setting `webhooks`. */
+/** In the format of the setting `webhooks`. */
 export const demoProviders = {
   demo: {
     scheme: 'github',
@@ -16,7 +16,7 @@ export const demoProviders = {
   },
 } as const;
 
-/** The secret that the provider signs with: made at the first start, and kept. */
+/** The provider's signing secret. It is created at the first start and stored. */
 export function demoSecret(secrets: SecretStore): string {
   const existing = secrets.read(secretArn);
   if (existing !== undefined) return existing.text;

@@ -1,4 +1,4 @@
-/** What the person at the terminal sees once it runs: where it is, and a line that starts a first run. */
+/** The text at the terminal after a start: the addresses, and a command that starts a first run. */
 
 export interface Greeting {
   readonly url: string;
@@ -24,7 +24,7 @@ const workflow = {
   ],
 };
 
-/** For a POSIX shell: nothing inside single quotes is read by it, and a quote itself is written `'\''`. */
+/** Quotes for a POSIX shell. Inside single quotes the shell interprets nothing; a quote itself is written `'\''`. */
 const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const post = (url: string, apiKey: string, body: unknown, ...headers: readonly string[]): string =>
@@ -36,7 +36,7 @@ const post = (url: string, apiKey: string, body: unknown, ...headers: readonly s
     `-d ${shellQuote(JSON.stringify(body))}`,
   ].join(' ');
 
-/** Two requests in one line: the first defines a workflow, the second starts it. */
+/** Two requests in one command: the first defines a workflow, the second starts it. */
 export const firstRun = ({ url, apiKey }: Pick<Greeting, 'url' | 'apiKey'>): string =>
   [
     post(`${url}/v1/workflows`, apiKey, workflow),
@@ -55,5 +55,5 @@ Start a first run:
 
   ${firstRun({ url, apiKey })}
 
-Ctrl-C stops it. What has been started goes on at the next start.
+Ctrl-C stops it. Runs continue at the next start.
 `;

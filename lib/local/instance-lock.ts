@@ -1,6 +1,6 @@
 /**
- * One embedded cloud per state folder. The lock is SQLite's on a file of its own: the operating system gives it back
- * when the process ends, however it ends, so no stale lock can stand in the way of the next start.
+ * One embedded cloud per state folder. The lock is an SQLite lock on a separate file. The operating system releases it when
+ * the process ends for any reason, so a stale lock cannot block the next start.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export interface InstanceLock {
   release(): void;
 }
 
-/** The folder's lock, or undefined while another process holds it. */
+/** The folder's lock, or undefined while another process has it. */
 export function lockInstance(directory: string): InstanceLock | undefined {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const file = new DatabaseSync(join(directory, 'lock.sqlite'), { timeout: 0 });
@@ -24,7 +24,7 @@ export function lockInstance(directory: string): InstanceLock | undefined {
   return { release: () => file.close() };
 }
 
-/** The holder's own words about itself, for the line that refuses the second start. */
+/** The process that has the lock, for the message that refuses the second start. */
 export function describeHolder(directory: string): string {
   try {
     const { url, pid }: { url?: unknown; pid?: unknown } = JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8'));

@@ -1,16 +1,16 @@
-/** Which secrets nodes may use on this machine: those of the checkout's own setting, and every one that its owner wrote down. */
+/** Which secrets nodes may use on this machine: those of the checkout's setting, and those in the owner's `secrets.json`. */
 import * as z from 'zod';
 import { arns } from './aws-environment.ts';
 import { readOwnerSecrets } from './secret-store.ts';
 
 const secretArnsByName = z.record(z.string(), z.string());
 const settingShape = z.record(z.string(), z.record(z.string(), secretArnsByName)).catch({});
-/** A name that `{{secret:name}}` can say; the file may hold ARNs and other names too. */
+/** A name that `{{secret:name}}` can contain; the file may also contain ARNs and other names. */
 const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * In the form of the setting `secrets`, for this machine's one project and environment. A name of the setting keeps the
- * ARN it has there, so that its text may be written down by that ARN.
+ * In the format of the setting `secrets`, for this machine's one project and environment. A name of the setting keeps the
+ * ARN of the setting, so `secrets.json` may give its text by that ARN.
  */
 export function localSecretsSetting(directory: string, configured: unknown): Readonly<Record<string, unknown>> {
   const fileSecretNames = Object.keys(readOwnerSecrets(directory)).filter((name) => secretNamePattern.test(name));

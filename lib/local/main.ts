@@ -1,4 +1,4 @@
-/** `npm start`: runs the template on this machine until Ctrl-C. Nothing heavy is imported here: a start takes half a second. */
+/** `npm start`: runs the template on this machine until Ctrl-C. Heavy modules are imported later, so a start takes half a second. */
 import { rmSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
@@ -11,17 +11,17 @@ import { writePrivateJson } from './state-files.ts';
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** A second signal within this time is the same Ctrl-C: the terminal sends it to everyone, and whoever started this passes it on. */
+/** A second signal within this time belongs to the same Ctrl-C: both the terminal and the parent process send it. */
 const duplicateSignalWindowMs = 1_000;
 
 async function run(settings: Settings): Promise<void> {
   const { directory, root } = settings;
-  // Of whatever is written from here on, also by the emulators: tables, queues and logs hold what runs were given.
+  // Applies to all files, including the emulators': tables, queues and logs contain the inputs of runs.
   process.umask(0o077);
   ensurePrivateFolder(directory);
   const lock = lockInstance(directory);
   if (lock === undefined) throw new SettingsError(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
-  // what Node makes of the sources is kept: a start without it takes twice as long
+  // Without the compile cache a start takes twice as long.
   enableCompileCache(join(directory, 'cache'));
   const infoFile = join(directory, 'local.json');
   const workerFile = join(directory, 'worker.json');
@@ -67,14 +67,15 @@ async function run(settings: Settings): Promise<void> {
     },
   });
   cloud = started;
-  if (started.url === undefined) throw new SettingsError('The template has no API: functions/api is not there');
+  if (started.url === undefined)
+    throw new SettingsError('The template has no REST API: check that the app creates functions/api');
   const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-key.ts'), import('./demo-webhook.ts')]);
   const apiKey = localKey(started);
   if (started.worker !== undefined) writePrivateJson(workerFile, started.worker);
   writePrivateJson(infoFile, {
     url: started.url,
     socketUrl: started.socketUrl,
-    // for whoever reads the tables as they are
+    // for tools that read the tables directly
     tables: started.tables,
     apiKey,
     webhookSecret: demoSecret(started.secrets),

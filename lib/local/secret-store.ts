@@ -1,6 +1,6 @@
 /**
- * The secrets of this machine, in a file of the state folder that only its owner may read. A secret that the file does not
- * have is looked for in `secrets.json` beside it, which is the owner's to write: names or ARNs, and their texts.
+ * The secrets of this machine, in a file of the state folder that only the owner may read. A secret that is not in the file
+ * is read from `secrets.json` beside it. The owner writes that file: names or ARNs, and their texts.
  */
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -13,7 +13,7 @@ const ownerFileShape = z.record(z.string(), z.string());
 type StoredSecret = z.output<typeof storedSecret>;
 
 export interface SecretStore {
-  /** by its ARN; undefined where it has no text */
+  /** by ARN; undefined where the secret has no text */
   read(arn: string): StoredSecret | undefined;
   write(arn: string, secret: StoredSecret): void;
 }
@@ -21,7 +21,7 @@ export interface SecretStore {
 /** `arn:…:secret:<name>-<six letters>` */
 export const secretNameIn = (arn: string): string => arn.replace(/^.*:secret:/, '').replace(/-[A-Za-z0-9]{6}$/, '');
 
-/** The owner's texts, by name or ARN. */
+/** The texts of the owner's `secrets.json`, by name or ARN. */
 export const readOwnerSecrets = (directory: string): Readonly<Record<string, string>> =>
   ownerFileShape.catch({}).parse(readPrivateJson(join(directory, 'secrets.json')));
 
@@ -29,7 +29,7 @@ export function openSecretStore(directory: string): SecretStore {
   const file = join(directory, 'state', 'secrets.json');
   const all = new Map(Object.entries(fileShape.catch({}).parse(readPrivateJson(file))));
   const readOwnerSecret = (arn: string): StoredSecret | undefined => {
-    // Read each time: whoever writes it should not have to start again.
+    // Read each time, so that a change needs no restart.
     const texts = readOwnerSecrets(directory);
     const text = texts[arn] ?? texts[secretNameIn(arn)];
     return text === undefined ? undefined : { text, version: 'owner-file', createdAt: 0 };

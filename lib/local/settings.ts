@@ -1,21 +1,21 @@
-/** What the owner of the machine may set. Everything else follows from the template. */
+/** The settings of the embedded cloud, from environment variables. Everything else follows from the template. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { limits } from './lambda/limits.ts';
 
 export interface Settings {
-  /** the checkout: where bin/, lib/ and functions/ are */
+  /** the checkout, which contains bin/, lib/ and functions/ */
   readonly root: string;
-  /** where state lives between starts */
+  /** the state folder, which outlives a start */
   readonly directory: string;
   /** the first port to try for the public API; 0: any free one */
   readonly port: number;
-  /** how many threads one function may have at most, where its template reserves no number of its own */
+  /** maximum threads per function, where its template reserves no concurrency */
   readonly threads: number;
-  /** the account's quota of concurrent executions, against which the template's reservations are held */
+  /** the account's quota of concurrent executions; the template's reservations are checked against it */
   readonly accountConcurrency: number;
-  /** origins of other pages that may use the API and open sockets, such as an application's own on this machine */
+  /** origins of other pages that may use the API and open sockets, such as a local development server */
   readonly origins: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const parseNumber = (name: string, text: string | undefined, defaultValue: numbe
   return value;
 };
 
-/** Threads mostly wait for the emulators; more of them only take each other's time, and each takes 60 MB. */
+/** Threads mostly wait for the emulators. More threads compete for the same processors, and each takes 60 MB. */
 const defaultThreads = (): number => Math.min(8, Math.max(4, availableParallelism()));
 
 const parseOrigins = (text: string | undefined): readonly string[] =>
@@ -40,11 +40,11 @@ const parseOrigins = (text: string | undefined): readonly string[] =>
       const url = URL.parse(part);
       if (url !== null && /^https?:$/.test(url.protocol) && url.origin === part) return part;
       throw new SettingsError(
-        `STEPWELL_ORIGINS must be origins such as http://localhost:5173 with commas between, and has '${part}'`,
+        `STEPWELL_ORIGINS must be comma-separated origins such as http://localhost:5173, and contains '${part}'`,
       );
     });
 
-/** The owner's mistake, said in one line. */
+/** The owner's settings are invalid, or contradict the state folder. The message is printed without a stack. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }

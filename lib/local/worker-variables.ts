@@ -1,4 +1,4 @@
-/** What `stepwell worker start` is told where it works for the embedded cloud. */
+/** The environment variables of `stepwell worker start` where it works for the embedded cloud. */
 import * as z from 'zod';
 import type { Principals } from './aws/principals.ts';
 import { awsEnvironment } from './aws-environment.ts';
@@ -6,7 +6,7 @@ import type { Template } from './template/template.ts';
 
 const environment = z.looseObject({ Variables: z.record(z.string(), z.coerce.string()) });
 
-/** As somebody finds it who reads the outputs: the function's variables, and a key that may what the policy says. */
+/** The same values that the stack's outputs lead to: the function's variables, and a key with the permissions of the policy. */
 export function workerVariables(
   template: Template,
   principals: Principals,

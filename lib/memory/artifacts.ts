@@ -1,4 +1,4 @@
-/** Artifacts in memory. An upload's address is a name, and `receive` is who takes what is sent there. */
+/** Artifacts in memory. An upload's URL is a name; `receive` stores an upload. */
 import type { Instant } from '../engine/time.ts';
 import type { ArtifactName, Artifacts, PresignedUpload } from '../ports/artifacts.ts';
 import { scopeName } from './runs.ts';
@@ -23,7 +23,7 @@ export class MemoryArtifacts implements Artifacts {
     this.#archives.delete(`memory:${nameOf(name)}`);
   }
 
-  /** Takes what somebody uploads, whatever it is: judging it is others' business. */
+  /** Stores an upload without validation. */
   receive(url: string, content: Uint8Array): void {
     this.#archives.set(url, content.slice());
   }

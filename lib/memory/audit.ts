@@ -6,7 +6,7 @@ import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 export class MemoryAudit implements Audit {
-  /** by id, in the order of the first writing */
+  /** by id, in the order of the first writes */
   readonly entries = new Map<string, AuditEntry>();
 
   async record(id: string, entry: AuditEntry): Promise<void> {

@@ -1,3 +1,4 @@
+/** Large values in memory. */
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Blobs } from '../ports/blobs.ts';

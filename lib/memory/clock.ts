@@ -1,4 +1,4 @@
-/** A clock that stands still until somebody moves it. */
+/** A clock with virtual time: it changes only when a test sets or advances it. */
 import { type DurationMs, type Instant, after, earliest } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 
@@ -33,7 +33,7 @@ export class MemoryClock implements Clock {
     });
   }
 
-  /** Sets the time, forwards or back (a skewed clock), and wakes who is due, the earliest first. */
+  /** Sets the time, forwards or backwards (clock skew), and wakes due sleepers, the earliest first. */
   set(moment: Instant): void {
     this.#now = moment;
     const due = [...this.#sleepers].filter((sleeper) => sleeper.wakeAt <= moment);
@@ -44,7 +44,7 @@ export class MemoryClock implements Clock {
     this.set(after(this.#now, by));
   }
 
-  /** When the next sleeper is due; undefined where nobody sleeps. */
+  /** When the next sleeper is due; undefined if there is none. */
   nextWakeAt(): Instant | undefined {
     return earliest([...this.#sleepers].map((sleeper) => sleeper.wakeAt));
   }

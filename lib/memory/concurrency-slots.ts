@@ -1,4 +1,4 @@
-/** Places of workflows, in memory. */
+/** Concurrency slots in memory. */
 import type { RunId } from '../engine/ids.ts';
 import { type SlotPoolKey, type TakenSlot, type WaitingRun, byAdmissionOrder } from '../engine/concurrency-slots.ts';
 import type { Instant } from '../engine/time.ts';
@@ -14,36 +14,36 @@ interface SlotPool {
 export class MemoryConcurrencySlots implements ConcurrencySlots {
   readonly #pools = new Map<string, SlotPool>();
 
-  async taken(of: SlotPoolKey): Promise<readonly TakenSlot[]> {
-    const taken = [...this.#pool(of).taken].map(([slot, runId]) => ({ slot, runId }));
+  async taken(pool: SlotPoolKey): Promise<readonly TakenSlot[]> {
+    const taken = [...this.#pool(pool).taken].map(([slot, runId]) => ({ slot, runId }));
     return taken.toSorted((one, other) => one.slot - other.slot);
   }
 
-  async acquire(of: SlotPoolKey, slot: number, runId: RunId, _expiresAt: Instant): Promise<boolean> {
-    const { taken } = this.#pool(of);
+  async acquire(pool: SlotPoolKey, slot: number, runId: RunId, _expiresAt: Instant): Promise<boolean> {
+    const { taken } = this.#pool(pool);
     if (!taken.has(slot)) taken.set(slot, runId);
     return taken.get(slot) === runId;
   }
 
-  async release(of: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
-    const { taken } = this.#pool(of);
+  async release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
+    const { taken } = this.#pool(pool);
     if (taken.get(slot) === runId) taken.delete(slot);
   }
 
-  async waiting(of: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]> {
-    return [...this.#pool(of).waiting.values()].toSorted(byAdmissionOrder).slice(0, limit);
+  async waiting(pool: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]> {
+    return [...this.#pool(pool).waiting.values()].toSorted(byAdmissionOrder).slice(0, limit);
   }
 
-  async enqueue(of: SlotPoolKey, run: WaitingRun, _expiresAt: Instant): Promise<void> {
-    this.#pool(of).waiting.set(nameOf(run), frozenCopy(run));
+  async enqueue(pool: SlotPoolKey, run: WaitingRun, _expiresAt: Instant): Promise<void> {
+    this.#pool(pool).waiting.set(nameOf(run), frozenCopy(run));
   }
 
-  async dequeue(of: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void> {
-    this.#pool(of).waiting.delete(nameOf(run));
+  async dequeue(pool: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void> {
+    this.#pool(pool).waiting.delete(nameOf(run));
   }
 
-  #pool(of: SlotPoolKey): SlotPool {
-    const name = `${scopeName(of)}#${of.workflowName}`;
+  #pool(pool: SlotPoolKey): SlotPool {
+    const name = `${scopeName(pool)}#${pool.workflowName}`;
     const known = this.#pools.get(name) ?? { taken: new Map<number, RunId>(), waiting: new Map<string, WaitingRun>() };
     this.#pools.set(name, known);
     return known;

@@ -1,4 +1,4 @@
-/** The rest of the control plane's records, in memory. */
+/** Idempotency reservations and rate windows in memory. */
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { RateWindows, Reservation, Reservations } from '../ports/control.ts';

@@ -13,7 +13,7 @@ import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 interface ScopeDeployments {
-  /** null: removed, and its id is taken all the same */
+  /** null: removed, with the id still reserved */
   readonly deployments: Map<DeploymentId, Deployment | null>;
   readonly pins: Map<DeploymentId, Map<RunId, Instant>>;
   pointer?: ActivePointer;
@@ -110,6 +110,6 @@ const positionOf = ({ createdAt, manifest }: Deployment): DeploymentPosition => 
   deploymentId: manifest.deploymentId,
 });
 
-/** Newest first; deployments of one moment by their ids, the last first. */
+/** Newest first; deployments of one moment in descending order of their ids. */
 const isNewer = (one: DeploymentPosition, other: DeploymentPosition): boolean =>
   one.createdAt === other.createdAt ? one.deploymentId > other.deploymentId : one.createdAt > other.createdAt;

@@ -1,4 +1,4 @@
-/** Runs that another library's workers poll for, in memory. */
+/** External-worker runs in memory. */
 import { type ExternalEntry, lastNumber } from '../engine/external/entry.ts';
 import type { Instant } from '../engine/time.ts';
 import type {

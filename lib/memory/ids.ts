@@ -1,11 +1,11 @@
-/** Ids and chance from a seed: the same seed gives the same ids in the same order. */
+/** Ids and random numbers from a seed: the same seed gives the same sequence. */
 import { encodeTime } from 'ulid';
 import { type Nonce, type RunId, nonce, runId } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Ids } from '../ports/ids.ts';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-/** A ULID is 48 bits of time and 80 of chance: 10 and 16 characters of 5 bits. */
+/** A ULID has 48 bits of time and 80 random bits: 10 and 16 characters of 5 bits. */
 const timeLength = 10;
 const randomLength = 16;
 
@@ -24,7 +24,7 @@ export class MemoryIds implements Ids {
     return nonce(this.#letters(randomLength));
   }
 
-  /** mulberry32: 32 bits of state, one step per call, good enough to play dice with. */
+  /** mulberry32: 32 bits of state, one step per call. Not for cryptography. */
   random(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

@@ -1,4 +1,4 @@
-/** Queues in memory: sent messages lie in lists until a test or a simulation takes them. */
+/** Queues in memory: sent messages stay in lists until a test or a simulation takes them. */
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
@@ -24,13 +24,13 @@ export interface DelayedJob {
 
 export class MemoryJobs implements Jobs {
   readonly #clock: Clock;
-  /** not yet taken, in the order of sending */
+  /** node jobs, in the order of sending */
   readonly sent: NodeJob[] = [];
-  /** messages for the code of deployments, and drives of it, not yet taken */
+  /** messages and workflow tasks for deployed code */
   readonly messages: (MessageJob | WorkflowTaskJob)[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
-  /** fires that were sent again, not yet taken */
+  /** fires that were sent again */
   readonly fires: ScheduleFire[] = [];
   readonly #hops = new WeakMap<object, Hops>();
 
@@ -38,7 +38,7 @@ export class MemoryJobs implements Jobs {
     this.#clock = clock;
   }
 
-  /** @param message as it was taken */
+  /** @param message the object that a `take…` method returned */
   hopsOf(message: Job | ResultMessage): Hops {
     return this.#hops.get(message) ?? noHops;
   }
@@ -61,7 +61,7 @@ export class MemoryJobs implements Jobs {
   }
 
   async sendDelayed(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
-    invariant(delay <= maxQueueDelayMs, `a queue delays ${maxQueueDelayMs} ms at most, and was asked for ${delay}`);
+    invariant(delay <= maxQueueDelayMs, `the delay of a message is at most ${maxQueueDelayMs} ms, not ${delay}`);
     this.delayed.push(
       frozenCopy({ job: this.#copyWithHops(job, hops), dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }),
     );
@@ -71,12 +71,12 @@ export class MemoryJobs implements Jobs {
     this.results.push(this.#copyWithHops(result, hops));
   }
 
-  /** Takes all jobs that were sent to be taken at once. */
+  /** Removes and returns all node jobs. */
   takeSent(): readonly NodeJob[] {
     return this.sent.splice(0);
   }
 
-  /** Takes the delayed jobs whose time has come, the earliest first. */
+  /** Removes and returns the due delayed jobs, the earliest first. */
   takeDue(): readonly Job[] {
     const now = this.#clock.now();
     const due = this.delayed.filter(({ dueAt }) => dueAt <= now).toSorted((one, other) => one.dueAt - other.dueAt);

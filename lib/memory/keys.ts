@@ -69,10 +69,10 @@ export class MemoryKeys implements Keys {
   }
 }
 
-/** No two keys have one secret, so a key that is there with the same one was put by the same request. */
+/** Secrets are unique, so a stored key with the same secret was put by the same request. */
 const isSameKey = (one: ApiKey, other: ApiKey): boolean =>
   one.secretHash === other.secretHash && scopeName(one) === scopeName(other);
 
-/** Newest first; keys of one moment by their ids, the last first. */
+/** Newest first; keys of one moment in descending order of their ids. */
 const isNewer = (one: KeyPosition, other: KeyPosition): boolean =>
   one.createdAt === other.createdAt ? one.keyId > other.keyId : one.createdAt > other.createdAt;

@@ -1,4 +1,4 @@
-/** A whole world in memory: every port over shared state, a clock that is moved by hand, ids from a seed. */
+/** All ports in memory, over shared state, with a virtual clock and ids from a seed. */
 import { type Instant, instant } from '../engine/time.ts';
 import type { Ports } from '../ports/ports.ts';
 import { MemoryArtifacts } from './artifacts.ts';

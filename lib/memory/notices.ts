@@ -1,3 +1,4 @@
+/** Notifications in memory, in the order of publication. */
 import type {
   DeploymentChangeNotice,
   DeploymentNotice,
@@ -9,7 +10,6 @@ import { frozenCopy } from './frozen-copy.ts';
 
 export class MemoryNotices implements Notices {
   notifiesStarts = false;
-  /** what was told, in order */
   readonly statusNotices: RunStatusNotice[] = [];
   readonly activations: DeploymentNotice[] = [];
   readonly deploymentChanges: DeploymentChangeNotice[] = [];

@@ -1,4 +1,4 @@
-/** Seats of readers, in memory. */
+/** Reader leases and stream slots in memory. */
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Reader, ReaderLeases, SlotLease, StreamSlot } from '../ports/reader-leases.ts';

@@ -1,4 +1,4 @@
-/** Recurring alarms in memory: a test or a simulation takes the fires whose time has come. */
+/** Recurrences in memory: a test or a simulation takes the due fires. */
 import { nextFire } from '../engine/schedule/timing.ts';
 import { type Instant, instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -34,12 +34,12 @@ export class MemoryRecurrences implements Recurrences {
     return [...this.#registered.values()].map(({ recurrence }) => recurrence);
   }
 
-  /** Loses everything, as a group of schedules does that is made anew. */
+  /** Deletes all recurrences, as deleting the schedule group does. */
   clear(): void {
     this.#registered.clear();
   }
 
-  /** Every fire whose time has come since the last time, the earliest first. */
+  /** The fires that are due since the last call, the earliest first. */
   takeDue(): readonly ScheduleFire[] {
     const fires: ScheduleFire[] = [];
     for (const [name, registered] of this.#registered) {

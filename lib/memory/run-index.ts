@@ -1,4 +1,4 @@
-/** Finding runs in memory. The lists are never late here; a caller may not count on that. */
+/** The run index in memory. Its lists are always up to date; callers must not rely on that. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';

@@ -1,11 +1,12 @@
-/** The run log in memory: every call is one step. */
+/** The run log in memory. Every call is atomic. */
 import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { tombstoneCommit, tombstoneNonce } from '../engine/log/tombstone.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
-import type { StoredHeartbeat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import type { MemoryRuns } from './runs.ts';
 
@@ -70,11 +71,11 @@ export class MemoryRunLog implements RunLog {
     return this.#runs.record(run).attachments.get(name);
   }
 
-  async heartbeat(run: RunAddress, heartbeat: StoredHeartbeat): Promise<void> {
+  async heartbeat(run: RunAddress, heartbeat: Heartbeat): Promise<void> {
     this.#runs.record(run).heartbeats.set(heartbeat.node, frozenCopy(heartbeat));
   }
 
-  async heartbeats(run: RunAddress): Promise<readonly StoredHeartbeat[]> {
+  async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {
     return [...this.#runs.record(run).heartbeats.values()];
   }
 

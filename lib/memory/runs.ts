@@ -1,21 +1,22 @@
-/** The table of runs that the run log writes and the run index reads. */
+/** The records of runs in memory, which the run log writes and the run index reads. */
 import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
-import type { StoredHeartbeat, Snapshot } from '../ports/run-log.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
+import type { Snapshot } from '../ports/run-log.ts';
 
-/** Everything kept under one run. Attachments may come before the head. */
+/** All data of one run. Attachments may be written before the head. */
 export interface RunRecord {
   head?: Head;
-  /** it is to be no more, and nothing takes its place */
+  /** the run was deleted, and its id stays reserved */
   isDeleted?: true;
   snapshot?: Snapshot;
   /** commit 2 and those after it, by number */
   readonly commits: Map<number, Commit>;
   readonly attachments: Map<string, JsonValue>;
-  readonly heartbeats: Map<NodeKey, StoredHeartbeat>;
-  /** the minutes of due entries that the run remembers */
+  readonly heartbeats: Map<NodeKey, Heartbeat>;
+  /** the minutes of the due entries that are recorded on the run */
   readonly dueMinutes: Set<number>;
 }
 

@@ -9,11 +9,11 @@ export class MemorySecrets implements Secrets {
   }
 
   async setValue(arn: string, text: string): Promise<void> {
-    if (!this.#texts.has(arn)) throw new Error(`there is no secret ${arn}`);
+    if (!this.#texts.has(arn)) throw new Error(`secret ${arn} does not exist`);
     this.#texts.set(arn, text);
   }
 
-  /** Makes a secret, without a text where none is given. */
+  /** Creates a secret, with or without a text. */
   create(arn: string, text?: string): void {
     this.#texts.set(arn, text);
   }

@@ -1,4 +1,4 @@
-/** Where signals and waits meet, in memory. */
+/** Signals and their waiters in memory. */
 import { type SignalId, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -11,13 +11,13 @@ import { scopeName } from './runs.ts';
 interface Entry {
   signal: StoredSignal;
   readonly payload: JsonValue;
-  answered?: boolean;
+  isDelivered?: boolean;
 }
 
 interface SignalQueue {
   readonly waiters: Map<string, Waiter>;
   readonly signals: Map<SignalId, Entry>;
-  /** the signals in their order */
+  /** in order of arrival */
   readonly ordered: Entry[];
 }
 
@@ -37,7 +37,7 @@ export class MemorySignals implements Signals {
     if (signals.has(signal.signalId)) return;
     const entry: Entry = { signal: frozenCopy({ ...signal, state: 'free' as const }), payload: frozenCopy(payload) };
     signals.set(signal.signalId, entry);
-    // A place that nobody empties gets long, and nearly every signal comes as the last.
+    // The list of a key without waiters gets long. Most signals arrive last, so the search starts at the end.
     ordered.splice(ordered.findLastIndex((earlier) => byArrival(earlier, entry) < 0) + 1, 0, entry);
   }
 
@@ -70,8 +70,8 @@ export class MemorySignals implements Signals {
 
   async recordDelivery(key: SignalKey, id: SignalId, isDelivered: boolean): Promise<boolean> {
     const entry = this.#queue(key).signals.get(id);
-    invariant(entry !== undefined, `signal ${id} is answered for, and is not kept`);
-    return (entry.answered ??= isDelivered);
+    invariant(entry !== undefined, `the delivery of signal ${id} is recorded, but the signal is not stored`);
+    return (entry.isDelivered ??= isDelivered);
   }
 
   #resolveClaim(key: SignalKey, id: SignalId, waiter: Waiter, state: 'free' | 'taken'): void {

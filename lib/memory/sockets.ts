@@ -1,4 +1,4 @@
-/** Open sockets and watchers, in memory; what is posted lies in a list. */
+/** Connections, watchers, posts and watch messages in memory. */
 import { defined } from '../engine/defined.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import type { ConnectionId, RunAddress } from '../engine/ids.ts';
@@ -61,7 +61,7 @@ export class MemorySockets implements Sockets {
 }
 
 export class MemoryPosts implements Posts {
-  /** what has reached whom, in order */
+  /** the texts that connections received, in order */
   readonly posted: { readonly to: ConnectionId; readonly text: string }[] = [];
   readonly closed: ConnectionId[] = [];
   readonly #disconnected = new Set<ConnectionId>();
@@ -79,12 +79,12 @@ export class MemoryPosts implements Posts {
     this.#disconnected.add(id);
   }
 
-  /** From now on the socket is not there. */
+  /** The client closes the connection. */
   disconnect(id: ConnectionId): void {
     this.#disconnected.add(id);
   }
 
-  /** From now on nobody reads at its other end. */
+  /** The client stops reading. */
   block(id: ConnectionId): void {
     this.#blocked.add(id);
   }
@@ -94,7 +94,7 @@ export class MemoryWatches implements Watches {
   readonly sent: Watch[] = [];
   readonly #hops = new WeakMap<Watch, Hops>();
 
-  /** @param watch as it was taken */
+  /** @param watch an object of `sent` */
   hopsOf(watch: Watch): Hops {
     return this.#hops.get(watch) ?? noHops;
   }

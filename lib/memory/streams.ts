@@ -1,4 +1,4 @@
-/** What nodes say, in memory. */
+/** Streams of nodes in memory. */
 import type { NodeKey, RunAddress } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Delta, DeltaPut, Streams } from '../ports/streams.ts';

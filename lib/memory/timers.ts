@@ -1,4 +1,4 @@
-/** Timers in memory: they lie here until a test or a simulation takes the ones that are due. */
+/** Timers in memory: a test or a simulation takes the due ones. */
 import type { Instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Job } from '../ports/jobs.ts';
@@ -27,7 +27,7 @@ export class MemoryTimers implements Timers {
     return [...this.#timers.values()].toSorted((one, other) => one.at - other.at);
   }
 
-  /** Takes the timers whose time has come, the earliest first. A taken timer's name is free again. */
+  /** Removes and returns the due timers, the earliest first. Their names are free again. */
   takeDue(): readonly Timer[] {
     const due = this.pending().filter(({ at }) => at <= this.#clock.now());
     for (const { name } of due) this.#timers.delete(name);

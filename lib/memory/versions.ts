@@ -1,4 +1,4 @@
-/** Published versions in memory: of workflows, of lenses, of queries. */
+/** Published versions in memory: workflows, lenses and queries. */
 import { defined } from '../engine/defined.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -25,10 +25,10 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
   readonly #versions = new Map<string, Version>();
   /** by scope, then by name */
   readonly #summaries = new Map<string, Map<Version['name'], Summary<Version, Facts>>>();
-  /** of names that were deleted: the number of the last version, by scope and name */
+  /** the last version numbers of freed names, by scope and name */
   readonly #freed = new Map<string, number>();
 
-  /** @param factsOf what a summary tells of its version, and nothing else of it */
+  /** @param factsOf selects the facts of a version that its summary has */
   constructor(factsOf: (to: Facts) => Facts) {
     this.#factsOf = factsOf;
   }

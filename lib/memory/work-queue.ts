@@ -1,4 +1,4 @@
-/** A queue of work in memory, on a clock that a test moves. */
+/** A work queue in memory, on a virtual clock. */
 import { type Hops, noHops } from '../engine/hops.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +11,7 @@ interface QueuedMessage {
   readonly hops: Hops;
   receiveCount: number;
   receiptHandle: string;
-  /** in somebody's hands until then */
+  /** in flight until then */
   invisibleUntil: Instant | undefined;
 }
 
@@ -27,12 +27,12 @@ export class MemoryWorkQueue implements WorkQueue {
     this.#clock = clock;
   }
 
-  /** what lies here, in anybody's hands or nobody's */
+  /** the bodies of all messages, in flight or not */
   get bodies(): readonly string[] {
     return this.#messages.map(({ body }) => body);
   }
 
-  /** what somebody could have now */
+  /** the bodies of the messages that a consumer could receive now */
   get visibleBodies(): readonly string[] {
     return this.#receivable().map(({ body }) => body);
   }

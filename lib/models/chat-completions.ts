@@ -1,4 +1,4 @@
-/** Models behind the chat completions API, as OpenAI and many others speak it, streaming. */
+/** A model provider that uses the chat completions API of OpenAI and compatible servers, with streaming. */
 import { defined } from '../engine/defined.ts';
 import type { Response } from 'undici';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
@@ -12,9 +12,9 @@ import type { ProviderKeys } from './provider-keys.ts';
 
 export interface ChatCompletionsOptions {
   readonly baseUrl: string;
-  /** by the provider's own name */
+  /** the provider's name of the model */
   readonly model: string;
-  /** the same key for all projects; else that of the run's own project, as its list names it; neither: no key is sent */
+  /** `secretArn`: one key for all projects. `keyName`: a secret of the run's project. Without both, no key is sent. */
   readonly secretArn?: string;
   readonly keyName?: string;
   readonly keys: ProviderKeys;
@@ -22,7 +22,7 @@ export interface ChatCompletionsOptions {
 }
 
 const maxErrorBytes = 65_536;
-/** What is ours to say. */
+/** Parameters that this adapter sets. */
 const reservedParams = ['model', 'messages', 'stream', 'stream_options', 'n'];
 const paramNames: Readonly<Record<string, string>> = { maxTokens: 'max_tokens', topP: 'top_p', stopSequences: 'stop' };
 
@@ -34,7 +34,7 @@ export class ChatCompletions implements ModelProvider {
   }
 
   attachmentError(kind: Attachment['kind']): string | undefined {
-    return kind === 'image' ? undefined : `a ${kind} cannot be handed to ${this.#options.model} by its address`;
+    return kind === 'image' ? undefined : `the model ${this.#options.model} accepts no attachment of kind ${kind} by URL`;
   }
 
   async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderResponse> {
@@ -76,7 +76,7 @@ export class ChatCompletions implements ModelProvider {
     }
     if (secretArn === undefined) return undefined;
     const key = await keys.of(secretArn);
-    // Some repeat it in what they say.
+    // Some providers repeat the key in error messages.
     secrets.addRedaction('the key of the model', key);
     return key;
   }
@@ -89,20 +89,20 @@ const paramsOf = (params: JsonObject): JsonObject =>
     ),
   );
 
-/** A text alone, or with pictures that the provider fetches by itself. */
+/** The text alone, or with image URLs that the provider fetches. */
 const contentOf = ({ prompt, attachments }: Omit<ModelRequest, 'modelId'>): string | readonly JsonObject[] =>
   attachments.length === 0
     ? prompt
     : [{ type: 'text', text: prompt }, ...attachments.map(({ url }) => ({ type: 'image_url', image_url: { url } }))];
 
-/** The project may not use the secret, or the secret is not there; or it could not be read now. */
+/** The project may not use the secret, the secret is missing, or it cannot be read now. */
 const keyFailure = ({ cause, code = 'secret_unavailable', message }: Failure): ProviderFailure =>
   failed(cause === 'forbidden' || cause === 'invalid' ? cause : 'provider_error', code, message);
 
 async function refusalOf(response: Response): Promise<ProviderFailure> {
   const { status } = response;
-  const description = `the provider answered with status ${status}`;
-  // What it says to a wrong key may hold a part of it.
+  const description = `the provider returned status ${status}`;
+  // The response to a wrong key may contain a part of the key.
   if (status === 401 || status === 403) return failed('provider_error', 'provider_key_refused', description);
   const providerMessage = messageIn((await textWithin(response, maxErrorBytes)) ?? '');
   const message = providerMessage === '' ? description : `${description}: ${providerMessage}`;

@@ -1,4 +1,4 @@
-/** Reads an answer of the chat completions API: a stream of parts, or one body from those who do not stream. */
+/** Reads a response of the chat completions API: a stream of chunks, or one JSON body from servers that do not stream. */
 import { defined } from '../engine/defined.ts';
 import type { Response } from 'undici';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import { textWithin } from './guarded-post.ts';
 
 export type ProviderFailure = Extract<ProviderResponse, { kind: 'failed' }>;
 
-/** Of an answer's text, in characters; and of a whole body, in bytes. */
+/** Limit of an answer's text in characters, and of a JSON body in bytes. */
 const maxAnswerLength = 4_194_304;
 
 const usage = z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0) }).nullish();
@@ -40,9 +40,9 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
         break;
       }
       const parsed = part.safeParse(jsonIn(data));
-      if (!parsed.success) return invalidResponse('a part of the stream is not what chat completions are made of');
+      if (!parsed.success) return invalidResponse('a chunk of the stream is not a chat completion chunk');
       if (parsed.data.error !== undefined && parsed.data.error !== null)
-        return failed('provider_error', `the provider broke off: ${parsed.data.error.message ?? 'it gives no reason'}`);
+        return failed('provider_error', `the provider aborted the stream: ${parsed.data.error.message ?? 'no reason given'}`);
       tokens = tokensIn(parsed.data.usage) ?? tokens;
       const [choice] = parsed.data.choices;
       reason = choice?.finish_reason ?? reason;
@@ -56,7 +56,7 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
     if (caught instanceof LineTooLong) return invalidResponse(caught.message);
     throw caught;
   }
-  if (reason === undefined) return failed('stream_broken', 'the stream ended in the middle of the answer');
+  if (reason === undefined) return failed('stream_broken', 'the stream ended before the answer was complete');
   return completed(text, tokens, reason);
 }
 
@@ -67,7 +67,7 @@ async function wholeAnswer(response: Response, { onText }: ModelCall): Promise<P
   if (body === undefined) return tooLong;
   const parsed = whole.safeParse(jsonIn(body));
   const [choice] = parsed.success ? parsed.data.choices : [];
-  if (!parsed.success || choice === undefined) return invalidResponse('the body is no chat completion');
+  if (!parsed.success || choice === undefined) return invalidResponse('the body is not a chat completion');
   onText?.(choice.message.content);
   return completed(choice.message.content, tokensIn(parsed.data.usage), choice.finish_reason ?? 'done');
 }

@@ -1,4 +1,4 @@
-/** The models of the configuration, each by the name that lenses use. A provider is made when it is first asked for. */
+/** The configured models, by the name that lenses use. A provider is created at its first use. */
 import { type DurationMs, between } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Attachment, ModelResponse, ModelCall, ModelProvider, ModelRequest, Models } from '../ports/models.ts';
@@ -26,7 +26,7 @@ export class ConfiguredModels implements Models {
   async execute({ modelId, ...request }: ModelRequest, call: ModelCall): Promise<ModelResponse> {
     const provider = await this.#providerFor(modelId);
     if (provider === undefined) {
-      const message = `no model is configured by the name ${modelId}`;
+      const message = `no model ${modelId} is configured; add it to the setting "models"`;
       return { kind: 'failed', cause: 'invalid', code: 'model_unknown', message };
     }
     const startedAt = this.#clock.now();

@@ -1,6 +1,6 @@
 /**
- * A model without a model: it says its prompt again, or what `params.reply` says, word by word. For tests, examples and
- * whoever has no provider yet. `params.delayMs` is the pause behind each word, `params.media` an address to answer with.
+ * A deterministic model for tests, examples and installations without a provider. It streams its prompt, or `params.reply`, word
+ * by word. `params.delayMs` is the pause after each word; `params.media` is a media answer.
  */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
@@ -38,7 +38,7 @@ export class DeterministicModel implements ModelProvider {
       return { kind: 'failed', cause: 'invalid', code: 'params_invalid', message };
     }
     const { reply: text = request.prompt, delayMs, media } = parsed.data;
-    // Each word with the space behind it: what is said is exactly the text.
+    // Each word includes its spaces, so that the streamed parts add up to the text.
     const words = text.match(/\s*\S+\s*/g) ?? [];
     for (const word of words) {
       signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Sends JSON to an address of the configuration, by the rules that nodes' own requests go by: the public internet and nothing nearer. */
+/** Posts JSON to a configured URL. The rules of `http` nodes apply: only public internet addresses are reachable. */
 import { type Response, fetch } from 'undici';
 import type { JsonObject } from '../engine/json.ts';
 import { type NetworkAccess, destinationOf, pinnedAgent } from '../nodes/http/destination.ts';
@@ -9,16 +9,16 @@ export interface JsonRequest {
   readonly body: JsonObject;
 }
 
-/** No answer at all, in words for the reader of a log. */
+/** The server gave no response; `unreachable` is the message for the log. */
 export interface Unreachable {
   readonly unreachable: string;
-  /** by our rules, not by chance */
+  /** the address rules forbid the destination */
   readonly isForbidden: boolean;
 }
 
 /**
- * @param read what becomes of the answer; the connection is gone when it is done
- * @throws the signal's reason where that aborts, and what `read` throws
+ * @param read reads the response; the connection is closed afterwards
+ * @throws the signal's reason on an abort, and errors of `read`
  */
 export async function guardedPost<Value>(
   { url, headers, body }: JsonRequest,
@@ -47,15 +47,15 @@ export async function guardedPost<Value>(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof Error)) throw error;
-    // The reason lies below: fetch itself only says that it failed.
+    // fetch reports only that it failed; the reason is in the cause.
     const reason = error.cause instanceof Error ? error.cause.message : error.message;
-    return { unreachable: `${host} could not be asked: ${reason.slice(0, 300)}`, isForbidden: false };
+    return { unreachable: `the request to ${host} failed: ${reason.slice(0, 300)}`, isForbidden: false };
   } finally {
     await agent.destroy();
   }
 }
 
-/** At most so many bytes of an answer, as text; undefined where there are more. */
+/** Reads a response body as text; undefined when it exceeds `maxBytes`. */
 export async function textWithin(response: Pick<Response, 'body'>, maxBytes: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,4 +1,4 @@
-/** Moderation that needs nobody, moderation by another service over HTTP, and none. */
+/** Moderation providers: a word list, an HTTP service, and none. */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
 import { type JsonObject } from '../engine/json.ts';
@@ -8,15 +8,15 @@ import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.
 import { guardedPost, textWithin } from './guarded-post.ts';
 import type { ProviderKeys } from './provider-keys.ts';
 
-/** Nobody was asked to moderate here, so nothing that wants it may pass. */
+/** Without a moderation provider, a node that requests moderation fails. */
 export const noModeration: Moderation = {
   check: async (_phase, text) =>
     text === ''
       ? { kind: 'allowed' }
-      : { kind: 'unavailable', message: 'no moderation is configured, and this node asks for it' },
+      : { kind: 'unavailable', message: 'this node requests moderation, but none is configured; set "moderation"' },
 };
 
-/** Stops a text that holds one of the words, whatever their case. */
+/** Blocks a text that contains one of the words, ignoring case. */
 export class WordModeration implements Moderation {
   readonly #words: readonly string[];
 
@@ -27,7 +27,7 @@ export class WordModeration implements Moderation {
   async check(_phase: ModerationPhase, text: string): Promise<Decision> {
     const lower = text.toLowerCase();
     const word = this.#words.find((each) => lower.includes(each));
-    return word === undefined ? { kind: 'allowed' } : { kind: 'blocked', policy: 'words', reason: `the text holds ${word}` };
+    return word === undefined ? { kind: 'allowed' } : { kind: 'blocked', policy: 'words', reason: `the text contains ${word}` };
   }
 }
 
@@ -46,7 +46,7 @@ const decisionSchema = z.object({
 });
 const maxBytes = 65_536;
 
-/** Sends `{ phase, text }` and takes `{ allowed, policy?, reason?, metadata? }`. Anything but such an answer stops the text. */
+/** Sends `{ phase, text }` and expects `{ allowed, policy?, reason?, metadata? }`. Any other response blocks the text. */
 export class HttpModeration implements Moderation {
   readonly #options: HttpModerationOptions;
 
@@ -66,15 +66,15 @@ export class HttpModeration implements Moderation {
     }));
     if ('unreachable' in answer) return unavailable(mask.text(answer.unreachable));
     if ((answer.status === 401 || answer.status === 403) && secretArn !== undefined) keys.forget(secretArn);
-    if (answer.status !== 200) return unavailable(`moderation answered with status ${answer.status}`);
+    if (answer.status !== 200) return unavailable(`the moderation service returned status ${answer.status}`);
     const read = decisionSchema.safeParse(jsonIn(answer.body ?? ''));
-    if (!read.success) return unavailable('moderation answered with something that is no decision');
+    if (!read.success) return unavailable('the moderation service returned an invalid decision');
     const { allowed, ...decision } = read.data;
     return allowed ? { kind: 'allowed' } : { kind: 'blocked', ...masked(decision, mask) };
   }
 }
 
-/** It is told as an event, and some repeat what they were sent. */
+/** The decision becomes an event, and some services repeat the request with its key. */
 const masked = ({ policy, reason, metadata }: Omit<z.output<typeof decisionSchema>, 'allowed'>, mask: SecretMask) =>
   defined({
     policy: policy === undefined ? undefined : mask.text(policy),

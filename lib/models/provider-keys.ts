@@ -1,4 +1,4 @@
-/** API keys of providers, read from where they are kept when they are needed, and kept for a while by a warm function. */
+/** API keys of model providers, read from Secrets Manager on demand and cached in the warm function. */
 import { type Instant, minutes } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -16,17 +16,17 @@ export class ProviderKeys {
     this.#clock = clock;
   }
 
-  /** @throws Unavailable where the secret has no text: somebody may have set it when the message comes again */
+  /** @throws Unavailable when the secret is empty: it may be set before the message is redelivered */
   async of(arn: string): Promise<string> {
     const cached = this.#cache.get(arn);
     if (cached !== undefined && this.#clock.now() - cached.readAt < cacheMs) return cached.key;
     const key = (await this.#secrets.value(arn))?.trim();
-    if (key === undefined || key === '') throw new Unavailable(`the secret ${arn}, which has no text`);
+    if (key === undefined || key === '') throw new Unavailable(`the secret ${arn}: it is empty`);
     this.#cache.set(arn, { key, readAt: this.#clock.now() });
     return key;
   }
 
-  /** It was refused: the next attempt reads it anew, for it may have been changed. */
+  /** The provider rejected the key. The next attempt reads it again, because it may have been rotated. */
   forget(arn: string): void {
     this.#cache.delete(arn);
   }

@@ -1,6 +1,6 @@
 /**
- * All node types, for whoever checks, plans and decides. A new type is its folder and one line here (and one in
- * `runners.ts` where it needs a worker). Light: no sandbox, no HTTP client; the API function carries this file.
+ * The catalogue of node types, used to validate, compile and evaluate workflows. A new type is a folder and one line here, plus one
+ * line in `runners.ts` if it needs a worker. This file must not import the sandbox or the HTTP client, because the API function bundles it.
  */
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
@@ -42,11 +42,11 @@ export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) =
 
 type Typed = Pick<NodeDefinition, 'type' | 'config'>;
 
-/** The settings every node has; a bad one, which validation refuses, counts as absent. */
+/** The settings that every node has. An invalid setting, which validation rejects, counts as absent. */
 export const policyOf = ({ type, config }: Typed): NodePolicy =>
   readSettings(config, nodeTypes.get(type)?.defaults ?? graphDefaults).policy;
 
-/** What the graph's rules ask of a node before anything runs. */
+/** Inspects a node for validation: its findings and its facts. */
 export const inspectNode: InspectNode = ({ type, config }, work) => {
   const known = nodeTypes.get(type);
   if (known === undefined) return { findings: [unknownType(type)] };
@@ -59,7 +59,7 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
   }));
   if (read.config === undefined) return { findings };
   const { outputVariable, ...policy } = settings.policy;
-  // A name that nobody chose is no promise: two nodes that leave it unsaid do not quarrel over it.
+  // Two nodes may share a default output variable; only names that an author sets are checked for conflicts.
   const isChosen = outputVariable !== undefined && outputVariable !== known.defaults.outputVariable;
   return {
     findings,
@@ -76,7 +76,7 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
 export const findingsOf = (node: NodeDefinition, pointer: string): readonly Finding[] =>
   inspectNode(node).findings.map(({ code, pointer: below, message }) => finding(code, pointer + below, message));
 
-/** What a plan must know of a node of a valid definition. */
+/** The execution traits of a node of a valid definition. */
 export const termsOf = (node: NodeDefinition): NodeExecutionTraits => ({
   policy: policyOf(node),
   isPure: readConfig(node)?.decide !== undefined,
@@ -101,5 +101,5 @@ const unknownType = (type: string) =>
   ({
     code: 'node_type_unknown',
     pointer: '/type',
-    message: `there is no node type ${type}; there are ${[...nodeTypes.keys()].join(', ')}`,
+    message: `unknown node type ${type}; the types are ${[...nodeTypes.keys()].join(', ')}`,
   }) as const;

@@ -1,4 +1,4 @@
-/** What is wrong with the config of a node. The place is still below the config: a type does not know where its node stands. */
+/** A finding in the config of a node. The path is relative to the config, because a node type does not know the node's position. */
 import { type FindingCode, findingCodes } from '../engine/graph/findings.ts';
 
 export interface ConfigFinding {

@@ -1,7 +1,7 @@
-/** Takes secrets out of a text that is told in parts, wherever the parts are parted: what may begin one waits for the rest of it. */
+/** Masks secrets in streamed text, also across chunk borders: text that may start a secret waits for the next chunk. */
 import type { SecretMask } from './secret-mask.ts';
 
-/** In UTF-16 units. More waits only where a text repeats the beginning of a secret over and over. */
+/** Limit in UTF-16 units. Only text that repeats the start of a secret many times can reach it. */
 const maxPending = 65_536;
 
 export class MaskingStreamWriter {
@@ -9,7 +9,7 @@ export class MaskingStreamWriter {
   readonly #append: (text: string) => void;
   #pending = '';
 
-  /** @param mask of the secrets that are known by then: it is asked at each part */
+  /** @param mask read for each chunk, because an attempt may resolve further secrets */
   constructor(mask: () => SecretMask, append: (text: string) => void) {
     this.#mask = mask;
     this.#append = append;
@@ -23,7 +23,7 @@ export class MaskingStreamWriter {
     this.#pending = text.slice(splitIndex);
   }
 
-  /** Nothing comes any more. */
+  /** Flushes the pending text. */
   end(): void {
     this.#emit(this.#mask(), this.#pending);
     this.#pending = '';

@@ -1,7 +1,7 @@
 /**
- * What a node type is, for whoever checks and plans workflows. Each type is a folder: `shape.ts` says what its config
- * may be, and, where the node needs nothing but the context and the time, decides it; `run.ts` does the rest.
- * Nothing here or in a shape may load a sandbox or an HTTP client: the API function carries all shapes.
+ * The interface of a node type. Each type is a folder: `shape.ts` has the config schema, and evaluates pure nodes, which need only
+ * the context and the time. `run.ts` runs the other nodes on a worker.
+ * This file and the shapes must not import the sandbox or the HTTP client, because the API function bundles them.
  */
 import type * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
@@ -13,44 +13,44 @@ import type { Instant } from '../engine/time.ts';
 import { type ConfigFinding, isError } from './finding.ts';
 import { type NodeDefaults, settingKeys, steps } from './settings.ts';
 
-/** A type as its folder describes it. `Config` is what the schema makes of the node's own keys. */
+/** A node type as its folder defines it. The schema parses the type's own config keys. */
 export interface NodeShape<Schema extends z.ZodObject> {
   readonly type: string;
   readonly defaults: NodeDefaults;
-  /** it may take long: worth a NODE_STARTED commit of its own when it is taken from the queue */
+  /** the node may run long, so the worker commits NODE_STARTED before it runs */
   readonly announcesStart: boolean;
-  /** it begins a run, and nothing may lead into it */
+  /** the node starts a run; no edge may lead into it */
   readonly isTrigger?: boolean;
-  /** it takes what lies behind its way out `loop` through the items it comes to */
+  /** the node runs the body behind its handle `loop` for each item */
   readonly isLoop?: boolean;
-  /** the type's own keys; what it does not know is dropped here and reported by `read` */
+  /** the type's own keys; unknown keys are dropped here and reported by `read` */
   readonly schema: Schema;
-  /** top-level keys whose text is code or prose: `{{` means nothing in them */
+  /** top-level keys with code or prose, in which `{{` is not a template */
   readonly literalKeys?: readonly string[];
-  /** top-level keys in which `{{secret:name}}` may stand: what is made of them goes to the other side and nowhere else */
+  /** top-level keys that may contain `{{secret:name}}`; their values are only sent to the remote server */
   readonly secretKeys?: readonly string[];
   /** the handles it can end with, the error handle included */
   handles(config: z.output<Schema>): readonly string[];
-  /** what a schema cannot see */
+  /** checks that a schema cannot express */
   check?(config: z.output<Schema>, work: InspectionWork): readonly ConfigFinding[];
-  /** decides a node that needs nothing but the context and the time; undefined where this config needs a worker */
+  /** evaluates a pure node; undefined when this config needs a worker */
   decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
 
-/** A config that was read: what it can end with, and how it is decided where no worker is needed. */
+/** A parsed config: the node's handles, and its evaluation if the node is pure. */
 export interface ReadConfig {
   readonly handles: readonly string[];
   readonly decide: ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
 
-/** A type as everybody else sees it. */
+/** A node type for the other modules. */
 export interface NodeType {
   readonly type: string;
   readonly defaults: NodeDefaults;
   readonly announcesStart: boolean;
   readonly isTrigger: boolean;
   readonly isLoop: boolean;
-  /** `config` is absent where a finding is an error */
+  /** `config` is absent when a finding is an error */
   read(config: JsonObject, work?: InspectionWork): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
 }
 
@@ -87,7 +87,7 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
   return { findings, config: { handles: shape.handles(parsed.config), decide: shape.decider?.(parsed.config) } };
 }
 
-/** The type's own keys, parsed. Runners read with the same eyes as validation. */
+/** Parses the type's own keys. Validation and runners share it. */
 export function parseConfig<Schema extends z.ZodObject>(
   shape: NodeShape<Schema>,
   config: JsonObject,
@@ -109,7 +109,7 @@ export function parseConfig<Schema extends z.ZodObject>(
 const unknownKeys = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   Object.keys(config)
     .filter((key) => !settingKeys.has(key) && !Object.hasOwn(shape.schema.shape, key))
-    .map((key) => ({ code: 'config_key_unknown', path: [key], message: `a ${shape.type} node knows no setting ${key}` }));
+    .map((key) => ({ code: 'config_key_unknown', path: [key], message: `a ${shape.type} node has no setting ${key}` }));
 
 const templateFaults = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   templatesIn(shape, config)
@@ -123,16 +123,16 @@ const misplacedSecrets = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, 
     .map(({ pointer, name }) => ({
       code: 'secret_misplaced',
       path: segmentsOf(pointer),
-      message: `the secret ${name} cannot stand here: ${describeSecretKeys(shape)}`,
+      message: `the secret ${name} is not allowed here: ${describeSecretKeys(shape)}`,
     }));
 
 const describeSecretKeys = <Schema extends z.ZodObject>({ type, secretKeys = [] }: NodeShape<Schema>): string =>
-  secretKeys.length === 0 ? `a ${type} node takes no secrets` : `a ${type} node takes secrets in ${secretKeys.join(', ')}`;
+  secretKeys.length === 0 ? `a ${type} node accepts no secrets` : `a ${type} node accepts secrets in ${secretKeys.join(', ')}`;
 
 const templatesIn = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject) =>
   Object.entries(config).filter(([key]) => Object.hasOwn(shape.schema.shape, key) && shape.literalKeys?.includes(key) !== true);
 
-/** The steps of a JSON pointer. */
+/** The segments of a JSON pointer. */
 const segmentsOf = (pointer: string): readonly string[] =>
   pointer
     .split('/')

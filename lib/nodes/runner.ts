@@ -1,4 +1,4 @@
-/** How a node that needs a worker is run. */
+/** The interface between a worker and the runner of a node type. */
 import type * as z from 'zod';
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
@@ -14,24 +14,24 @@ import type { QueryLookup } from './data-query/query-lookup.ts';
 import type { SecretUse } from './secret-use.ts';
 
 export interface NodeTools {
-  /** the run has ended, or the worker must stop: the attempt has no outcome then */
+  /** aborted when the run ends or the worker stops; the attempt then has no outcome */
   readonly signal: AbortSignal;
-  /** the node's own limit; keeping it is the runner's part, so that it can say what it was doing */
+  /** the node's time limit; the runner enforces it, so that its failure can name the operation that timed out */
   readonly timeoutMs: DurationMs;
-  /** how long the scripts of the attempt may take before it goes on in the slow lane; absent: as long as their limits say */
+  /** CPU time for the attempt's scripts before the attempt moves to the slow lane; absent: no such limit */
   readonly firstSlice?: DurationMs;
-  /** whose run it is */
+  /** project and environment of the run */
   readonly scope: Scope;
   readonly number: Attempt;
-  /** told parts of a text as they come; absent where nobody listens */
+  /** streams parts of a text; absent when no client is subscribed */
   readonly append?: (text: string) => void;
-  /** for whoever is asked: the same when this attempt comes again, after a crash for instance */
+  /** idempotency token for remote services: the same when this attempt is redelivered, for example after a crash */
   readonly token: string;
-  /** of the run, with a span of this attempt; absent where the run knows none */
+  /** trace of the run, with a span for this attempt; absent when the run has none */
   readonly trace?: Trace;
-  /** those that the run's project may use, for this attempt */
+  /** secrets that the run's project may use, tracked for this attempt */
   readonly secrets: SecretUse;
-  /** of the run's project, at its latest version or another; rejects where it cannot be read at the moment */
+  /** reads a query of the run's project, by default the latest version; rejects when it cannot be read now */
   readonly query: (name: string, version?: number) => Promise<QueryLookup>;
 }
 
@@ -44,14 +44,14 @@ export interface RunResult {
 export interface Runner {
   readonly type: string;
   /**
-   * Whatever goes wrong with the node is an outcome. Rejects with the signal's reason when that aborts, and with
-   * `PayloadsNeeded` when the context must be loaded first, `TimeSliceExceeded` when its scripts have spent their first slice, or
-   * `Unavailable` where a record or a secret cannot be read now.
+   * A failure of the node is an outcome. Rejects with the signal's reason on an abort, with `PayloadsNeeded` when the context
+   * must be loaded first, with `TimeSliceExceeded` when the scripts have used up their first slice, and with `Unavailable` when a
+   * record or a secret cannot be read now.
    */
   run(config: JsonObject, input: NodeInput, tools: NodeTools): Promise<RunResult>;
 }
 
-/** Reads the config with validation's eyes; one that does not hold fails the node and is never tried again. */
+/** Parses the config as validation does. An invalid config fails the node without a retry. */
 export const runner = <Schema extends z.ZodObject>(
   shape: NodeShape<Schema>,
   run: (config: z.output<Schema>, input: NodeInput, tools: NodeTools) => Promise<RunResult>,

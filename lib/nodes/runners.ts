@@ -1,4 +1,4 @@
-/** The nodes that need a worker, and what they are run with. Heavy: the sandbox and the HTTP client are loaded here. */
+/** The runners of node types that need a worker. This file imports the sandbox and the HTTP client. */
 import { Unavailable } from '../ports/unavailable.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
@@ -20,20 +20,20 @@ import { threadSandbox } from './sandbox/thread-sandbox.ts';
 import { type SecretLookup, SecretUse } from './secret-use.ts';
 
 export interface RunnerOptions {
-  /** where requests may go; there is no other way to widen it */
+  /** which addresses requests may reach; the only way to allow more */
   readonly networkAccess?: NetworkAccess;
   readonly sandbox?: Sandbox;
-  /** what lens nodes ask; absent: this worker runs none */
+  /** ports of lens nodes; absent: this worker runs no lens nodes */
   readonly lens?: LensPorts;
-  /** what queries of the kind `aurora` ask; absent: this worker asks none */
+  /** ports of `aurora` queries; absent: this worker runs none */
   readonly databases?: DatabasePorts;
-  /** of one script */
+  /** memory limit of one script */
   readonly scriptMemoryBytes?: number;
 }
 
 const defaultScriptMemoryBytes = 67_108_864;
 
-/** One set per process: the sandbox keeps a warm thread. */
+/** Create one set per process, because the sandbox keeps a warm thread. */
 export function createRunners(options: RunnerOptions = {}): ReadonlyMap<string, Runner> {
   const { networkAccess = publicInternet, sandbox = threadSandbox(), scriptMemoryBytes = defaultScriptMemoryBytes } = options;
   const http = runHttp(networkAccess);
@@ -53,11 +53,11 @@ export type AttemptRunner = (
   attempt: Omit<NodeTools, 'timeoutMs' | 'secrets' | 'query'>,
 ) => Promise<RunResult>;
 
-/** What a project has laid down for its nodes. */
+/** The secrets and queries of a project. */
 export interface ProjectResources {
-  /** rejects where it cannot be asked at the moment */
+  /** rejects when secrets cannot be read now */
   secret(scope: Scope, name: string): Promise<SecretLookup>;
-  /** rejects where it cannot be asked at the moment; the latest version where none is named */
+  /** rejects when queries cannot be read now; without `version`, the latest version */
   query(scope: Scope, name: string, version?: number): Promise<QueryLookup>;
 }
 
@@ -66,14 +66,14 @@ const noResources: ProjectResources = {
   query: async () => ({ kind: 'unknown' }),
 };
 
-/** Runs one attempt of a node that is not pure. It rejects as `Runner.run` does, and for nothing else. */
+/** Runs one attempt of a node that is not pure. Rejects only for the reasons of `Runner.run`. */
 export const createAttemptRunner =
   (runners: ReadonlyMap<string, Runner>, overrides: Partial<ProjectResources> = {}): AttemptRunner =>
   async ({ type, config, policy }, input, attempt) => {
     const nodeRunner = runners.get(type);
     const resources = { ...noResources, ...overrides };
     if (nodeRunner === undefined) {
-      return failed({ cause: 'invalid', code: 'node_type_unknown', message: `this worker runs no nodes of type ${type}` });
+      return failed({ cause: 'invalid', code: 'node_type_unknown', message: `this worker cannot run nodes of type ${type}` });
     }
     const { scope, signal } = attempt;
     const secrets = new SecretUse((name) => resources.secret(scope, name));
@@ -85,12 +85,12 @@ export const createAttemptRunner =
         secrets,
         query,
       });
-      // Only now is known which secrets it used. They are looked for by recursion, in what is known to be of bounded depth.
+      // The used secrets are known only now. Masking recurses, so the outcome is first limited in depth.
       return secrets.mask.result({ outcome: storableOutcome(outcome), printed });
     } catch (error) {
       if (signal.aborted || error instanceof PayloadsNeeded || error instanceof TimeSliceExceeded || error instanceof Unavailable)
         throw error;
-      // What is said of our own bug may hold what it stumbled over.
+      // The message of an internal error may contain a secret.
       return failed(secrets.mask.failure({ cause: 'internal', code: 'internal', message: errorMessage(error) }));
     }
   };

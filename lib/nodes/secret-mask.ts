@@ -1,7 +1,6 @@
 /**
- * Takes secrets out of what is about to be stored or shown. Not only as they are written: whoever is asked may send back
- * what it was sent in one of the spellings that requests and JSON use. Other changes (hashes, slices, another case) it
- * cannot know.
+ * Masks secrets in values that are stored or shown. A server may return a secret in another encoding, so the mask also finds the
+ * encodings of requests and JSON (escaped, URL-encoded, base64). It cannot find other changes, such as hashes, slices or another case.
  */
 import { defined } from '../engine/defined.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
@@ -9,7 +8,7 @@ import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure, Gate } from '../engine/log/events.ts';
 import type { RunResult } from './runner.ts';
 
-/** Shorter ones would be found everywhere by accident, and are guessed sooner than read. */
+/** Shorter secrets are not masked, because they match unrelated text. */
 const minMaskedLength = 8;
 
 export interface NamedText {
@@ -23,7 +22,7 @@ export class SecretMask {
 
   constructor(secrets: Iterable<NamedText>) {
     const all = [...secrets].flatMap(({ name, text }) => [...spellingsOf(text)].map((spelling) => ({ name, text: spelling })));
-    // The longest first: one secret may be a part of another.
+    // Longest first, because one secret may contain another.
     this.#spellings = all.toSorted((one, other) => other.text.length - one.text.length);
     this.#maxSpellingLength = this.#spellings[0]?.text.length ?? 0;
   }
@@ -34,7 +33,7 @@ export class SecretMask {
     return masked;
   }
 
-  /** Keys of objects too. */
+  /** Masks keys of objects too. */
   value(value: JsonValue): JsonValue {
     if (this.#spellings.length === 0) return value;
     if (typeof value === 'string') return this.text(value);
@@ -58,13 +57,13 @@ export class SecretMask {
   }
 
   /**
-   * Where a text that goes on can be parted: what stands before this holds whole secrets only, and none that may go on behind
-   * it. All of the text where nothing at its end begins one.
+   * The index at which unfinished text can be split: the part before it contains only complete secrets. It is the length of the
+   * text when its end does not start a secret.
    */
   safeSplitIndex(text: string): number {
     let splitIndex = text.length - this.#partialSecretLength(text);
     if (splitIndex === text.length) return splitIndex;
-    // A whole one that reaches over the border stays with what comes.
+    // A complete secret across the border stays with the later part.
     for (const { text: spelling } of this.#spellings) {
       const start = text.indexOf(spelling, Math.max(0, splitIndex - spelling.length + 1));
       if (start !== -1 && start < splitIndex) splitIndex = start;
@@ -72,7 +71,7 @@ export class SecretMask {
     return splitIndex;
   }
 
-  /** How many letters at the end of a text may be the beginning of a secret. */
+  /** The length of the longest end of the text that starts a secret. */
   #partialSecretLength(text: string): number {
     for (let length = Math.min(text.length, this.#maxSpellingLength); length > 0; length -= 1) {
       const end = text.slice(-length);
@@ -99,9 +98,9 @@ export class SecretMask {
 
 const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 
-/** The ways a text is written by those who hand it back. */
+/** The encodings in which servers return a text. */
 function spellingsOf(secret: string): ReadonlySet<string> {
-  // Headers lose the space at their ends.
+  // HTTP headers are trimmed.
   const texts = [secret, secret.trim()].filter((text) => text.length >= minMaskedLength);
   const candidates = texts.flatMap((text) => [
     text,
@@ -114,8 +113,8 @@ function spellingsOf(secret: string): ReadonlySet<string> {
 }
 
 /**
- * What base64 makes of the text wherever it stands in what is encoded, as in `Authorization: Basic`: three ways, by its
- * place modulo 3, each without the letters that its neighbours have a part in.
+ * The base64 forms of a text inside a larger encoded text, as in `Authorization: Basic`. There are three, by its offset modulo 3,
+ * each without the characters that also encode neighbouring bytes.
  */
 function base64Of(text: string): readonly string[] {
   const bytes = Buffer.from(text);

@@ -1,18 +1,18 @@
-/** The secrets of one attempt: looked up when they are used, and remembered only to be taken out of what the attempt says. */
+/** The secrets of one attempt: resolved on use, and remembered to mask them in the attempt's results. */
 import { type SecretValues, secretsOf } from '../engine/graph/template.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { type NamedText, SecretMask } from './secret-mask.ts';
 
-/** What a project's list of secrets says to a name. */
+/** The result of a lookup in a project's list of secrets. */
 export type SecretLookup =
   | { readonly kind: 'secret'; readonly text: string }
-  /** the list does not have it, for this project and environment */
+  /** the setting has no such secret for this project and environment */
   | { readonly kind: 'not_allowed' }
-  /** the list leads to a secret that does not exist, has no text, or not the key that is named */
+  /** the secret does not exist, is empty, or lacks the named key */
   | { readonly kind: 'missing' };
 
-/** Rejects where the secrets cannot be reached at the moment. */
+/** Rejects when secrets cannot be read now. */
 export type ReadSecret = (name: string) => Promise<SecretLookup>;
 
 export class SecretUse {
@@ -23,17 +23,17 @@ export class SecretUse {
     this.#read = read;
   }
 
-  /** Of all that have been looked up so far. */
+  /** A mask of all secrets resolved so far. */
   get mask(): SecretMask {
     return new SecretMask(this.#used);
   }
 
-  /** More that must not be seen: a part of a secret, such as the password in a connection. */
+  /** Masks another text too: a part of a secret, such as the password of a connection. */
   addRedaction(name: string, text: string): void {
     this.#used.push({ name, text });
   }
 
-  /** Every secret that the value names, or why the node cannot have one of them. */
+  /** Resolves every secret that the value names, or returns the failure of the first one that cannot be used. */
   async readNamedIn(value: JsonValue): Promise<{ readonly texts: SecretValues } | { readonly failure: Failure }> {
     const texts = new Map<string, string>();
     for (const name of new Set(secretsOf(value).map((found) => found.name))) {
@@ -51,7 +51,7 @@ export class SecretUse {
       this.addRedaction(name, lookup.text);
       return { text: lookup.text };
     } catch (error) {
-      // Whose trouble it is stands in its name; its words may name what only the account's owner should see.
+      // Only the error's name is reported: its message may contain ARNs of the account.
       const kind = error instanceof Error ? error.name : 'unknown';
       const message = `the secret ${name} could not be read now (${kind})`;
       return { failure: { cause: 'provider_error', code: 'secret_unavailable', message } };
@@ -66,4 +66,4 @@ const refusalOf = (name: string, kind: 'not_allowed' | 'missing'): Failure =>
         code: 'secret_not_allowed',
         message: `the setting "secrets" has no ${name} for this project and environment`,
       }
-    : { cause: 'invalid', code: 'secret_missing', message: `the secret ${name} is allowed, and has no text` };
+    : { cause: 'invalid', code: 'secret_missing', message: `the secret ${name} is allowed, but empty or missing` };

@@ -1,6 +1,6 @@
 /**
- * The settings that every node has, whatever its type. camelCase is canonical; the lens document's snake_case is
- * accepted. Each is read by itself: one bad setting leaves its default in force and is a finding of its own.
+ * The settings that every node type has. camelCase is canonical; snake_case names of the lens document are accepted. Each setting is
+ * parsed separately: an invalid one is a finding, and its default applies.
  */
 import { defined } from '../engine/defined.ts';
 import * as z from 'zod';
@@ -12,14 +12,14 @@ import type { RetryPolicy } from '../engine/retry/policy.ts';
 import { type DurationMs, durationMs, minutes, seconds } from '../engine/time.ts';
 import type { ConfigFinding } from './finding.ts';
 
-/** What differs between the types. */
+/** Defaults that differ between node types. */
 export interface NodeDefaults {
   readonly retry: RetryPolicy;
   readonly timeoutMs: DurationMs;
   readonly outputVariable?: string;
 }
 
-/** The graph family's: three attempts, 1 s and then 2 s apart. */
+/** Defaults of the DAG document: three attempts, with waits of 1 s and 2 s. */
 export const graphDefaults = {
   retry: {
     attempts: 3,
@@ -31,7 +31,7 @@ export const graphDefaults = {
   timeoutMs: seconds(30),
 } as const satisfies NodeDefaults;
 
-/** A Lambda lives 15 minutes; one of them is kept for what stands around an attempt. */
+/** A Lambda function runs at most 15 minutes; one minute is reserved for the work around an attempt. */
 const maxTimeoutMs = minutes(14);
 const milliseconds = (maxMs: DurationMs) => z.int().min(0).max(maxMs).transform(durationMs);
 const maxBackoff = minutes(24 * 60);
@@ -39,19 +39,19 @@ const maxBackoff = minutes(24 * 60);
 const variable = z
   .string()
   .max(128)
-  .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not beginning with a digit');
+  .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not starting with a digit');
 const timeoutMs = z.int().min(1_000).max(maxTimeoutMs).transform(durationMs);
 const timeoutSeconds = z
   .number()
   .min(1)
   .max(maxTimeoutMs / 1_000)
   .transform((count) => seconds(count));
-/** The older names for the same two modes; the attempts come first in either case. */
+/** `retry_then_…` are older names of the same two modes. Retries come first in both. */
 const errorHandling = z
   .enum(['continue', 'fail_workflow', 'retry_then_continue', 'retry_then_fail'])
   .transform((mode) => (mode === 'fail_workflow' || mode === 'retry_then_fail' ? 'fail_workflow' : 'continue'));
 
-/** One setting: its spellings, and what it may be. Schemas are made once, as configs are read at every compilation of a graph. */
+/** One setting: its names and its schema. Schemas are created once, because each compilation of a graph parses configs. */
 interface Setting<Value> {
   readonly names: readonly [string, ...string[]];
   readonly schema: z.ZodType<Value>;
@@ -80,7 +80,7 @@ const retrySettings = {
 const namesOf = (settingsByName: Readonly<Record<string, Setting<unknown>>>): readonly string[] =>
   Object.values(settingsByName).flatMap(({ names }) => names);
 
-/** The keys of a config that are settings, in all their spellings. */
+/** All names of settings. */
 export const settingKeys: ReadonlySet<string> = new Set([...namesOf(settings), 'retry']);
 const retryKeys: ReadonlySet<string> = new Set(namesOf(retrySettings));
 
@@ -117,7 +117,7 @@ function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, finding
     return defaults;
   }
   for (const key of Object.keys(config).filter((name) => !retryKeys.has(name)))
-    findings.push({ code: 'config_key_unknown', path: ['retry', key], message: `no retry setting is called ${key}` });
+    findings.push({ code: 'config_key_unknown', path: ['retry', key], message: `retry has no setting ${key}` });
   const read = reader(config, ['retry'], findings);
   return {
     attempts: read(retrySettings.attempts) ?? defaults.attempts,
@@ -128,7 +128,7 @@ function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, finding
   };
 }
 
-/** Reads one setting under whichever of its spellings is there; undefined where it is absent or bad. */
+/** Reads one setting under any of its names; undefined when it is absent or invalid. */
 const reader =
   (config: JsonObject, path: readonly string[], findings: ConfigFinding[]) =>
   <Value>({ names, schema }: Setting<Value>): Value | undefined => {
@@ -146,9 +146,9 @@ const reader =
 const duplicateSetting = (name: string, other: string, path: readonly string[] = []): ConfigFinding => ({
   code: 'config_invalid',
   path: [...path, name],
-  message: `says the same as ${other}: give one of them`,
+  message: `duplicates ${other}: set only one of them`,
 });
 
-/** A zod path as the steps of a JSON pointer. */
+/** A zod path as segments of a JSON pointer. */
 export const steps = (path: readonly PropertyKey[]): readonly (string | number)[] =>
   path.map((step) => (typeof step === 'number' ? step : String(step)));

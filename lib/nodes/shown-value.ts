@@ -1,4 +1,4 @@
-/** A value in a message: as much of it as tells what it is, without making all of it a text. */
+/** Formats a value for an error message: cut short, without serializing large values. */
 import { type JsonValue, isJsonArray } from '../engine/json.ts';
 
 const maxLength = 100;

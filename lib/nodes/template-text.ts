@@ -1,12 +1,12 @@
-/** Values of a config that are looked up when the node runs. */
+/** Schemas of config values that are resolved when the node runs. */
 import * as z from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 
-/** Anything that can be stored; templates may stand anywhere in it. */
+/** Any JSON value; it may contain templates. */
 export const jsonValue: z.ZodType<JsonValue> = z.json();
 
-/** A text that must look something up, because a fixed one would be a mistake. */
+/** A string that must contain a template, because a constant would be a mistake. */
 export const lookUpText = z
   .string()
   .max(65_536)
-  .refine((text) => text.includes('{{'), 'must look a value up, such as {{ctx.input.orderId}}');
+  .refine((text) => text.includes('{{'), 'must contain a template, such as {{ctx.input.orderId}}');

@@ -1,4 +1,4 @@
-/** For work that does not heed the signal: it goes on, and its result is dropped. */
+/** Rejects when the signal aborts, for work that ignores the signal. The work continues, and its result is dropped. */
 export const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-/** A run that was started, in the hands of whoever started it. */
+/** The handle of a started run. */
 import type { StepwellClient } from '../client/index.ts';
 import type { Stored } from '../sdk/stored.ts';
 
@@ -19,7 +19,7 @@ export class WorkflowRunHandle<Output> {
     this.workflowRun = workflowRun;
   }
 
-  /** @throws Error where it has failed, was cancelled, or has not ended by then */
+  /** @throws Error where the run failed, was cancelled, or has not ended in time */
   async result({ timeoutMs = defaultTimeoutMs }: WorkflowRunResultOptions = {}): Promise<Stored<Output>> {
     const { id, workflowName } = this.workflowRun;
     const run = await this.#client.result(id, { timeoutMs }).catch((error: unknown) => {
@@ -28,7 +28,7 @@ export class WorkflowRunHandle<Output> {
     });
     switch (run.status) {
       case 'completed':
-        // What the function returns has the type that the workflow says, and was stored as JSON.
+        // The output has the workflow's declared type, and was stored as JSON.
         return (run.output ?? null) as Stored<Output>;
       case 'failed':
         throw new Error(`Workflow ${workflowName} failed: ${JSON.stringify(run.error ?? null)}`);

@@ -1,4 +1,4 @@
-/** `stepwell/openworkflow`: the names of the package `openworkflow`, on this platform. */
+/** `stepwell/openworkflow`: the API of the package `openworkflow`, implemented by Stepwell. */
 export type { DurationString } from '../sdk/duration.ts';
 export { NonRetryableError } from '../sdk/errors.ts';
 export type { RetryPolicy } from '../sdk/retry-policy.ts';

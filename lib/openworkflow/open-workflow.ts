@@ -12,24 +12,24 @@ import { Worker, type WorkerOptions } from './worker.ts';
 import { type Workflow, type WorkflowFunction, defineWorkflow } from './workflow.ts';
 
 export interface OpenWorkflowOptions {
-  /** of the installation; else that of the environment variable STEPWELL_URL */
+  /** URL of the installation; default: the environment variable STEPWELL_URL */
   readonly baseUrl?: string;
-  /** else that of STEPWELL_API_KEY */
+  /** default: the environment variable STEPWELL_API_KEY */
   readonly apiKey?: string;
-  /** a client that is there already, in place of the two */
+  /** an existing client, in place of the two */
   readonly client?: StepwellClient;
 }
 
 export interface WorkflowRunOptions {
-  /** absent: now */
+  /** default: now */
   readonly availableAt?: Date | DurationString;
-  /** absent: in 7 days */
+  /** default: in 7 days */
   readonly deadlineAt?: Date;
-  /** The same key with the same workflow and input is the same run for a day; with others it is refused. */
+  /** For a day, the same key with the same workflow and input returns the same run; with others it is refused. */
   readonly idempotencyKey?: string;
 }
 
-/** A workflow that starts its own runs. It is a workflow too: exported, it is built. */
+/** A workflow that starts its own runs. If exported, `stepwell build` includes it like any workflow. */
 export interface RunnableWorkflow<Input, Output, RunInput = Input> extends Workflow<Input, Output, RunInput> {
   readonly workflow: Workflow<Input, Output, RunInput>;
   run(input?: RunInput, options?: WorkflowRunOptions): Promise<WorkflowRunHandle<Output>>;
@@ -40,17 +40,17 @@ export class OpenWorkflow {
   readonly #names = new Set<string>();
   #client: Promise<StepwellClient> | undefined;
 
-  /** Speaks to nobody yet: a bundle of workflows holds one too, and has no key. */
+  /** Makes no request yet: a bundle of workflows also creates one, without a key. */
   constructor(options: OpenWorkflowOptions = {}) {
     if ('backend' in options)
       throw new TypeError(
-        'runs are kept by the installation: new OpenWorkflow({ baseUrl, apiKey }) takes no backend. ' +
-          'For a worker of the package openworkflow there is stepwell/openworkflow/backend.',
+        'runs are stored by the installation: new OpenWorkflow({ baseUrl, apiKey }) takes no backend. ' +
+          'For a worker of the package openworkflow use stepwell/openworkflow/backend.',
       );
     this.#options = options;
   }
 
-  /** @throws TypeError for a name that cannot be, Error for one that is taken */
+  /** @throws TypeError for an invalid name, Error for a name that is already used */
   defineWorkflow<Input = unknown, Output = unknown, RunInput = Input>(
     spec: Parameters<typeof defineWorkflow<Input, Output, RunInput>>[0],
     fn: WorkflowFunction<Input, Output>,
@@ -64,7 +64,7 @@ export class OpenWorkflow {
     };
   }
 
-  /** What it gives has to be exported: `stepwell build` finds workflows among the exports of files. */
+  /** Export its result: `stepwell build` finds workflows among the exports of files. */
   implementWorkflow<Input = unknown, Output = unknown, RunInput = Input>(
     spec: Parameters<typeof defineWorkflow<Input, Output, RunInput>>[0],
     fn: WorkflowFunction<Input, Output>,
@@ -82,7 +82,7 @@ export class OpenWorkflow {
     return new Worker();
   }
 
-  /** The schema judges the input here, and again where the run begins: what it makes of it is made there. */
+  /** Validates the input by the schema. The run validates it again and applies its transformations. */
   async runWorkflow<Input, Output, RunInput = Input>(
     { name, version, schema }: WorkflowSpec<Input, Output, RunInput>,
     input?: RunInput,
@@ -106,7 +106,7 @@ export class OpenWorkflow {
     await (await this.#getClient()).cancelRun(workflowRunId);
   }
 
-  /** To one run that waits for it; where none does, it is kept for a day. */
+  /** Sends the signal to one run that waits for it. Without one, the signal is stored for a day. */
   async sendSignal({
     signal,
     data,
@@ -135,7 +135,7 @@ export class OpenWorkflow {
       throw new TypeError(
         'new OpenWorkflow({ baseUrl, apiKey }) needs both, or STEPWELL_URL and STEPWELL_API_KEY in the environment',
       );
-    // Loaded when it is needed: a bundle of workflows does without.
+    // Imported on first use, so that bundles of workflows do not include it.
     const { StepwellClient: Client } = await import('../client/index.ts');
     return new Client({ baseUrl, apiKey });
   }
@@ -149,7 +149,7 @@ async function validateInput<Input, RunInput>(
   if (issues !== undefined) throw new Error(issues.map(({ message }) => message).join('; ') || 'Validation failed');
 }
 
-/** @throws TypeError for what JSON cannot hold */
+/** @throws TypeError for a value that has no JSON */
 const jsonOf = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value) ?? 'null') as JsonValue;
 
 const momentOf = (moment: Date | DurationString): string =>

@@ -1,4 +1,4 @@
-/** `step`, as that library's workflows know it, over the SDK's. */
+/** `step` with the library's signatures, over the SDK's. */
 import type { Duration } from '../sdk/duration.ts';
 import type { RetryPolicy } from '../sdk/retry-policy.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
@@ -13,24 +13,24 @@ export interface StepRunOptions {
 }
 
 export interface StepWorkflowOptions {
-  /** that of the workflow by default */
+  /** default: the retry policy of the workflow */
   readonly name?: string;
-  /** 1 year; the step fails then, and the other run goes on */
+  /** Default: 1 year. After it the step fails, and the child run continues. */
   readonly timeout?: Duration | Date;
 }
 
 export interface StepSignalOptions {
-  /** that of the signal by default */
+  /** default: the name of the signal */
   readonly name?: string;
   readonly signal: string;
   readonly data?: unknown;
 }
 
 export interface StepWaitOptions<Data> {
-  /** that of the signal by default */
+  /** default: the name of the signal */
   readonly name?: string;
   readonly signal: string;
-  /** absent: for as long as the run lives */
+  /** default: the lifetime of the run */
   readonly timeout?: Duration | Date;
   readonly schema?: StandardSchema<never, Data> | StandardSchema<unknown, Data>;
 }
@@ -43,9 +43,9 @@ export interface StepApi {
     input?: RunInput,
     options?: StepWorkflowOptions,
   ): Promise<Stored<Output>>;
-  /** To one run that waits for it; where none does, it is kept for a day. */
+  /** Sends the signal to one run that waits for it. Without one, the signal is stored for a day. */
   sendSignal(options: StepSignalOptions): Promise<SentSignal>;
-  /** Null: none came in time. */
+  /** Null: no signal came in time. */
   waitForSignal<Data = unknown>(options: StepWaitOptions<Data>): Promise<{ readonly data: Data } | null>;
 }
 

@@ -1,21 +1,21 @@
-/** The worker of that library, where the platform drives. */
+/** The library's worker class, without work: the platform runs the workflow tasks. */
 
 export interface WorkerOptions {
   readonly concurrency?: number | undefined;
 }
 
 /**
- * Runs are driven by the installation, or by `stepwell worker start`, from what `stepwell deploy` has brought there. So this
- * worker has nothing to do: programs that start and stop one go on as they are.
+ * The installation or `stepwell worker start` runs the workflow tasks, from the code that `stepwell deploy` has uploaded. This
+ * class has nothing to do. It exists so that programs that start and stop a worker need no change.
  */
 export class Worker {
-  /** Nothing begins. */
+  /** Has no effect. */
   async start(): Promise<void> {}
 
-  /** Nothing has to end: runs go on. */
+  /** Has no effect: runs continue. */
   async stop(): Promise<void> {}
 
-  /** @returns how many runs it has claimed: none */
+  /** @returns the number of claimed runs: 0 */
   async tick(): Promise<number> {
     return 0;
   }

@@ -1,4 +1,4 @@
-/** Workflows, as that library's authors define them: each is one of the SDK's, and is built, run and tested as such. */
+/** Workflows with the library's signatures. Each is a workflow of the SDK, and is built, run and tested like one. */
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { RetryPolicy } from '../sdk/retry-policy.ts';
 import {
@@ -13,7 +13,7 @@ export interface WorkflowRunMetadata {
   readonly id: string;
   readonly workflowName: string;
   readonly createdAt: Date;
-  /** `createdAt`: it is the same each time the code is replayed */
+  /** `createdAt` is equal in every replay */
   readonly startedAt: Date;
 }
 
@@ -26,7 +26,7 @@ export interface WorkflowFunctionParams<Input> {
 
 export type WorkflowFunction<Input, Output> = (params: WorkflowFunctionParams<Input>) => Output | Promise<Output>;
 
-/** What `stepwell build` looks for among the exports of a file. */
+/** The marker that `stepwell build` looks for among the exports of a file. */
 export type Workflow<Input = unknown, Output = unknown, RunInput = Input> = OfSdk<Input, Output, RunInput>;
 
 interface Spec<Input, RunInput> {
@@ -36,7 +36,7 @@ interface Spec<Input, RunInput> {
   readonly retryPolicy?: RetryPolicy;
 }
 
-/** @throws TypeError for a name that cannot be: letters, digits, `.`, `_` and `-`, at most 128 */
+/** @throws TypeError for an invalid name: letters, digits, `.`, `_` and `-`, at most 128 */
 export const defineWorkflowSpec = <Input = unknown, Output = unknown, RunInput = Input>(
   spec: Spec<Input, RunInput>,
 ): WorkflowSpec<Input, Output, RunInput> => defineSpec<Input, Output, RunInput>(spec);
@@ -46,7 +46,7 @@ export const declareWorkflow = <Input = unknown, Output = unknown, RunInput = In
   spec: Spec<Input, RunInput>,
 ): WorkflowSpec<Input, Output, RunInput> => defineWorkflowSpec<Input, Output, RunInput>(spec);
 
-/** @throws TypeError for a name that cannot be */
+/** @throws TypeError for an invalid name */
 export const defineWorkflow = <Input = unknown, Output = unknown, RunInput = Input>(
   spec: Spec<Input, RunInput> | WorkflowSpec<Input, Output, RunInput>,
   fn: WorkflowFunction<Input, Output>,

@@ -1,4 +1,4 @@
-/** What may be wrong with a configuration that is valid, here and now. */
+/** Checks of a valid configuration against this machine: its variables, its DNS and its key. */
 import type { Environment } from '../app-host/environment.ts';
 import { modeVariable } from '../app-host/environment.ts';
 import { type Check, createCheck } from './check.ts';
@@ -6,14 +6,14 @@ import { type Config, type ReadConfigResult, serviceUrlOf } from './config.ts';
 
 export interface ConfigEnvironment {
   readonly env: Environment;
-  /** whether the name of the host is known here; undefined: it was not asked for */
+  /** whether DNS resolves the host's name here; undefined: not checked */
   readonly isHostKnown: boolean | undefined;
 }
 
 export const isLoopback = (url: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
 export const isPlainHttp = (url: string): boolean => url.startsWith('http:') && !isLoopback(url);
 
-/** One check for each thing; a fault of the file is a failure each. */
+/** One check per fact; each error of the file is a failed check. */
 export const checkConfig = (path: string, readResult: ReadConfigResult, environment: ConfigEnvironment): readonly Check[] => {
   if (readResult.kind === 'invalid')
     return readResult.errors.map(({ pointer, message }) => createCheck('fail', 'schema', `${pointer} ${message}`));
@@ -33,11 +33,11 @@ const checkMode = ({ execution: { mode, remoteWorkerUrl } }: Config, { env }: Co
     return createCheck(
       'warn',
       name,
-      `the file says ${mode}, and ${modeVariable} says ${modeFromEnv}: the guard heeds the variable`,
+      `the file says ${mode}, and ${modeVariable} says ${modeFromEnv}: the guard uses the variable`,
     );
   if (mode === 'local' && remoteWorkerUrl !== undefined)
     return createCheck('warn', name, 'local: /execution/remoteWorkerUrl is not used');
-  return createCheck('pass', name, mode === 'remote' ? 'runs are carried out by the service' : 'runs are carried out here');
+  return createCheck('pass', name, mode === 'remote' ? 'runs execute in the service' : 'runs execute in the application');
 };
 
 const checkAddress = (config: Config, { isHostKnown }: ConfigEnvironment): readonly Check[] => {
@@ -48,16 +48,16 @@ const checkAddress = (config: Config, { isHostKnown }: ConfigEnvironment): reado
   const hasTwoAddresses = url !== undefined && execution.remoteWorkerUrl !== undefined && url !== execution.remoteWorkerUrl;
   return [
     isPlainHttp(address)
-      ? createCheck('warn', 'https', `${address} is not https: the key can be read on its way`)
-      : createCheck('pass', 'https', `nobody reads what is sent to ${host}`),
+      ? createCheck('warn', 'https', `${address} is not https: the API key is sent unencrypted`)
+      : createCheck('pass', 'https', `the connection to ${host} is encrypted or stays on this machine`),
     ...(isHostKnown === undefined
       ? []
       : [
           isHostKnown
-            ? createCheck('pass', 'host', `${host} is known here`)
-            : createCheck('warn', 'host', `${host} is not known here`),
+            ? createCheck('pass', 'host', `${host} has an address`)
+            : createCheck('warn', 'host', `${host} has no address here: check DNS`),
         ]),
-    ...(hasTwoAddresses ? [createCheck('warn', 'addresses', '/url and /execution/remoteWorkerUrl are two services')] : []),
+    ...(hasTwoAddresses ? [createCheck('warn', 'addresses', '/url and /execution/remoteWorkerUrl name two services')] : []),
   ];
 };
 

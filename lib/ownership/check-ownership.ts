@@ -1,9 +1,9 @@
-/** Whether traffic reaches the right place, judged by what the service and the application answered. */
+/** Checks whether traffic reaches the service instead of the application, from the responses of both. */
 import * as z from 'zod';
 import { type OwnershipReport, ownershipReport } from '../app-host/report.ts';
 import { type Check, createCheck } from './check.ts';
 
-/** What came of one request. */
+/** The result of one request. */
 export type Probe =
   | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'no_response'; readonly reason: string };
@@ -13,7 +13,7 @@ const active = z.looseObject({ deploymentId: z.string().min(1) });
 const refusal = z.looseObject({ code: z.string().optional(), message: z.string().optional() });
 
 const describeProbe = (probe: Probe): string => {
-  if (probe.kind === 'no_response') return `no answer: ${probe.reason}`;
+  if (probe.kind === 'no_response') return `no response: ${probe.reason}`;
   const { code, message } = refusal.safeParse(probe.body).data ?? {};
   return [`${probe.status}`, code, message].filter((part) => part !== undefined).join(' ');
 };
@@ -21,22 +21,20 @@ const describeProbe = (probe: Probe): string => {
 export const checkHealth = (probe: Probe): Check => {
   const name = 'worker_health';
   const isHealthy = probe.kind === 'answered' && probe.status === 200 && health.safeParse(probe.body).success;
-  return isHealthy
-    ? createCheck('pass', name, 'the service says that it is well')
-    : createCheck('fail', name, describeProbe(probe));
+  return isHealthy ? createCheck('pass', name, 'the service is healthy') : createCheck('fail', name, describeProbe(probe));
 };
 
-/** @param probe undefined: there is no key to ask with */
+/** @param probe undefined: there is no API key for the request */
 export const checkActiveDeployment = (probe: Probe | undefined): Check => {
   const name = 'active_deployment';
-  if (probe === undefined) return createCheck('fail', name, 'there is no API key to ask with');
+  if (probe === undefined) return createCheck('fail', name, 'there is no API key for the request');
   const found = probe.kind === 'answered' && probe.status === 200 ? active.safeParse(probe.body).data : undefined;
   return found === undefined
     ? createCheck('fail', name, describeProbe(probe))
     : createCheck('pass', name, `${found.deploymentId} is active`);
 };
 
-/** Without `isStrict` what fails is a warning. */
+/** Without `isStrict`, failures become warnings. */
 export const checkApp = (probe: Probe, expectedWorld: string, isStrict: boolean): readonly Check[] => {
   const checks = checkReport(probe, expectedWorld);
   return isStrict ? checks : checks.map((check) => (check.result === 'fail' ? { ...check, result: 'warn' } : check));
@@ -46,16 +44,16 @@ const checkReport = (probe: Probe, expectedWorld: string): readonly Check[] => {
   const name = 'diagnostics';
   if (probe.kind === 'no_response' || probe.status !== 200) return [createCheck('fail', name, describeWithHint(probe))];
   const read = ownershipReport.safeParse(probe.body);
-  if (!read.success) return [createCheck('fail', name, 'the answer is not that of the diagnostics: is this the right address?')];
+  if (!read.success) return [createCheck('fail', name, 'the response is not a diagnostics report: check the URL')];
   const report = read.data;
   return [
-    createCheck('pass', name, 'the application answers'),
+    createCheck('pass', name, 'the application responds'),
     report.remoteModeEnabled
-      ? createCheck('pass', 'remote_mode', 'runs are carried out by the service')
-      : createCheck('fail', 'remote_mode', 'the application carries runs out by itself: WORKFLOW_EXECUTION_MODE is not remote'),
+      ? createCheck('pass', 'remote_mode', 'runs execute in the service')
+      : createCheck('fail', 'remote_mode', 'runs execute in the application: WORKFLOW_EXECUTION_MODE is not remote'),
     report.strictMode
-      ? createCheck('pass', 'strict_mode', 'the guard stops a wrong start')
-      : createCheck('warn', 'strict_mode', 'the guard stops nothing: NODE_ENV is not production'),
+      ? createCheck('pass', 'strict_mode', 'the guard prevents a wrong start')
+      : createCheck('warn', 'strict_mode', 'the guard has no effect: NODE_ENV is not production'),
     checkWorld(report, expectedWorld),
     checkHits(report),
   ];
@@ -71,7 +69,11 @@ const describeWithHint = (probe: Probe): string => {
 const checkWorld = ({ targetWorld, expectedTargetWorld }: OwnershipReport, expectedWorld: string): Check => {
   const name = 'target_world';
   if (targetWorld !== expectedWorld)
-    return createCheck('fail', name, `the application's is ${targetWorld ?? 'not set'}, and ${expectedWorld} is expected`);
+    return createCheck(
+      'fail',
+      name,
+      `the application's target world is ${targetWorld ?? 'not set'}, and ${expectedWorld} is expected`,
+    );
   return expectedTargetWorld === expectedWorld
     ? createCheck('pass', name, expectedWorld)
     : createCheck('fail', name, `the application's guard expects ${expectedTargetWorld}, and ${expectedWorld} is expected`);
@@ -83,6 +85,6 @@ const checkHits = ({
   lifetimeUnexpectedHits: lifetime,
   lastUnexpectedHitAt: at,
 }: OwnershipReport): Check => {
-  const counts = `unexpected hits: ${recent} in 15 minutes, ${lifetime} ever${at === null ? '' : `, the last at ${at}`}`;
+  const counts = `unexpected hits: ${recent} in 15 minutes, ${lifetime} in total${at === null ? '' : `, the last at ${at}`}`;
   return createCheck(status, 'ownership_status', status === 'pass' ? 'no callback has reached the application' : counts);
 };

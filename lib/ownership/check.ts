@@ -1,7 +1,7 @@
-/** One thing that was looked at, and what all of them come to. */
+/** The result of one check, and the overall result of several. */
 
 export interface Check {
-  /** for programs too: it keeps its meaning */
+  /** a stable code for programs */
   readonly name: string;
   readonly result: 'pass' | 'warn' | 'fail';
   readonly message: string;

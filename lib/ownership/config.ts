@@ -1,17 +1,17 @@
-/** `stepwell.config.json`: where runs are carried out, and how it is reached. It names a key's variable and never holds a key. */
+/** `stepwell.config.json`: where runs execute, and the service's address. It contains the name of the key's variable, never the key. */
 import * as z from 'zod';
 
-/** Times and tries beyond these are slips of the pen. */
+/** Upper bounds of times and retries, which catch typing errors. */
 const maxTimeoutMs = 600_000;
 const maxRetries = 10;
 
 const address = z
-  .url({ protocol: /^https?$/, error: 'must be an address of http or https' })
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((text) => !URL.canParse(text) || isPlain(new URL(text)), 'must be without user, query and fragment');
 const isPlain = ({ username, password, search, hash }: URL): boolean => `${username}${password}${search}${hash}` === '';
 
 const fallbackLocalMessage =
-  'must be "error": "fallback-local" could carry out a run twice, for after a time-out nobody knows whether the service has begun';
+  'must be "error": "fallback-local" could execute a run twice, because after a timeout the service may already have started it';
 
 const execution = z.strictObject({
   mode: z.enum(['local', 'remote'], 'must be "local" or "remote"').default('local'),
@@ -30,7 +30,7 @@ const config = z
     url: address.exactOptional(),
     execution: execution.prefault({}),
     remoteWorldTarget: z.string().min(1).max(256).exactOptional(),
-    // Of a project of code workflows, and judged by whoever builds it.
+    // For projects of code workflows; `stepwell build` validates it.
     dirs: z.unknown().optional(),
     ignorePatterns: z.unknown().optional(),
     worker: z.unknown().optional(),
@@ -53,18 +53,18 @@ export type ReadConfigResult =
   | { readonly kind: 'valid'; readonly config: Config }
   | { readonly kind: 'invalid'; readonly errors: readonly ConfigError[] };
 
-/** @param value as the file says it; every fault is told with its place */
+/** @param value the parsed file; each error is returned with its pointer */
 export const readConfig = (value: unknown): ReadConfigResult => {
   const read = config.safeParse(value);
   if (read.success) return { kind: 'valid', config: read.data };
   const errors = read.error.issues.flatMap((issue): readonly ConfigError[] => {
     const pointer = issue.path.map((part) => `/${String(part)}`).join('');
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ pointer: `${pointer}/${key}`, message: 'is not known here' }));
+      return issue.keys.map((key) => ({ pointer: `${pointer}/${key}`, message: 'is not a known setting' }));
     return [{ pointer: pointer === '' ? '/' : pointer, message: issue.message }];
   });
   return { kind: 'invalid', errors };
 };
 
-/** Where the service is that the application uses. */
+/** The service's URL for the application. */
 export const serviceUrlOf = ({ url, execution: { remoteWorkerUrl } }: Config): string | undefined => remoteWorkerUrl ?? url;

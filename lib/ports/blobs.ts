@@ -1,13 +1,13 @@
-/** Values too large for an item. Written once under a name that nothing else has. */
+/** Values that are too large for an item (claim check). Each is written once, under a unique key. */
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Blobs {
-  /** @param expiresAt it is kept until then, and removed by itself soon after */
+  /** @param expiresAt the store keeps the value until then and deletes it soon after */
   put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void>;
-  /** undefined where nothing is stored under the key */
+  /** undefined if nothing is stored under the key */
   get(scope: Scope, key: string): Promise<JsonValue | undefined>;
-  /** Removes everything whose key begins like this. */
+  /** Deletes all values whose keys begin with the prefix. */
   removeAll(scope: Scope, prefix: string): Promise<void>;
 }

@@ -1,10 +1,10 @@
-/** Runs the code of a deployment: hands a message to the bundle that takes it, and says what it answered. */
+/** Runs the code of a deployment: delivers a message to the bundle that handles its queue, and returns the response. */
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Manifest } from './deployments.ts';
 
-/** A message as a bundle gets it: one HTTP request. */
+/** A message as a bundle receives it: one HTTP request. */
 export interface BundleRequest {
   readonly queueName: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,16 +12,16 @@ export interface BundleRequest {
 }
 
 export type BundleResult =
-  /** `body` is undefined where it was no JSON */
+  /** `body` is undefined if the response was not JSON */
   | { readonly kind: 'responded'; readonly status: number; readonly body: JsonValue | undefined }
-  /** the code threw, exited or broke its thread */
+  /** the code threw, exited or crashed its thread */
   | { readonly kind: 'crashed'; readonly message: string }
   | { readonly kind: 'timed_out' }
-  /** the artifact is gone, is not what its manifest says, has no such bundle, or its bundle cannot be imported */
+  /** the artifact is deleted or does not match its manifest, or its bundle is missing or cannot be imported */
   | { readonly kind: 'unloadable'; readonly message: string };
 
 export interface Bundles {
-  /** Never throws for what the code did. The signal, or the end of time, kills the thread the code runs on. */
+  /** Never throws for an error of the code. At `endsAt`, or when the signal aborts, the thread of the code is killed. */
   deliver(
     scope: Scope,
     manifest: Manifest,
@@ -30,7 +30,7 @@ export interface Bundles {
   ): Promise<BundleResult>;
 }
 
-/** The bundles of an artifact, by the queues whose messages they take. */
+/** The paths of an artifact's bundles, by the kind of message that they handle. */
 export const bundlePaths = {
   workflow: '.well-known/workflow/v1/flow.js',
   step: '.well-known/workflow/v1/step.js',

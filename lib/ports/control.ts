@@ -1,4 +1,4 @@
-/** The rest of the control plane's records: keys, reservations, audit, rate windows. */
+/** Control-plane records of access: API keys, idempotency reservations, the audit trail, rate windows. */
 import type { Environment, KeyId, ProjectId, RunId, Scope } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
@@ -23,23 +23,23 @@ export interface ApiKey {
   readonly projectId: ProjectId;
   readonly environment: Environment;
   readonly scopes: readonly KeyScope[];
-  /** SHA-256 of the secret part, in hex; the secret itself is nowhere */
+  /** SHA-256 of the secret part, in hex. The secret itself is not stored. */
   readonly secretHash: string;
   readonly createdAt: Instant;
   readonly expiresAt?: Instant;
   readonly revokedAt?: Instant;
-  /** the key that a rotation made in its place; `expiresAt` is then the end of the overlap */
+  /** the successor that a rotation created; `expiresAt` is then the end of the overlap */
   readonly replacedBy?: KeyId;
-  /** requests per minute; null: no limit; absent: the default */
+  /** requests per minute; null: no limit; absent: the default limit */
   readonly rateLimitPerMinute?: number | null;
-  /** the hour in which it was last used; absent: it never was */
+  /** the hour of the last use; absent: never used */
   readonly lastUsedAt?: Instant;
 }
 
-/** What a key may do, and for how long. */
+/** The settings of a key that an update replaces. */
 export type KeySettings = Pick<ApiKey, 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>;
 
-/** Where a listing of keys stands. */
+/** Cursor of a listing of keys. */
 export interface KeyPosition {
   readonly createdAt: Instant;
   readonly keyId: KeyId;
@@ -47,41 +47,41 @@ export interface KeyPosition {
 
 export interface KeyPage {
   readonly keys: readonly ApiKey[];
-  /** absent at the end; a page may hold fewer keys than were asked for and still go on */
+  /** absent on the last page; a page may have fewer keys than the limit and still have a next page */
   readonly next?: KeyPosition;
 }
 
 export interface Keys {
   key(keyId: KeyId): Promise<ApiKey | undefined>;
-  /** Writes the key on the condition that its id is free. The same key once more is stored already. */
+  /** Writes the key if its id is free. Repeating the same key also returns `stored`. */
   putKey(key: ApiKey): Promise<'stored' | 'occupied'>;
-  /** The keys of a scope, newest first, the revoked and expired ones too. A key that works is always among them. */
+  /** The keys of a scope, newest first, with revoked and expired ones. Every valid key is listed. */
   listKeys(scope: Scope, options: { readonly limit: number; readonly after?: KeyPosition }): Promise<KeyPage>;
-  /** Revokes a key of this scope. Since when it is revoked, which the first time decides; undefined where there is none. */
+  /** Revokes a key of this scope. Returns the time of the first revocation; undefined if the scope has no such key. */
   revokeKey(scope: Scope, keyId: KeyId, at: Instant): Promise<Instant | undefined>;
   /**
-   * Gives a key of this scope its end and its successor, on the condition that it is not revoked and has no other
-   * successor; false where that does not hold.
+   * Sets the expiry and the successor of a key of this scope. False if the key is revoked, is missing, or has
+   * another successor.
    */
   replaceKey(scope: Scope, keyId: KeyId, change: { readonly replacedBy: KeyId; readonly expiresAt: Instant }): Promise<boolean>;
-  /** Gives a key of this scope other terms, all of them; false where there is none, or it is revoked or replaced. */
+  /** Replaces all settings of a key of this scope. False if the key is missing, revoked or replaced. */
   updateKey(scope: Scope, keyId: KeyId, settings: KeySettings): Promise<boolean>;
-  /** Notes that a key was in use at that time, unless a later one is known. Of a key that there is not, nothing is noted. */
+  /** Records a use of the key, unless a later use is recorded. Does nothing if the key is missing. */
   recordKeyUse(keyId: KeyId, at: Instant): Promise<void>;
 }
 
-/** A start that was begun under a key. Final from the beginning: the answer follows from it. */
+/** The reservation of an idempotency key by a start request. It never changes: the response follows from it. */
 export interface Reservation {
   readonly runId: RunId;
-  /** SHA-256 of the caller's canonical body, in hex */
+  /** SHA-256 of the canonical request body, in hex */
   readonly bodyHash: string;
   readonly reservedAt: Instant;
-  /** tells one's own reservation from another's */
+  /** identifies the request that made the reservation */
   readonly owner: string;
 }
 
 export interface Reservations {
-  /** Reserves unless an unexpired reservation stands (one made at or after `notBefore`); then that one is the answer. */
+  /** Reserves the key, unless a reservation made at or after `notBefore` exists; then returns that one. */
   reserve(
     scope: Scope,
     endpoint: string,
@@ -89,15 +89,15 @@ export interface Reservations {
     reservation: Reservation,
     options: { readonly notBefore: Instant; readonly expiresAt: Instant },
   ): Promise<{ readonly kind: 'reserved' } | { readonly kind: 'taken'; readonly by: Reservation }>;
-  /** Gives a reservation back, on the condition that it is still this owner's. */
+  /** Deletes the reservation if it still belongs to this owner. */
   release(scope: Scope, endpoint: string, key: string, owner: string): Promise<void>;
 }
 
 export interface AuditEntry {
   readonly at: Instant;
-  /** null where no key could be told */
+  /** null if the request named no known key */
   readonly keyId: KeyId | null;
-  /** null where authentication failed before a scope was known */
+  /** null if authentication failed before a scope was known */
   readonly scope: Scope | null;
   readonly action: string;
   readonly resource: string;
@@ -107,7 +107,7 @@ export interface AuditEntry {
   readonly metadata: JsonObject;
 }
 
-/** Where a listing of the trail stands. No id is empty, so an empty one lies before every entry of its time. */
+/** Cursor of a listing of the audit trail. No entry has an empty id, so an empty id sorts before all entries of its time. */
 export interface AuditPosition {
   readonly at: Instant;
   readonly id: string;
@@ -119,13 +119,13 @@ export interface RecordedEntry extends AuditEntry {
 
 export interface AuditPage {
   readonly entries: readonly RecordedEntry[];
-  /** absent at the end */
+  /** absent on the last page */
   readonly next?: AuditPosition;
 }
 
 export interface Audit {
   record(id: string, entry: AuditEntry, expiresAt: Instant): Promise<void>;
-  /** Entries of a scope, newest first: those before a position, and not older than `since`. */
+  /** Entries of a scope before a position and not older than `since`, newest first. */
   listEntries(
     scope: Scope,
     options: { readonly limit: number; readonly before: AuditPosition; readonly since: Instant },
@@ -133,6 +133,6 @@ export interface Audit {
 }
 
 export interface RateWindows {
-  /** Takes `count` of a key's window in one write; the total taken so far, this included. */
+  /** Adds `count` to the key's window in one write. Returns the new total. */
   take(keyId: KeyId, windowStart: Instant, count: number): Promise<number>;
 }

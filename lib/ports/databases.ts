@@ -1,49 +1,49 @@
-/** Databases that are asked over HTTP: one request for each statement, and a transaction that holds several together. */
+/** Databases with an HTTP API: each statement is one request, and a transaction groups several statements. */
 import type { JsonValue } from '../engine/json.ts';
 
 export interface DatabaseTarget {
   readonly clusterArn: string;
-  /** the secret with which the service logs in; nobody here reads it */
+  /** the secret with which the service logs in; this program does not read it */
   readonly secretArn: string;
   readonly database: string;
 }
 
 export interface SqlStatement {
-  /** with `:name` where an argument goes */
+  /** with `:name` as the placeholder of an argument */
   readonly sql: string;
-  /** travel beside the text; objects and arrays as JSON */
+  /** sent apart from the SQL text; objects and arrays are sent as JSON */
   readonly arguments: readonly { readonly name: string; readonly value: JsonValue }[];
 }
 
 export type Cell = null | boolean | number | string | Uint8Array | readonly Cell[];
 
 export interface Table {
-  /** `type` as the database calls it: `int4`, `timestamptz`, `_text` */
+  /** `type` is the database's name of it: `int4`, `timestamptz`, `_text` */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** whole and exact numbers are texts, a `double` is a number */
+  /** integers and decimals are strings, so that no digit is lost; a `double` is a number */
   readonly rows: readonly (readonly Cell[])[];
 }
 
 export type DatabaseCallError =
-  /** it, or what stands before it, does not take the statement */
+  /** the database, or the service in front of it, rejects the statement */
   | { readonly kind: 'refused'; readonly message: string; readonly sqlState?: string; readonly position?: string }
-  /** the statement took longer than the service waits */
+  /** the statement exceeded the service's time limit */
   | { readonly kind: 'timed_out' }
-  /** the answer is larger than the service gives */
+  /** the result exceeds the service's size limit */
   | { readonly kind: 'too_large' }
-  /** it had paused, and was woken by this */
+  /** the cluster was paused; this request resumes it */
   | { readonly kind: 'resuming' }
   | { readonly kind: 'busy' }
-  /** this program may not ask; `name` is the service's for it */
+  /** this program has no permission; `name` is the service's error name */
   | { readonly kind: 'forbidden'; readonly name: string }
-  /** there is no such cluster or database, it is closed to this way of asking, or its secret does not fit */
+  /** the cluster or database does not exist, its HTTP endpoint is off, or its secret is wrong */
   | { readonly kind: 'misconfigured'; readonly name: string }
-  /** for now */
+  /** temporary */
   | { readonly kind: 'unreachable'; readonly name: string };
 
 export type DatabaseErrorResult = { readonly error: DatabaseCallError };
 
-/** All reject with the signal's reason when that aborts, and for nothing else that the service says. */
+/** Each method rejects only with the abort reason of the signal. Errors of the service are results. */
 export interface Databases {
   begin(target: DatabaseTarget, signal: AbortSignal): Promise<{ readonly transaction: string } | DatabaseErrorResult>;
   execute(

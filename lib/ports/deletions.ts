@@ -1,6 +1,6 @@
 /**
- * Deletions of workflows with their runs, which take longer than a request. The record says how far one has come: any process may
- * continue it at any time, and a step that is done twice is done once.
+ * Deletions of workflows with their runs. A deletion takes longer than a request, so a record stores its progress.
+ * Any process may continue a deletion at any time; every step is idempotent.
  */
 import type { KeyId, RunId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -8,15 +8,15 @@ import type { ListPosition } from './run-index.ts';
 
 export const deletionPhases = ['closing', 'finding', 'deleting', 'freeing', 'settling', 'clearing'] as const;
 /**
- * `closing`: no version is added and no run starts any more. `finding`: the project's runs are looked through, and open ones of the
- * workflow are cancelled. `deleting`: the runs that were found are deleted. `freeing`: the name ends. `settling`: wait for processes
- * that began before, then look for runs that they made. `clearing`: delete the versions and what this record needed.
+ * `closing`: the name accepts no versions and no runs any more. `finding`: list the project's runs and cancel the open
+ * runs of the workflow. `deleting`: delete the runs that were found. `freeing`: release the name. `settling`: wait for
+ * processes that began before, then find the runs that they created. `clearing`: delete the versions and this record's data.
  */
 export type DeletionPhase = (typeof deletionPhases)[number];
 
 export interface DeletionKey extends Scope {
   readonly name: WorkflowName;
-  /** the versions up to this one are deleted, and the runs that are pinned to them */
+  /** the deletion covers the versions up to this one and the runs that are pinned to them */
   readonly throughVersion: number;
 }
 
@@ -24,44 +24,44 @@ export interface WorkflowDeletion extends DeletionKey {
   readonly requestedAt: Instant;
   readonly requestedBy: KeyId | null;
   readonly phase: DeletionPhase;
-  /** in the list of the project's runs; absent: at its beginning */
+  /** cursor in the list of the project's runs; absent: before the first */
   readonly position?: ListPosition;
-  /** among the runs that were found; absent: before the first */
+  /** cursor in the runs that were found; absent: before the first */
   readonly after?: RunId;
   readonly runsFound: number;
   readonly runsDeleted: number;
-  /** when the name ended; absent: it has not */
+  /** when the name was released; absent: not yet */
   readonly freedAt?: Instant;
-  /** when no process that began before the name ended, or before the last run was found, is at work any more */
+  /** from then on no process is active that began before the name was released or before the last run was found */
   readonly settledAt?: Instant;
   /** counts the changes of this record */
   readonly revision: number;
 }
 
-/** A run that is to be deleted. */
+/** A run that the deletion covers. */
 export interface FoundRun {
   readonly runId: RunId;
-  /** when what is left in its place expires */
+  /** when the run's tombstone expires */
   readonly expiresAt: Instant;
-  /** a worker may be at work on it, and write after its deletion: it is deleted once more at the end */
+  /** A worker may still execute the run and write after the deletion, so the run is deleted a second time at the end. */
   readonly isRecent: boolean;
 }
 
 export interface Deletions {
-  /** Writes it on the condition that there is none of that key. */
+  /** Writes the record if none exists under its key. */
   begin(deletion: WorkflowDeletion): Promise<'stored' | 'occupied'>;
-  /** Read strongly. */
+  /** Strongly consistent. */
   deletion(key: DeletionKey): Promise<WorkflowDeletion | undefined>;
-  /** Of all scopes, read strongly. */
+  /** The deletions of all scopes. Strongly consistent. */
   all(): Promise<readonly WorkflowDeletion[]>;
-  /** Puts it in the place of the revision before its own; false where that is not what is stored. */
+  /** Replaces the previous revision; false if another revision is stored. */
   replace(deletion: WorkflowDeletion): Promise<boolean>;
-  /** Removes it, unless it has been changed since. */
+  /** Removes the record if its revision is still this one. */
   remove(deletion: WorkflowDeletion): Promise<void>;
 
-  /** Notes runs that were found. A run that is noted again is noted as it is by then. */
+  /** Records runs that were found. A second record of a run replaces the first. */
   addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void>;
-  /** The first `limit` of them after a run, by id, read strongly. */
+  /** The first `limit` found runs after the given id, ascending. Strongly consistent. */
   runs(key: DeletionKey, options: { readonly limit: number; readonly after?: RunId }): Promise<readonly FoundRun[]>;
   removeRuns(key: DeletionKey, runIds: readonly RunId[]): Promise<void>;
 }

@@ -1,8 +1,8 @@
-/** Uploaded artifacts, the pointer to the active one, and which runs hold on to which. */
+/** Deployments: uploaded artifacts, the pointer to the active one, and the runs that pin a deployment. */
 import type { DeploymentId, KeyId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
-/** One file of an artifact, as its manifest promises it. */
+/** One file of an artifact, as its manifest declares it. */
 export interface ManifestFile {
   /** relative, with forward slashes */
   readonly path: string;
@@ -14,12 +14,12 @@ export interface ManifestFile {
 /** `bundle`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
 export const runtimes = ['bundle', 'code'] as const;
 
-/** What an artifact says of itself. Immutable once it is created. */
+/** The description of an artifact. Immutable after its creation. */
 export interface Manifest {
   readonly deploymentId: DeploymentId;
   readonly specVersion: 1;
   readonly runtime: (typeof runtimes)[number];
-  /** `version` only of code: as its author named it. Of one name, the last one is the one that runs start with. */
+  /** Only `code` has a `version`, chosen by its author. If several have one name, runs start with the last. */
   readonly workflows: readonly { readonly name: string; readonly version?: string }[];
   readonly steps: readonly { readonly name: string }[];
   readonly files: readonly ManifestFile[];
@@ -30,32 +30,32 @@ export interface Deployment {
   readonly manifest: Manifest;
   readonly createdAt: Instant;
   readonly createdBy: KeyId | null;
-  /** its artifact was read and is what the manifest says */
+  /** when the artifact was read and found to match the manifest */
   readonly verifiedAt?: Instant;
-  /** the last time it was made the active one */
+  /** the last activation */
   readonly activatedAt?: Instant;
-  /** its removal has begun: no run starts on it any more */
+  /** the removal has begun: no run starts on this deployment any more */
   readonly removingSince?: Instant;
 }
 
-/** A change of the pointer. */
+/** A change of the active pointer. */
 export interface Activation {
   readonly deploymentId: DeploymentId;
   readonly at: Instant;
   readonly by: KeyId | null;
-  /** whoever asked went back to it */
+  /** the request was a rollback */
   readonly isRollback?: true;
 }
 
 /** The one pointer of a scope. */
 export interface ActivePointer {
-  /** counts changes from 1; a change names the revision it was decided on */
+  /** counts changes from 1; a change names the revision that it replaces */
   readonly revision: number;
-  /** newest first, the standing one included; empty until the first activation */
+  /** newest first, with the current one; empty until the first activation */
   readonly history: readonly Activation[];
 }
 
-/** Older changes are in the audit trail. */
+/** Older activations are in the audit trail only. */
 export const maxActivationHistory = 50;
 
 export interface DeploymentPosition {
@@ -73,34 +73,34 @@ export interface PinnedRun {
   readonly since: Instant;
 }
 
-/** Every read is strong. */
+/** Every read is strongly consistent. */
 export interface Deployments {
-  /** Writes the deployment on the condition that its id is free in the scope. */
+  /** Writes the deployment if its id is free in the scope. */
   create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'>;
   deployment(scope: Scope, id: DeploymentId): Promise<Deployment | undefined>;
   /** Newest first. */
   list(scope: Scope, options: { readonly limit: number; readonly after?: DeploymentPosition }): Promise<DeploymentPage>;
   markVerified(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
   markActivated(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
-  /** Begins the removal (an instant), or takes it back (null). */
+  /** Begins the removal (an instant), or reverts it (null). */
   setRemoving(scope: Scope, id: DeploymentId, since: Instant | null): Promise<void>;
-  /** Forgets the deployment; its id stays taken for ever, so that no id ever means two artifacts. */
+  /** Deletes the deployment. Its id stays reserved, so that no id ever means two artifacts. */
   remove(scope: Scope, id: DeploymentId, at: Instant): Promise<void>;
 
   pointer(scope: Scope): Promise<ActivePointer | undefined>;
-  /** Writes the pointer on the condition that its revision is still `from` (0: there is none yet). */
+  /** Writes the pointer if its revision is still `from` (0: no pointer exists yet). */
   movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean>;
 
-  /** Says that a run holds on to the deployment, before the run exists; expires with the run. Twice is once. */
+  /** Pins the deployment for a run, before the run exists. The pin expires with the run. Idempotent. */
   pin(
     scope: Scope,
     id: DeploymentId,
     runId: RunId,
     options: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void>;
-  /** Says that it does so no longer. */
+  /** Removes the pin. */
   unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void>;
-  /** Some of the runs that hold on to it, and since when. */
+  /** At most `limit` of the runs that pin the deployment, with the times of their pins. */
   pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]>;
 }
 

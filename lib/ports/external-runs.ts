@@ -1,6 +1,6 @@
 /**
- * Where runs lie that another library's workers poll for: a log for each, which alone is the truth, and beside it what finds
- * them: reminders, a list, the waits for a signal. Those may be late, doubled or of yesterday; they are looked up in the log.
+ * External-worker runs: runs that workers of another library poll for. Each run has a log, the only source of truth.
+ * Reminders, the list and signal waiters only help to find runs. They may be late, duplicate or stale: check the log.
  */
 import type { JsonValue } from '../engine/json.ts';
 import type { ExternalEntry } from '../engine/external/entry.ts';
@@ -9,43 +9,43 @@ import type { ExternalRunId, StepAttemptId } from '../engine/external/ids.ts';
 import type { ExternalStatus } from '../engine/external/run.ts';
 import type { Instant } from '../engine/time.ts';
 
-/** Namespaces share nothing. */
+/** Namespaces are isolated from each other. */
 export interface ExternalRunAddress {
   readonly namespaceId: string;
   readonly runId: ExternalRunId;
 }
 
-/** Somebody must look at the run then. Two with the same time, run and nonce are one. */
+/** A time at which the run must be checked. Reminders with the same time, run and nonce are the same reminder. */
 export interface Reminder extends NextCheck {
   readonly runId: ExternalRunId;
   readonly isPending: boolean;
   readonly availableAt: Instant;
   readonly endOfLife: Instant;
   readonly createdAt: Instant;
-  /** how often it was put off, because the entry that it belongs to was not there */
+  /** how often it was deferred because its log entry was not there yet */
   readonly deferrals: number;
 }
 
-/** A run as the list has it. */
+/** A run as the list shows it. */
 export interface Listing {
   readonly runId: ExternalRunId;
   readonly createdAt: Instant;
   readonly workflowName: string;
   readonly status: ExternalStatus;
-  /** the number of the last fact */
+  /** the number of the last fact that this state includes */
   readonly asOf: number;
 }
 
 export type ListingPosition = Pick<Listing, 'createdAt' | 'runId'>;
 
 export interface ListingPage {
-  /** only what comes behind it, in the order that is asked for */
+  /** only runs after this position, in the given order */
   readonly from?: ListingPosition;
   readonly order: 'newest first' | 'oldest first';
   readonly limit: number;
 }
 
-/** Whose run an idempotency key stands for. */
+/** The run that an idempotency key belongs to. */
 export interface KeyReservation {
   readonly runId: ExternalRunId;
   readonly at: Instant;
@@ -53,13 +53,13 @@ export interface KeyReservation {
 
 export type KeyReservationResult = { readonly kind: 'reserved' } | { readonly kind: 'taken'; readonly by: KeyReservation };
 
-/** A run may wait for the signal, since the fact of that number. */
+/** A run that may wait for the signal. `since` is the number of the fact with which the wait began. */
 export interface SignalWaiter {
   readonly runId: ExternalRunId;
   readonly since: number;
 }
 
-/** A signal that is sent under a key: whom it is meant for, and once it is through, whom it has reached. */
+/** A signal that is sent under an idempotency key: its target runs and, after the delivery, the runs that it reached. */
 export interface Sending {
   readonly data: JsonValue;
   readonly targets: readonly { readonly runId: ExternalRunId; readonly waits: readonly StepAttemptId[] }[];
@@ -67,22 +67,22 @@ export interface Sending {
 }
 
 export interface ExternalRuns {
-  /** The entries behind the fact of that number, which is the last of its entry, strongly read, in their order, up to the first gap. */
+  /** The entries after the fact `after` (the last fact of its entry), in order, up to the first gap. Strongly consistent. */
   entries(run: ExternalRunAddress, after: number): Promise<readonly ExternalEntry[]>;
-  /** `written` too where it stands there already. */
+  /** Writes the entry if its number is free. Also `written` if this entry was written before. */
   append(run: ExternalRunAddress, entry: ExternalEntry, retainUntil: Instant): Promise<'written' | 'taken'>;
 
   addReminder(namespaceId: string, reminder: Reminder, retainUntil: Instant): Promise<void>;
-  /** Those that are due: at least the earliest `limit` of them, strongly read, in no order. */
+  /** Due reminders, unordered, with at least the earliest `limit` of them. Strongly consistent. */
   reminders(namespaceId: string, until: Instant, limit: number): Promise<readonly Reminder[]>;
   deleteReminder(namespaceId: string, reminder: Pick<Reminder, 'runId' | 'at' | 'nonce'>): Promise<void>;
 
-  /** An older state of the run changes nothing. */
+  /** Ignores an older state of the run. */
   putListing(namespaceId: string, listing: Listing, retainUntil: Instant): Promise<void>;
-  /** By the time of creation and the id. */
+  /** Ordered by creation time and id. */
   listings(namespaceId: string, page: ListingPage): Promise<readonly Listing[]>;
 
-  /** The key is the run's, unless another has held it since `notBefore`. */
+  /** Reserves the key, unless a run reserved it at or after `notBefore`. */
   reserveKey(
     namespaceId: string,
     key: string,
@@ -91,14 +91,14 @@ export interface ExternalRuns {
     retainUntil: Instant,
   ): Promise<KeyReservationResult>;
 
-  /** Once more from a later entry on changes the number. */
+  /** A later `since` replaces an earlier one. */
   addWaiter(namespaceId: string, signal: string, waiter: SignalWaiter, retainUntil: Instant): Promise<void>;
   waiters(namespaceId: string, signal: string): Promise<readonly SignalWaiter[]>;
-  /** Drops it, unless the run waits since a later entry. */
+  /** Deletes the waiter, unless the run waits since a later fact. */
   deleteWaiter(namespaceId: string, signal: string, waiter: SignalWaiter): Promise<void>;
 
   sending(namespaceId: string, signal: string, key: string): Promise<Sending | undefined>;
-  /** The first stands. */
+  /** Stores the sending under its key and returns it; returns the stored one if the key has one already. */
   beginSending(namespaceId: string, signal: string, key: string, sending: Sending, retainUntil: Instant): Promise<Sending>;
   endSending(namespaceId: string, signal: string, key: string, reached: readonly ExternalRunId[]): Promise<void>;
   deleteSending(namespaceId: string, signal: string, key: string): Promise<void>;

@@ -1,10 +1,10 @@
-/** Ids and chance, from outside. */
+/** Ids and random numbers. Tests and the simulator draw them from a seed. */
 import type { Nonce, RunId } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Ids {
   runId(at: Instant): RunId;
   nonce(): Nonce;
-  /** a number from 0 up to, but not including, 1 */
+  /** a number in [0, 1) */
   random(): number;
 }

@@ -1,4 +1,4 @@
-/** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
+/** Messages that request work. Delivery is at least once, possibly late and out of order. */
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
 import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
@@ -8,12 +8,12 @@ import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import type { ScheduleFire } from './recurrences.ts';
 
-/** Which request a message goes back to; absent in messages of runs that do not know theirs. */
+/** The trace of the request that started the run; absent if the run has none. */
 interface Traced {
   readonly trace?: Trace;
 }
 
-/** Run this attempt of this node. `commit` is the commit that asked for it: an older fold is not good enough. */
+/** Execute this attempt of this node. `commit` is the commit that dispatched it; the worker must not use an older fold. */
 export interface NodeJob extends Traced {
   readonly kind: 'node';
   readonly run: RunAddress;
@@ -23,25 +23,25 @@ export interface NodeJob extends Traced {
   readonly attempt: Attempt;
   /** 0 for the first send */
   readonly resend: number;
-  /** its script took longer than its first slice: the job waits in this group of its project, which has one job in flight */
+  /** The script exceeded its first time slice. The job goes to this message group of its project, with one job in flight. */
   readonly slowLane?: number;
 }
 
-/** Give this message of a fetch run to the code of its deployment. */
+/** Deliver this message of a bundle run to the code of its deployment. */
 export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'message';
-  /** what `run` is: the function that runs code reads no head, because heads lie where it may not write */
+  /** What the run was created from. The code function cannot read heads: its role covers only the partitions of code runs. */
   readonly creation: BundleCreation;
 }
 
-/** Drive the code of a code run on. */
+/** Run a workflow task of a code run. */
 export interface WorkflowTaskJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'workflow_task';
-  /** as a message has it */
+  /** What the run was created from, as in `MessageJob`. */
   readonly creation: CodeCreation;
 }
 
-/** A node sleeps until now: wake it. Early: it waits again. Stale: it changes nothing. */
+/** Wake a sleeping node. A job that is early is sent again; a stale one changes nothing. */
 export interface WakeJob extends Traced {
   readonly kind: 'wake';
   readonly run: RunAddress;
@@ -53,13 +53,13 @@ export interface WakeJob extends Traced {
   readonly resend?: number;
 }
 
-/** Look at the run: whatever was committed and not sent is sent, and last duties are done. */
+/** Check the run: redispatch committed effects that were not sent, and complete its finalization. */
 export interface RecheckJob extends Traced {
   readonly kind: 'recheck';
   readonly run: RunAddress;
 }
 
-/** A node of `run` called another run, or did: make it, tell `run` how it ended, or end it where nobody waits for it any more. */
+/** Reconcile a child run with the node of `run` that called it: create the child, report its end, or close it. */
 export interface ChildJob extends Traced {
   readonly kind: 'child';
   readonly run: RunAddress;
@@ -69,39 +69,39 @@ export interface ChildJob extends Traced {
   readonly childRunId: RunId;
 }
 
-/** `run` awaits a place of its workflow, has one, or had: look at both. */
+/** Reconcile the run with its concurrency slot: it waits for one, holds one, or held one. */
 export interface SlotJob extends Traced {
   readonly kind: 'slot';
   readonly run: RunAddress;
   readonly workflowName: WorkflowName;
-  /** when the run was to start: its name among those who wait, should the run be gone */
+  /** when the run was due to start; with the run id it finds the waiting entry, also if the run is deleted */
   readonly since: Instant;
-  /** somebody wondered why it waits: whoever holds a place is looked at too */
+  /** the run waits longer than expected: the runs that hold slots are checked too */
   readonly isCheck?: true;
 }
 
-/** A step of the code run `run` sends a signal. Its code cannot write where signals are matched: the worker does. */
+/** Store a signal that a step of the code run `run` sends. The code function cannot write signals; the worker does. */
 export interface SignalJob extends Traced {
   readonly kind: 'signal';
   readonly run: RunAddress;
-  /** of the step: the id of the signal follows from it and from the run */
+  /** the step's key; the signal id derives from it and from the run */
   readonly key: string;
   readonly name: string;
   readonly correlation: string;
   readonly payload: JsonValue;
 }
 
-/** The code run `run` began to wait for signals: the worker notes its waits where signals are matched. */
+/** Register the signal waits of the code run `run`. The code function cannot write them; the worker does. */
 export interface WaitsJob extends Traced {
   readonly kind: 'waits';
   readonly run: RunAddress;
 }
 
 export type Job = NodeJob | MessageJob | WorkflowTaskJob | WakeJob | RecheckJob | ChildJob | SlotJob | SignalJob | WaitsJob;
-/** Work that is sent to be taken at once. */
+/** Jobs that are available at once, without a delay. */
 export type WorkJob = NodeJob | MessageJob | WorkflowTaskJob;
 
-/** The result of an attempt that is collected with its siblings'. */
+/** The result of an attempt, which the collector commits together with the results of its siblings. */
 export interface AttemptResult extends Traced {
   readonly run: RunAddress;
   readonly commit: CommitNo;
@@ -114,7 +114,7 @@ export interface AttemptResult extends Traced {
   readonly printed: readonly string[];
 }
 
-/** One of many runs that nodes of `run` called has ended: its log says how. `commit` is the one that called it. */
+/** A child run has ended; its log has the outcome. `commit` is the commit that called the child. */
 export interface ChildResult extends Traced {
   readonly run: RunAddress;
   readonly commit: CommitNo;
@@ -127,18 +127,18 @@ export interface ChildResult extends Traced {
 export type ResultMessage = AttemptResult | ChildResult;
 
 /**
- * Each message carries the hops that led to it, for whoever takes it. A use case leaves them out: the hop limiter
- * (`service/hop-limiter.ts`) counts them. Default: none.
+ * Each message carries the number of hops that led to it. Use cases omit it: the hop limiter
+ * (`service/execution/hop-limiter.ts`) counts hops. Default: 0.
  */
 export interface Jobs {
-  /** To be taken at once. All are sent when it returns; when it throws, any number may have been. */
+  /** Sends jobs without a delay. All are sent when it resolves; when it throws, any number of them may have been sent. */
   send(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
-  /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
+  /** Sends a job with a delay of at most 900 s, rounded up to whole seconds. */
   sendDelayed(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
   sendResult(result: ResultMessage, hops?: Hops): Promise<void>;
-  /** Once more what the world's scheduler sent, to be taken at once. */
+  /** Sends a fire of a schedule again, without a delay. */
   sendFire(fire: ScheduleFire): Promise<void>;
 }
 
-/** The longest delay a queue keeps a message back, by its service's limit; a longer wait is a timer. */
+/** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */
 export const maxQueueDelayMs = 900_000;

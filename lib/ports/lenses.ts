@@ -1,8 +1,8 @@
-/** Lenses: versioned prompt templates with their contracts. A version is immutable, numbered from 1, archived but never lost. */
+/** Lenses: versioned prompt templates with their contracts. Versions are immutable and numbered from 1. A lens is archived, never deleted. */
 import type { LensName } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 
-/** What a lens is for. The lens document's list. */
+/** The purposes of lenses, as the lens reference document lists them. */
 export const lensKinds = [
   'text',
   'image',
@@ -21,7 +21,10 @@ export type LensKind = (typeof lensKinds)[number];
 export const fieldTypes = ['string', 'number', 'integer', 'boolean', 'url', 'json', 'array', 'any'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** What one value may be. `min` and `max` are of numbers, the lengths of texts, in characters. A type, because it is JSON too. */
+/**
+ * Constraints of one value. `min` and `max` apply to numbers, the lengths (in characters) to strings. It is a type alias,
+ * because an interface is not assignable to `JsonObject`.
+ */
 export type FieldSchema = {
   readonly type: FieldType;
   readonly required?: boolean;
@@ -31,9 +34,9 @@ export type FieldSchema = {
   readonly pattern?: string;
   readonly min?: number;
   readonly max?: number;
-  /** of an array's items */
+  /** the type of an array's items */
   readonly itemType?: FieldType;
-  /** compared with the value as text */
+  /** compared with the value converted to a string */
   readonly enum?: readonly string[];
 };
 
@@ -41,17 +44,17 @@ export type Fields = Readonly<Record<string, FieldSchema>>;
 
 export type FieldContract = {
   readonly fields: Fields;
-  /** of each group, at least one is there */
+  /** at least one field of each group must be present */
   readonly requireAnyOf?: readonly (readonly string[])[];
-  /** nothing that is not declared */
+  /** refuses undeclared fields */
   readonly strict?: boolean;
 };
 export type SchemaContract = {
-  /** JSON Schema 2020-12, without references to anything outside itself */
+  /** JSON Schema 2020-12 without external references */
   readonly jsonSchema: JsonObject;
 };
 export type InputContract = FieldContract | SchemaContract;
-/** What the model's answer must be: its `data` by fields, or by a schema; the media it comes as. */
+/** The contract of the model's response: its `data` as fields or a schema, and the kind of artifact. */
 export type OutputContract = (Pick<FieldContract, 'fields'> | SchemaContract) & { readonly artifactKind?: string };
 
 export interface Lens {
@@ -61,9 +64,9 @@ export interface Lens {
   readonly description?: string;
   readonly input?: InputContract;
   readonly output?: OutputContract;
-  /** the configured model that runs it where the node names none */
+  /** the configured model, if the node names none */
   readonly model?: string;
-  /** handed to the model's provider; the node's own win, key by key */
+  /** parameters for the model's provider; the node's parameters override them key by key */
   readonly params?: JsonObject;
 }
 

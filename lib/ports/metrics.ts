@@ -1,9 +1,9 @@
-/** Counting for whoever watches the installation. At most once: what is lost is lost, and nothing correct depends on it. */
+/** Metrics of an installation. Delivery is at most once, and no decision depends on them. */
 import type { Metric } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Metrics {
-  /** Whether anybody counts; where nobody does, nothing need be measured. */
+  /** False if metrics are off; callers then skip the measurement. */
   readonly isOn: boolean;
   emit(measures: readonly Metric[], at: Instant): void;
 }

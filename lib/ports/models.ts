@@ -1,4 +1,4 @@
-/** Models that answer prompts. Which ones there are, and what stands behind each, is configuration. */
+/** Models that respond to prompts. The configuration defines the models and their providers. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
@@ -12,7 +12,7 @@ export interface Attachment {
 }
 
 export interface ModelRequest {
-  /** the configured name, not the provider's own */
+  /** the configured name, not the provider's model id */
   readonly modelId: string;
   readonly prompt: string;
   readonly params: JsonObject;
@@ -21,18 +21,18 @@ export interface ModelRequest {
 
 export interface ModelCall {
   readonly signal: AbortSignal;
-  /** the same when the same attempt comes again: a provider that knows it answers once */
+  /** stable for an attempt, so that a provider with idempotency executes the call once */
   readonly idempotencyToken: string;
-  /** told each part of the text as it comes, in order; absent where nobody listens */
+  /** receives each part of the text, in order; absent if nothing streams it */
   readonly onText?: (text: string) => void;
   readonly secrets: CallSecrets;
 }
 
-/** The secrets of one call. Whoever makes the call takes them out of all that comes back. */
+/** The secrets of one call. The caller redacts them in everything that the provider returns. */
 export interface CallSecrets {
-  /** by the name that the list of the run's project has it under */
+  /** Reads a secret by its name in the configuration of the run's project. */
   resolve(name: string): Promise<{ readonly text: string } | { readonly failure: Failure }>;
-  /** one more that was sent, under a name for those who read what stands in its place */
+  /** Adds another sent value to redact. `name` appears in its place. */
   addRedaction(name: string, text: string): void;
 }
 
@@ -43,18 +43,18 @@ export interface Tokens {
 
 export type ModelFailureCause = Extract<Failure['cause'], 'timeout' | 'rate_limit' | 'provider_error' | 'invalid' | 'forbidden'>;
 
-/** What a provider says, before anybody has looked at the time. */
+/** A provider's response, without its duration. */
 export type ProviderResponse =
   | {
       readonly kind: 'completed';
       readonly mediaType: MediaType;
       readonly text?: string;
-      /** where the media are; their bytes are never handed on */
+      /** the address of the media; their bytes are not passed on */
       readonly url?: string;
       readonly mimeType?: string;
       readonly bytes?: number;
       readonly data?: JsonValue;
-      /** absent where the provider does not say */
+      /** absent if the provider does not report them */
       readonly tokens?: Tokens;
       readonly metadata?: JsonObject;
     }
@@ -63,7 +63,7 @@ export type ProviderResponse =
       readonly cause: ModelFailureCause;
       readonly code: string;
       readonly message: string;
-      /** a wait that the provider asked for */
+      /** the wait that the provider requested */
       readonly retryAfterMs?: DurationMs;
     };
 
@@ -72,13 +72,13 @@ export type ModelResponse =
   | Extract<ProviderResponse, { kind: 'failed' }>;
 
 export interface Models {
-  /** Why the model takes no attachment of one of these kinds. Undefined where it does, and where there is no such model. */
+  /** Why the model does not accept attachments of these kinds. Undefined if it accepts them or does not exist. */
   attachmentError(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined>;
-  /** Whatever goes wrong with the model is an answer. Rejects with the signal's reason when that aborts. */
+  /** Errors of the model are results. Rejects only with the abort reason of the signal. */
   execute(request: ModelRequest, call: ModelCall): Promise<ModelResponse>;
 }
 
-/** One way to reach a model. Held to the same terms as `Models`, and never asked with an attachment that it refuses. */
+/** A client of one provider's API. It has the contract of `Models` and never receives an attachment that it refuses. */
 export interface ModelProvider {
   attachmentError(kind: Attachment['kind']): string | undefined;
   execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderResponse>;

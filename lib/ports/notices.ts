@@ -1,4 +1,4 @@
-/** Telling others what a run's status became, and which deployment is active. At least once; nothing correct depends on it. */
+/** Notifications about run statuses, deployments and schedules. Delivery is at least once, and no decision depends on them. */
 import type { DeploymentId, RunAddress, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { RunCreation, RunStatus } from '../engine/log/head.ts';
 import type { CorrelationId } from '../engine/ids.ts';
@@ -8,29 +8,29 @@ export interface RunStatusNotice {
   readonly run: RunAddress;
   readonly workflow: RunCreation['workflow'];
   readonly status: RunStatus;
-  /** whose code it runs; absent: it runs a graph */
+  /** the deployment whose code it runs; absent: it runs a graph */
   readonly deploymentId?: DeploymentId;
   /** the schedule that started it */
   readonly scheduleId?: ScheduleId;
-  /** of the request that asked for the run */
+  /** of the request that started the run */
   readonly correlationId?: CorrelationId;
   readonly startedAt: Instant;
   readonly endedAt?: Instant;
 }
 
-/** New runs get this deployment from now on. */
+/** New runs start on this deployment from now on. */
 export interface DeploymentNotice {
   readonly scope: Scope;
   readonly deploymentId: DeploymentId;
   readonly previousDeploymentId: DeploymentId | null;
-  /** tells an older change from a newer one */
+  /** orders changes of the active pointer */
   readonly revision: number;
-  /** somebody went back to it */
+  /** the activation is a rollback */
   readonly isRollback?: true;
   readonly activatedAt: Instant;
 }
 
-/** What became of an uploaded artifact, beside being given to new runs. */
+/** Changes of a deployment other than its activation. */
 export const deploymentChanges = ['created', 'verified', 'removed'] as const;
 
 export interface DeploymentChangeNotice {
@@ -40,20 +40,20 @@ export interface DeploymentChangeNotice {
   readonly changedAt: Instant;
 }
 
-/** A time at which a schedule was due, and at which it started nothing though it should have. */
+/** A fire of a schedule that should have started a run and did not. */
 export interface ScheduleFailureNotice {
   readonly scope: Scope;
   readonly scheduleId: ScheduleId;
   readonly workflowName: WorkflowName;
   readonly scheduledAt: Instant;
   readonly failedAt: Instant;
-  /** stable, as the API answers it to a start; `missed` and `lost` besides */
+  /** a stable error code of the API's start route, or `missed`, or `lost` */
   readonly code: string;
   readonly message: string;
 }
 
 export interface Notices {
-  /** Whether anybody wants to hear that a run has begun: each telling has a price. */
+  /** Whether starts of runs are published too. Off by default, because each event is billed. */
   readonly notifiesStarts: boolean;
   runStatusChanged(notice: RunStatusNotice): Promise<void>;
   deploymentActivated(notice: DeploymentNotice): Promise<void>;

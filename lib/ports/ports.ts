@@ -1,4 +1,4 @@
-/** All that the product asks of the world, in one name. A sentence of `lib/service` takes the few it needs. */
+/** All ports in one type. A use case in `lib/service` takes only the ports that it needs. */
 import type { Artifacts } from './artifacts.ts';
 import type { Blobs } from './blobs.ts';
 import type { Clock } from './clock.ts';

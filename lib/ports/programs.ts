@@ -1,6 +1,7 @@
 /**
- * Runs the author's code of a code run: replays it against the history, runs the bodies of its steps, and says what each
- * turn came to. It writes nothing: the host does, and answers. One drive is one go, from a message to the next rest.
+ * Runs the author's code of a code run: replays it on the history, runs step functions, and hands each command batch to
+ * the host. It writes nothing: the host commits a batch and returns the result. A workflow task lasts from its message
+ * until the code waits.
  */
 import type {
   History,
@@ -17,49 +18,49 @@ import type { Manifest } from './deployments.ts';
 
 export interface WorkflowTask {
   readonly run: RunFacts;
-  /** how replays behave (`engine/durable/replay-version.ts`): that of the run's start, for as long as it lives */
+  /** the replay rules (`engine/durable/replay-version.ts`), pinned at the run's start */
   readonly replayVersion: number;
   readonly input: JsonValue;
   readonly history: History<JsonValue>;
-  /** no body begins after this, and the drive hands on */
+  /** After this time no step function starts, and the task hands off to the next task. */
   readonly handOffAt: Instant;
-  /** a worker died at an earlier delivery: no step begins before its commit, so that the log names what may kill the next */
+  /** A worker crashed at an earlier delivery. Each step is committed before it starts, so that the log names a crashing step. */
   readonly shouldCommitBeforeSteps?: true;
 }
 
-/** The side of whoever holds the log. */
+/** The host of a workflow task, which writes the run log. */
 export interface WorkflowTaskHost {
-  /** Commits a turn. Asked for one at a time. */
+  /** Commits a command batch. The program sends one at a time. */
   commitBatch(batch: CommandBatch): Promise<CommandBatchResult>;
-  /** Does what a step of the service's own asks for (`signal-send`); twice is once. */
+  /** Performs a built-in step (`signal-send`). Idempotent. */
   perform(command: Extract<Command, { kind: 'signal-send' }>): Promise<StepResult<JsonValue>>;
 }
 
 export type WorkflowTaskEnd =
-  /** the last answer said so: it rests, has handed on, was stopped, or the run has ended */
+  /** the host's last result ended the task: the code waits, handed off or was stopped, or the run has ended */
   | { readonly kind: 'finished' }
-  /** the code broke its thread, or had to be ended; `running` were the bodies at work */
+  /** the code crashed its thread or had to be killed; `running` are the step functions that were executing */
   | {
       readonly kind: 'crashed' | 'timed_out';
       readonly message: string;
       readonly running: readonly { readonly key: string; readonly attempt: Attempt }[];
     }
-  /** the code asks for something else than it did: `details` names both, the step and the deployment */
+  /** the code's command differs from the recorded one; `details` has both, the step and the deployment */
   | { readonly kind: 'nondeterministic'; readonly message: string; readonly details: JsonObject }
   | { readonly kind: 'unloadable'; readonly message: string }
-  /** whoever was asked has no workflow of this name and version */
+  /** the deployment has no workflow of this name and version */
   | { readonly kind: 'unknown_workflow'; readonly message: string };
 
 export interface WorkflowTaskHandle {
   /** Never rejects. */
   readonly ended: Promise<WorkflowTaskEnd>;
-  /** Somebody else has committed to the run: the whole history as it is now. What the drive has in hand, it keeps. */
+  /** Another writer committed to the run: takes over its whole history. Running step functions continue. */
   replaceHistory(history: History<JsonValue>): void;
-  /** The run has ended or is to be undone: bodies are told by their signal, and what they come to is not asked for. */
+  /** The run has ended or is rolling back: aborts the signals of step functions and ignores their results. */
   cancel(reason: string): void;
-  /** As if the time to hand on had come: no body begins any more, those at work are awaited, and the next drive goes on. */
+  /** Hands off as at `handOffAt`: no step function starts, running ones complete, and the next task continues. */
   handOff(): void;
-  /** Ends it at once, its thread too where nothing else helps. */
+  /** Ends the task at once. Terminates its thread if necessary. */
   kill(message: string): Promise<void>;
 }
 
@@ -67,5 +68,5 @@ export interface Programs {
   start(scope: Scope, manifest: Manifest, task: WorkflowTask, host: WorkflowTaskHost): WorkflowTaskHandle;
 }
 
-/** The module of an artifact of code: it exports `workflows`, a list of what `defineWorkflow` gave. */
+/** The module of a code artifact. It exports `workflows`, an array of results of `defineWorkflow`. */
 export const programPath = 'workflows.mjs';

@@ -1,22 +1,22 @@
 /**
- * What bounds the streams of readers. Nobody is told that a reader has gone away, so a stream that was cut off goes on into
- * nothing until it ends by itself.
+ * Limits the event streams of readers. The service cannot detect that a reader disconnected, so a stream continues until
+ * its time limit.
  *
- * A reader with a name has one seat at a run: whoever comes back under the same name takes it, and the stream that lost it ends.
- * Every stream, with or without a name, holds one of the installation's numbered slots, as a lease.
+ * A named reader of a run has one lease: when it reconnects under its name, the new stream takes the lease and the old
+ * stream ends. Every stream, named or not, also leases one of the installation's numbered stream slots.
  */
 import type { KeyId, Nonce, RunAddress } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Reader {
   readonly run: RunAddress;
-  /** the key that it reads with: nobody takes the seat of another key's reader */
+  /** the API key that it reads with; readers of different keys have different leases */
   readonly keyId: KeyId;
-  /** what it calls itself */
+  /** the name that the reader chose */
   readonly name: string;
 }
 
-/** A slot that a stream holds. Slots are numbered from 0. */
+/** A slot that a stream holds, numbered from 0. */
 export interface StreamSlot {
   readonly number: number;
   readonly stream: Nonce;
@@ -30,15 +30,15 @@ export interface SlotLease {
 }
 
 export interface ReaderLeases {
-  /** Gives the seat to a stream, whoever has it. Given twice to the same is once. It may be forgotten from `retainUntil` on. */
+  /** Gives the lease to a stream, also if another stream holds it. Idempotent. The record may expire after `retainUntil`. */
   acquire(reader: Reader, stream: Nonce, retainUntil: Instant): Promise<void>;
-  /** The stream that has the seat; undefined where nobody has. */
+  /** The stream that holds the lease, if any. */
   holder(reader: Reader): Promise<Nonce | undefined>;
   /**
-   * Takes a free slot for a stream, one of `most`. A slot is free that nobody holds, or whose lease has ended by `now`.
-   * undefined: there was none.
+   * Leases a free slot below `maxSlots` to a stream. A slot is free if no stream holds it or its lease ended by `now`.
+   * undefined: no slot is free.
    */
   acquireStreamSlot(lease: SlotLease): Promise<StreamSlot | undefined>;
-  /** Gives the slot back. Does nothing where another stream holds it. */
+  /** Frees the slot. Does nothing if another stream holds it. */
   releaseStreamSlot(slot: StreamSlot): Promise<void>;
 }

@@ -1,26 +1,26 @@
-/** Alarms that come again and again, kept by the world's own scheduler. Each may come late, twice, or after it was removed. */
+/** Recurring fires of schedules, from an external scheduler. A fire may be late, duplicate, or arrive after the removal. */
 import type { Instant, DurationMs } from '../engine/time.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import type { ScheduleSetting } from './schedules.ts';
 
-/** The schedule is due: what the queue of delayed jobs is given at each time. */
+/** The message that the scheduler sends to the delay queue when a schedule is due. */
 export interface ScheduleFire extends ScheduleSetting {
-  /** the time that was due, the same however often it comes */
+  /** the due time, equal in all deliveries of this fire */
   readonly scheduledAt: Instant;
 }
 
 export interface Recurrence {
   readonly setting: ScheduleSetting;
   readonly timing: Timing;
-  /** the first time that it is to come */
+  /** the time of the first fire */
   readonly firstAt: Instant;
-  /** what could not be delivered for so long is not delivered */
+  /** the scheduler drops a fire that it could not deliver for this long */
   readonly maxDeliveryAge: DurationMs;
 }
 
 export interface Recurrences {
-  /** The same setting again is the same alarm, and the first stands. */
+  /** Creates the recurrence of a setting. If the setting has one, it stays unchanged. */
   set(recurrence: Recurrence): Promise<void>;
-  /** Removes it; where there is none, nothing happens. */
+  /** Removes the recurrence, if any. */
   remove(setting: ScheduleSetting): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** Finding runs: by scope for people, by due time for the sweep. */
+/** Finds runs: by scope for listings, by due time for the sweep. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head, HeadProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 
-/** Where a listing goes on. Opaque to callers, checked against the scope when it comes back. */
+/** Cursor of a listing. Opaque to API clients, and validated against the scope. */
 export interface ListPosition {
-  /** creation time and run id of the last row given, newest first */
+  /** creation time and run id of the last row of the page */
   readonly createdAt: Instant;
   readonly runId: string;
 }
@@ -19,29 +19,29 @@ export interface RunPage {
 const listedStates = ['waiting', 'retrying', 'failed', 'cancelled'] as const;
 export type ListedState = (typeof listedStates)[number];
 
-/** Under which state the sparse listing holds a run; a run that just runs, or ended well, is in none. */
+/** The state under which the sparse index lists a run; undefined for a run that is running or completed. */
 export const listedState = ({ status, attention }: HeadProjection): ListedState | undefined => {
   if (status === 'failed' || status === 'cancelled') return status;
   return status === 'completed' ? undefined : attention;
 };
 
-/** One entry of the sweep's diary: look at this run when the minute has passed. */
+/** A due entry: the sweep checks this run after the minute. */
 export interface DueEntry {
   readonly run: RunAddress;
   /** whole minutes since the epoch */
   readonly minute: number;
-  /** the run remembers that it has this entry, so that it can be forgotten with it */
+  /** the run records the entry, so that deleting the run can delete the entry */
   readonly isRecordedOnRun?: true;
-  /** there was no such run when it was to be looked at first */
+  /** the run did not exist at the first check */
   readonly isSecondCheck?: true;
 }
 
 export type DueRun = RunAddress & Pick<DueEntry, 'isSecondCheck'>;
 
 export interface RunIndex {
-  /** Newest first. The index may be late: a run just created may be missing for a moment. */
+  /** Newest first. The index is eventually consistent: a new run may be missing for a moment. */
   list(scope: Scope, options: { readonly limit: number; readonly after?: ListPosition }): Promise<RunPage>;
-  /** The sparse listing of runs that need attention or ended badly, newest first by creation; as late as the other. */
+  /** Runs that need attention, failed or were cancelled, newest first. Eventually consistent. */
   listByState(
     scope: Scope,
     state: ListedState,
@@ -49,20 +49,19 @@ export interface RunIndex {
   ): Promise<RunPage>;
 
   /**
-   * Writes that the sweep must look at the run in that minute; writing it twice is once, and a second look changes nothing of
-   * another that stands there. Expires by itself.
+   * Writes a due entry. Idempotent; an entry of a second check does not replace an existing entry. Entries expire.
    */
   markDue(entry: DueEntry): Promise<void>;
-  /** Takes away every entry of the run that was noted. */
+  /** Deletes every due entry that the run records. */
   deleteDueEntries(run: RunAddress): Promise<void>;
-  /** All runs due in that minute, read strongly. */
+  /** All runs that are due in the minute. Strongly consistent. */
   dueIn(minute: number): Promise<readonly DueRun[]>;
-  /** The last minute the sweep has passed completely; undefined before the first sweep. Never goes back. */
+  /** The last minute that the sweep completed; undefined before the first sweep. Never decreases. */
   sweptMinute(): Promise<number | undefined>;
   recordSweptMinute(minute: number): Promise<void>;
 
-  /** Notes that a worker died in an attempt of this run. Expires by itself, two days later. */
+  /** Records that a worker crashed in an attempt of this run. The record expires after two days. */
   recordCrash(run: RunAddress, crash: Omit<WorkerCrash, 'runId'>): Promise<void>;
-  /** The deaths that were noticed in that time, in runs of all projects; both ends included, and read strongly. */
+  /** The crashes noticed in the interval (inclusive), in runs of all projects. Strongly consistent. */
   crashesBetween(from: Instant, to: Instant): Promise<readonly WorkerCrash[]>;
 }

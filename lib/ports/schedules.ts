@@ -1,6 +1,6 @@
 /**
- * Schedules: the record of each is the truth, and what the world's own scheduler holds is made from it (`recurrences.ts`).
- * A mark says that the two may differ; it is written before the record is changed and goes when they agree again.
+ * Schedules. Their records are the source of truth; the recurrences of the external scheduler (`recurrences.ts`) derive
+ * from them. A sync mark says that the two may differ. It is written before a change and deleted when they agree.
  */
 import type { Nonce, RunId, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -10,53 +10,53 @@ import type { DurationMs, Instant } from '../engine/time.ts';
 
 export interface ScheduleDefinition {
   readonly workflowName: WorkflowName;
-  /** pins runs to this version of a graph; absent: the latest at each fire */
+  /** the version of the graph to run; absent: the latest at each fire */
   readonly version?: number;
   /**
-   * The latest version of the graph when the schedule was given its name; absent for deployed code. A graph whose first version is
-   * above this number was published after the deletion of the one that the schedule was made for.
+   * The latest version of the graph when the schedule was set; absent for deployed code. A graph whose first version is
+   * above this number was published after the deletion of the schedule's graph.
    */
   readonly latestVersionWhenSet?: number;
   readonly input?: JsonValue;
   readonly timing: Timing;
   readonly overlap: OverlapPolicy;
-  /** a fire that comes later than this after its time starts nothing */
+  /** a fire that arrives later than this after its due time starts nothing */
   readonly catchUpWindowMs: DurationMs;
   readonly isPaused: boolean;
 }
 
-/** What became of one time at which the schedule was due. */
+/** The outcome of one fire. */
 export interface Fire {
   readonly scheduledAt: Instant;
-  /** when this was noted */
+  /** when the outcome was recorded */
   readonly at: Instant;
   readonly outcome: 'starting' | 'started' | 'skipped' | 'missed' | 'failed';
-  /** of the run that it starts, known before it exists */
+  /** the run that the fire starts; chosen before the run exists */
   readonly runId?: RunId;
-  /** why it started nothing */
+  /** why the fire started nothing */
   readonly code?: string;
   readonly message?: string;
 }
 
 export interface Schedule extends Scope {
   readonly scheduleId: ScheduleId;
-  /** tells it from one of the same id that was deleted */
+  /** distinguishes the schedule from a deleted one with the same id */
   readonly incarnation: Nonce;
-  /** SHA-256, in hex, of what made it: the same once more is the same creation */
+  /** SHA-256 of the creation request, in hex; identifies a repeated request */
   readonly bodyHash: string;
   readonly definition: ScheduleDefinition;
-  /** counts what the world's scheduler was told: a fire of an earlier setting changes nothing */
+  /** counts changes of the recurrence; a fire of an earlier setting is ignored */
   readonly setting: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
-  /** the last ones, the latest noted first */
+  /** the most recent fires, newest first */
   readonly fires: readonly Fire[];
   readonly lastFailure?: Fire;
   /** counts the changes of this record */
   readonly revision: number;
 }
 
-/** One setting of one schedule, by which the world's scheduler knows it. */
+/** One setting of a schedule. The external scheduler has one recurrence for each. */
 export interface ScheduleSetting extends Scope {
   readonly scheduleId: ScheduleId;
   readonly incarnation: Nonce;
@@ -64,18 +64,18 @@ export interface ScheduleSetting extends Scope {
 }
 
 export interface ScheduleMark extends ScheduleSetting {
-  /** when it was made */
+  /** when the mark was written */
   readonly at: Instant;
 }
 
 export interface Schedules {
-  /** Read strongly. */
+  /** Strongly consistent. */
   schedule(scope: Scope, id: ScheduleId): Promise<Schedule | undefined>;
-  /** Writes it on the condition that its id is free. */
+  /** Writes the schedule if its id is free. */
   create(schedule: Schedule): Promise<'stored' | 'occupied'>;
-  /** Puts it in the place of the revision before its own; false where that is not what stands. */
+  /** Replaces the previous revision; false if another revision is stored. */
   replace(schedule: Schedule): Promise<boolean>;
-  /** Removes it, if this incarnation is what stands. */
+  /** Removes the schedule if this incarnation is stored. */
   remove(schedule: Pick<Schedule, 'projectId' | 'environment' | 'scheduleId' | 'incarnation'>): Promise<void>;
   /** By id, ascending. */
   list(
@@ -83,14 +83,14 @@ export interface Schedules {
     options: { readonly limit: number; readonly after?: ScheduleId },
   ): Promise<{ readonly schedules: readonly Schedule[]; readonly next?: ScheduleId }>;
 
-  /** Notes that what the world's scheduler holds of this setting may be wrong. */
+  /** Records that the external scheduler may differ from this setting. */
   markForSync(mark: ScheduleMark): Promise<void>;
   clearSyncMark(setting: ScheduleSetting): Promise<void>;
-  /** Of all scopes. */
+  /** The marks of all scopes. */
   syncMarks(): Promise<readonly ScheduleMark[]>;
-  /** Notes which settings the world's scheduler is to hold, so that they can be set again where it has lost them. */
+  /** Records that the external scheduler must have this setting, so that the sweep can restore a lost recurrence. */
   registerSetting(setting: ScheduleSetting): Promise<void>;
   unregisterSetting(setting: ScheduleSetting): Promise<void>;
-  /** Of all scopes. */
+  /** The registered settings of all scopes. */
   registeredSettings(): Promise<readonly ScheduleSetting[]>;
 }

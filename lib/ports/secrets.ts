@@ -1,11 +1,11 @@
-/** Secrets that are kept elsewhere, each under an ARN. */
+/** Secrets of an external store, each with an ARN. */
 
 export interface Secrets {
-  /** The text that counts now; undefined where the secret does not exist or has none yet. */
+  /** The current text; undefined if the secret does not exist or has no text yet. */
   value(arn: string): Promise<string | undefined>;
   /**
-   * Gives a secret that exists a new text.
-   * @param token tells one request from another: the same text under the same token once more changes nothing
+   * Sets a new text of an existing secret.
+   * @param token idempotency token: repeating the same text with the same token changes nothing
    */
   setValue(arn: string, text: string, token: string): Promise<void>;
 }

@@ -1,13 +1,13 @@
 /**
- * The meeting place of signals and waits. The truth about a wait is the log of its run: what lies here only lets the two
- * sides find each other. Each side writes first and reads second, strongly, so that one of the two always sees the other.
+ * Stores signals and waiters under signal keys, so that they can be matched. The source of truth about a wait is the log
+ * of its run. Each side writes first and then reads, strongly consistent, so at least one of the two sees the other.
  */
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
 
-/** Which attempt of which node of which run waits: no wait comes twice. */
+/** An attempt that waits for a signal. Its fields identify the wait uniquely. */
 export interface Waiter {
   readonly runId: RunId;
   readonly nodeId: NodeId;
@@ -16,17 +16,17 @@ export interface Waiter {
   readonly since: Instant;
 }
 
-/** `taken` stays for a while, so that a sending that is repeated finds out. */
+/** A `taken` signal is retained for a while, so that a repeated send finds it. */
 type ClaimState =
   | { readonly state: 'free' }
-  /** meant for this waiter; its log says whether it has it */
+  /** claimed for this waiter; the log of the waiter's run says whether it received the signal */
   | { readonly state: 'claimed'; readonly by: Waiter }
   | { readonly state: 'taken' };
 
 export type StoredSignal = ClaimState & {
   readonly signalId: SignalId;
   readonly receivedAt: Instant;
-  /** until when it is there for a wait that has not begun */
+  /** until then a wait that begins later can receive it */
   readonly bufferedUntil: Instant;
 };
 
@@ -35,35 +35,35 @@ export interface NewSignal {
   readonly payload: JsonValue;
   readonly receivedAt: Instant;
   readonly bufferedUntil: Instant;
-  /** when nobody can ask for it any more, at the earliest */
+  /** the earliest time at which the record may expire */
   readonly retainUntil: Instant;
 }
 
 export interface SignalsAtKey {
-  /** the one that has waited longest first */
+  /** the longest waiting first */
   readonly waiters: readonly Waiter[];
-  /** the one that came first first */
+  /** in order of arrival */
   readonly signals: readonly StoredSignal[];
 }
 
 export interface Signals {
-  /** Everything at the place, read strongly. What was written before this was asked is in it. */
+  /** All signals and waiters of the key. Strongly consistent: includes every earlier write. */
   read(key: SignalKey): Promise<SignalsAtKey>;
-  /** Keeps a signal free, unless one of its id is there already: then nothing changes. */
+  /** Stores a free signal. Does nothing if its id is stored already. */
   store(key: SignalKey, signal: NewSignal): Promise<void>;
-  /** What the signal brings; undefined where it is gone. */
+  /** The payload of the signal; undefined if it has expired. */
   payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined>;
-  /** Enters a waiter; twice is once. */
+  /** Adds a waiter. Idempotent. */
   addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void>;
   removeWaiter(key: SignalKey, waiter: Waiter): Promise<void>;
 
-  /** Means a free signal for this waiter; false where it is not free. */
+  /** Claims a free signal for this waiter; false if the signal is not free. */
   claim(key: SignalKey, id: SignalId, waiter: Waiter): Promise<boolean>;
-  /** Makes a signal free again that is meant for this waiter, and only then. */
+  /** Frees the signal if this waiter has claimed it. */
   release(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void>;
-  /** Notes that this waiter, for whom it was meant, has it. */
+  /** Records that the waiter that claimed the signal has received it. */
   markTaken(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void>;
 
-  /** What a sending was answered, which the first time decides. */
+  /** Records whether the signal was delivered. Returns the value of the first call, so that a repeated send gets the same response. */
   recordDelivery(key: SignalKey, id: SignalId, isDelivered: boolean): Promise<boolean>;
 }

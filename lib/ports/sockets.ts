@@ -1,27 +1,27 @@
 /**
- * Open sockets, and who watches which run over them. A record may outlive its socket: whoever posts to one finds out, and takes
- * it away. Whether a record is too old to count is judged by whoever reads it.
+ * WebSocket connections and the runs that they watch. A record may outlive its connection: the sender of a message finds
+ * out and deletes the record. Readers check whether a record has expired.
  */
 import type { ConnectionId, KeyId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Connection {
   readonly connectionId: ConnectionId;
-  /** whose runs it may watch */
+  /** the scope whose runs it may watch */
   readonly scope: Scope;
-  /** the key that it was opened with, itself or by a ticket */
+  /** the API key that opened it, directly or through a ticket */
   readonly keyId: KeyId;
-  /** the one run that its ticket was for; absent: opened with the key */
+  /** the run of its ticket; absent: opened with the key */
   readonly onlyRun?: RunId;
-  /** when the gateway will have closed it, whatever else happens */
+  /** the time limit of the gateway */
   readonly expiresAt: Instant;
 }
 
-/** How far a watcher has come. */
+/** The progress of a watcher. */
 export interface WatchCursor {
-  /** the last event that was posted, or that had nothing to post */
+  /** the last event that was posted or skipped */
   readonly after: number;
-  /** of nodes at work, the index of the next delta */
+  /** the index of the next delta of each running node */
   readonly next: Readonly<Record<string, number>>;
 }
 
@@ -29,19 +29,19 @@ export interface Membership {
   readonly run: RunAddress;
   readonly connectionId: ConnectionId;
   readonly keyId: KeyId;
-  /** of this joining: the same connection may join again, from another place */
+  /** identifies this join; the same connection may join again with another cursor */
   readonly joinId: Nonce;
-  /** where its watcher asked to begin, or has come to */
+  /** the start that the watcher requested, then its progress */
   readonly cursor: WatchCursor;
-  /** that it is joined has been posted */
+  /** the join was acknowledged to the client */
   readonly isJoinAcknowledged: boolean;
   readonly expiresAt: Instant;
 }
 
-/** Who speaks for a run next: a message that was sent before this was written. */
+/** The announced next broadcaster of a run. Its message was sent before this record was written. */
 export interface NextBroadcast {
   readonly broadcastId: Nonce;
-  /** where the message has not been taken by then, it is not waited for any more */
+  /** if no broadcaster has received the message by then, another one is requested */
   readonly until: Instant;
 }
 
@@ -52,17 +52,17 @@ export interface RunWatchers {
 
 export interface Sockets {
   open(connection: Connection): Promise<void>;
-  /** The connection and the runs it has joined; undefined where there is none. */
+  /** The connection and the runs that it watches; undefined if there is none. */
   connection(id: ConnectionId): Promise<{ readonly connection: Connection; readonly joined: readonly RunId[] } | undefined>;
-  /** Puts the membership in the place of any that the connection has in this run. */
+  /** Adds the membership, or replaces the connection's membership in this run. */
   join(membership: Membership): Promise<void>;
   leave(run: RunAddress, id: ConnectionId): Promise<void>;
-  /** Takes away the connection with all its memberships. */
+  /** Deletes the connection with all its memberships. */
   close(id: ConnectionId): Promise<void>;
-  /** Read strongly. */
+  /** Strongly consistent. */
   watchersOf(run: RunAddress): Promise<RunWatchers>;
-  /** Notes how far a watcher has come, and that it was greeted; nothing where it has left or joined anew. */
+  /** Saves a watcher's progress and its acknowledgement. Does nothing if the watcher has left or joined again. */
   saveCursor(membership: Pick<Membership, 'run' | 'connectionId' | 'joinId'>, cursor: WatchCursor): Promise<void>;
-  /** Says who speaks next; without one, that nobody does. */
+  /** Announces the next broadcaster; undefined: none. */
   setNextBroadcast(run: RunAddress, next: NextBroadcast | undefined): Promise<void>;
 }

@@ -1,26 +1,26 @@
-/** Spans of traces, in the terms of OpenTelemetry, and where they are sent. */
+/** Exports spans of traces, in the terms of OpenTelemetry. */
 import type { Instant } from '../engine/time.ts';
 
 export interface Span {
   /** 32 hex digits */
   readonly traceId: string;
-  /** 16 hex digits; the same span has the same id however often it is sent */
+  /** 16 hex digits; stable, so that a repeated export sends the same span */
   readonly spanId: string;
-  /** absent: it is the first of its trace */
+  /** absent for the root span */
   readonly parentSpanId?: string;
   readonly name: string;
   readonly startedAt: Instant;
   readonly endedAt: Instant;
-  /** absent: nothing is said of it, as of a run that was cancelled */
+  /** absent: unset, for example for a cancelled run */
   readonly status?: 'ok' | 'error';
-  /** ids, numbers and words of a small set; nothing that a user brought */
+  /** ids, numbers and enumerated values; no user data */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface Spans {
   /**
-   * Sends them in one request, within a bounded time.
-   * @throws Unavailable where they were not taken: the same may be sent again
+   * Sends the spans in one request, with a time limit.
+   * @throws Unavailable if the collector did not accept them; the caller may send them again
    */
   send(spans: readonly Span[]): Promise<void>;
 }

@@ -1,24 +1,24 @@
 /**
- * Tickets to watch one run: for readers that cannot send a key, such as a browser's RunEventReader. Only the digest of a
- * ticket's text is stored. Whether one is still good is judged by `service/open-with-ticket.ts`.
+ * Tickets to watch one run, for readers that cannot send an API key, such as an EventSource in a browser. Only the digest
+ * of a ticket's text is stored. `service/watching/open-with-ticket.ts` checks the expiry.
  */
 import type { KeyId, Nonce, RunAddress } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Ticket {
-  /** the one run it opens */
+  /** the run that it gives access to */
   readonly run: RunAddress;
-  /** the key that asked for it: where that key is no good any more, neither is the ticket */
+  /** the API key that requested it; the ticket becomes invalid with the key */
   readonly keyId: KeyId;
-  /** when it opens nothing any more */
+  /** the time from which it is invalid */
   readonly expiresAt: Instant;
 }
 
 export interface Tickets {
   /** @param digest SHA-256 of the ticket's text, in hex */
   put(digest: string, ticket: Ticket, retainUntil: Instant): Promise<void>;
-  /** Undefined where there is none of that digest. One that was taken is still there. */
+  /** Undefined if no ticket has this digest. A redeemed ticket is returned too. */
   ticket(digest: string): Promise<Ticket | undefined>;
-  /** Takes a ticket; false where somebody else has taken it before, or there is none. Taken twice by the same one is once. */
+  /** Redeems a ticket; false if it is missing or was redeemed with another nonce. Idempotent for the same nonce. */
   redeem(digest: string, by: Nonce): Promise<boolean>;
 }

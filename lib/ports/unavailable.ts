@@ -1,6 +1,6 @@
 /**
- * The world did not answer, or answered that it cannot now. Temporary: the outcome of what was asked is unknown,
- * and the same thing may be asked again. Every adapter throws this, and only this, for such trouble.
+ * An external service did not respond, or responded with a temporary error. The outcome of the request is unknown, and
+ * the caller may repeat it. Every adapter throws this error, and only this one, for temporary errors.
  */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable';

@@ -1,4 +1,4 @@
-/** What is published under a name, in versions: each is immutable and numbered from 1. An archived name opens again with its next version. */
+/** Named definitions with immutable versions, numbered from 1. Publishing a version can restore an archived name. */
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { QueryKind, QueryVersion } from '../engine/query/definition.ts';
@@ -10,25 +10,25 @@ export interface Numbered {
   readonly version: number;
 }
 
-/** `Facts` are what it tells of the latest version besides its number. */
+/** The record of a name. `Facts` describe the latest version beside its number. */
 export type Summary<Version extends Numbered, Facts extends object = object> = Facts & {
   readonly name: Version['name'];
   readonly latestVersion: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
   readonly archivedAt?: Instant;
-  /** the name is being deleted: it takes no versions and no runs */
+  /** the name is being deleted and accepts no versions and no runs */
   readonly deletingSince?: Instant;
-  /** versions below it belong to a name that was deleted; absent: 1 */
+  /** lower versions belong to a deleted definition of the same name; absent: 1 */
   readonly firstVersion?: number;
 };
 
-/** The version that a summary moves to. */
+/** The version that becomes the latest of its name. */
 export type Advance<Version extends Numbered, Facts extends object = object> = Pick<Version, 'name' | 'version'> & Facts;
 
 export interface SummaryPage<Version extends Numbered, Facts extends object = object> {
   readonly summaries: readonly Summary<Version, Facts>[];
-  /** the name after which the listing goes on; absent at its end */
+  /** the cursor of the next page; absent on the last page */
   readonly next?: Version['name'];
 }
 
@@ -43,42 +43,42 @@ export interface AdvanceOptions {
 }
 
 export interface VersionStore<Version extends Numbered, Facts extends object = object> {
-  /** Writes the version on the condition that it does not exist yet. */
+  /** Writes the version if it does not exist. */
   putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'>;
   version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined>;
   /**
-   * Moves the summary to this version, on the condition that it names an older one or none; otherwise changes nothing. With
-   * `unarchives` the name is archived no longer, in the same write; without it, an archived name stays archived. A name that is
-   * being deleted, or was, is not moved. Says whether it was.
+   * Sets the latest version of the name if the summary has an older one or does not exist. With `shouldUnarchive` the same
+   * write also restores an archived name. A name that is being deleted, or is freed, does not change. Returns whether the
+   * summary changed.
    */
   advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean>;
-  /** Read strongly. */
+  /** Strongly consistent. */
   summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined>;
-  /** By name, ascending; archived ones only when asked for. */
+  /** By name, ascending; with archived ones only if the filter says so. */
   list(scope: Scope, filter: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>>;
-  /** `false` where there is nothing of that name. Archiving an archived name keeps its time. */
+  /** False if the name does not exist. Archiving again does not change `archivedAt`. */
   archive(scope: Scope, name: Version['name'], at: Instant): Promise<boolean>;
 }
 
 /**
- * Deleting a name with all its versions. The numbers of deleted versions are never used again: what was pinned to one of them, or
- * remembers its graph, can therefore never mean a version that is published later.
+ * Deletes a name with all its versions. The numbers of deleted versions are never reused, so a run or a cache that refers
+ * to one of them can never refer to a version that is published later.
  */
 export interface DeletableNames<Version extends Numbered, Facts extends object = object> {
   /**
-   * From now on no version is added. `false` where there is no such name, or its latest version is another. Closing a closed name
-   * keeps its time.
+   * Stops publications under the name. False if the name does not exist or has another latest version. Closing again does
+   * not change `deletingSince`.
    */
   close(scope: Scope, latest: Pick<Version, 'name' | 'version'>, at: Instant): Promise<boolean>;
-  /** Ends the name that was closed at this version: it has no summary any more, and what remains is the number. */
+  /** Frees the name that was closed at this version. Its summary disappears; only the last version number remains. */
   free(scope: Scope, latest: Pick<Version, 'name' | 'version'>): Promise<void>;
-  /** The number that the versions of a freed name ended with; undefined for any other name. */
+  /** The last version number of a freed name; undefined for any other name. */
   freedAfter(scope: Scope, name: Version['name']): Promise<number | undefined>;
-  /** The freed name shall not continue below this number. `false` where it is not free, or has come as far. */
+  /** Raises the last version number of a freed name. False if the name is not freed or its number is not lower. */
   skipTo(scope: Scope, name: Version['name'], number: number): Promise<boolean>;
-  /** Opens a freed name with this version, on the condition that its number is above all that the name had; else `false`. */
+  /** Publishes this version under a freed name if its number is above the name's last; else false. */
   reopen(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<boolean>;
-  /** Of every version that is stored, ascending, whether or not a summary knows of it. */
+  /** The numbers of all stored versions, ascending, also of those that no summary includes. */
   versionNumbers(scope: Scope, name: Version['name']): Promise<readonly number[]>;
   removeVersion(scope: Scope, name: Version['name'], version: number): Promise<void>;
 }

@@ -1,44 +1,44 @@
 /**
- * A queue of work as a process of one's own takes it: messages in groups, of which one at a time is in somebody's hands, and
- * which come back where whoever has one says nothing more.
+ * A FIFO queue as a polling consumer sees it. One message of each group is in flight at a time; it is redelivered when its
+ * visibility timeout ends.
  */
 import type { Hops } from '../engine/hops.ts';
 import type { DurationMs } from '../engine/time.ts';
 
 export interface ReceivedMessage {
-  /** the same for every delivery of it */
+  /** the same in every delivery */
   readonly id: string;
-  /** of this delivery */
+  /** identifies this delivery */
   readonly receiptHandle: string;
   readonly body: string;
   readonly group: string;
-  /** how often it was given to somebody, this time included */
+  /** the number of deliveries, with this one */
   readonly receiveCount: number;
-  /** that led to it */
+  /** the hops that led to the message */
   readonly hops: Hops;
 }
 
 export interface ReceiveOptions {
   /** 1 to `maxMessagesPerReceive` */
   readonly maxMessages: number;
-  /** how long to wait for the first one, at most `maxReceiveWaitMs` */
+  /** how long to wait for the first message, at most `maxReceiveWaitMs` */
   readonly waitTime: DurationMs;
-  /** for how long nobody else gets them, in whole seconds */
+  /** in whole seconds */
   readonly visibilityTimeout: DurationMs;
 }
 
-/** Each throws `Unavailable` for trouble that passes, and what the service says where the queue or the caller is wrong. */
+/** Each method throws `Unavailable` for temporary errors, and the service's error if the queue or the caller is wrong. */
 export interface WorkQueue {
-  /** @returns how long a message stays away that nobody speaks of any more: the queue's own time */
+  /** The visibility timeout that the queue is configured with. */
   defaultVisibilityTimeout(): Promise<DurationMs>;
-  /** Cannot be broken off: a queue may go on and give a message to whoever has left. */
+  /** Cannot be aborted: the queue could deliver a message to a consumer that no longer waits. */
   receive(options: ReceiveOptions): Promise<readonly ReceivedMessage[]>;
-  /** For so long from now, in whole seconds, nobody gets it; 0: at once. `gone`: it is not in these hands any more. */
+  /** Sets the visibility timeout from now on, in whole seconds; 0: visible at once. `receipt_expired`: no longer in flight here. */
   changeVisibility(message: ReceivedMessage, visibilityTimeout: DurationMs): Promise<'changed' | 'receipt_expired'>;
-  /** It is done, and never comes back. What is not there any more is done too. */
+  /** Deletes the message. Succeeds also if the receipt has expired. */
   delete(message: ReceivedMessage): Promise<void>;
 }
 
-/** What SQS gives at once, and waits. */
+/** SQS's limits of a receive request. */
 export const maxMessagesPerReceive = 10;
 export const maxReceiveWaitMs = 20_000;

@@ -1,10 +1,10 @@
-/** Time and the event loop, from outside: a test has its own. */
+/** The clock and event loop that a workflow task uses. Tests supply a virtual one. */
 import type { DurationMs, Instant } from '../engine/time.ts';
 
 export interface ProgramClock {
   now(): Instant;
-  /** Whatever the code does by itself, before it awaits something of the outside, has been done (`setImmediate`). */
+  /** Resolves when the event loop has run all pending promise callbacks (`setImmediate`). */
   waitUntilIdle(): Promise<void>;
-  /** Waits; ends early and quietly when the signal aborts. */
+  /** Resolves after the wait, or early when the signal aborts. Never rejects. */
   sleep(wait: DurationMs, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A turn in the making: what the code was told, what it asked for next, and what is to begin once it is committed. */
+/** Builds one command batch: ended steps, new commands, and the steps to start after the commit. */
 import { workflowRetryDefaults, decideRetry, isFinalFailure } from '../engine/durable/step-retry.ts';
 import type { History, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -16,17 +16,17 @@ type Outcome = Extract<CommandBatchEntry, { kind: 'returned' | 'threw' }>;
 
 export class CommandBatchDraft {
   readonly entries: CommandBatchEntry[] = [];
-  /** in hand again where the turn is not committed */
+  /** returned to the queue if the commit fails */
   readonly takenEnds: StepFunctionEnd[] = [];
-  /** begin when the turn is committed */
+  /** start after the commit */
   readonly stepsToStart: PendingStep[] = [];
-  /** results that this drive does not give to the code any more */
+  /** results that this workflow task commits but does not deliver to the code */
   readonly undelivered: EndEntry[] = [];
   readonly #context: ExecutionContext;
   readonly #invocation: WorkflowInvocation;
   readonly #steps: StepsInProgress;
   #isOverLimit = false;
-  /** results that the author minds to lose: until they are committed nothing follows from them */
+  /** A result of a step without `idempotent` must be committed before the next step starts. */
   #hasNonIdempotentEnd = false;
 
   constructor(context: ExecutionContext, invocation: WorkflowInvocation, steps: StepsInProgress) {
@@ -40,12 +40,12 @@ export class CommandBatchDraft {
     return this.entries.filter(({ kind }) => kind === 'scheduled' || kind === 'completed' || kind === 'failed').length;
   }
 
-  /** Were the turn lost, the code would do again what it says may be done again: what it asks for next need not wait for it. */
+  /** If the batch were lost, only idempotent steps would run again. The next steps may therefore start before the commit. */
   get canOverlapCommit(): boolean {
     return this.takenEnds.length > 0 && !this.#hasNonIdempotentEnd;
   }
 
-  /** The code goes no further: it has ended, or has asked for too much. */
+  /** The function has ended, or it has reached the limit of step attempts. */
   get isCodeFinished(): boolean {
     return this.#isOverLimit || this.#invocation.end !== undefined;
   }
@@ -54,7 +54,7 @@ export class CommandBatchDraft {
     return this.#isOverLimit;
   }
 
-  /** Attempts that nobody here has begun. A sending is simply done once more: twice is once. */
+  /** Attempts that an earlier workflow task started. A signal is sent again, because sending is idempotent. */
   addLostAttempts(lost: readonly StepInProgress[]): void {
     const { clock } = this.#context;
     if (this.isCodeFinished) return;
@@ -81,7 +81,7 @@ export class CommandBatchDraft {
     return undefined;
   }
 
-  /** One after the other: what the code does about one comes before it hears of the next. */
+  /** Delivers one result at a time: the code reacts to each result before it gets the next. */
   async addEnds(isFinalBatch: boolean): Promise<void> {
     const { stepFunctions, clock } = this.#context;
     for (let end = stepFunctions.takeEnded(); end !== undefined; end = stepFunctions.takeEnded()) {
@@ -118,10 +118,10 @@ export class CommandBatchDraft {
     else this.#steps.recordSettled(entry.key);
   }
 
-  /** How the code ended, once nothing is at work any more. */
+  /** Adds how the function ended, as soon as no step runs. */
   addOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Outcome | undefined {
     if (!this.isCodeFinished || this.stepsToStart.length > 0 || this.#context.stepFunctions.isBusy) return undefined;
-    // What the code asked for before it ended is done, by the next drive where this one has no time left.
+    // Steps that the code requested before it ended still run; the next workflow task runs them if this one has no time left.
     if (this.#invocation.hasRequestedSteps && !this.#isOverLimit) return undefined;
     const outcome = this.#outcome(attempt);
     this.entries.push(outcome);
@@ -151,7 +151,7 @@ export class CommandBatchDraft {
     return {
       cause: 'invalid',
       code: 'step_limit_exceeded',
-      message: `the run asks for more than ${limit} attempts of steps`,
+      message: `the run needs more than ${limit} step attempts; raise maxStepAttempts of the workflow, or split the run`,
       details: { limit, stepAttempts: this.#steps.attempts },
     };
   }

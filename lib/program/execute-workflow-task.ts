@@ -1,4 +1,4 @@
-/** One drive of one run: the code is replayed, goes on from where it was, and is begun anew when others have committed. */
+/** Runs one workflow task: replays the history, executes new commands, and replays again when another writer has committed. */
 import type { History } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { reportedFailure } from '../engine/log/failure-limits.ts';
@@ -13,7 +13,7 @@ import { StepsInProgress } from './steps-in-progress.ts';
 import { deepCopy } from './stored-value.ts';
 import { Rollback } from './rollback.ts';
 
-/** how long what is at work may take to heed its signal */
+/** how long running step functions get to stop after their signal is aborted */
 const graceMs = seconds(5);
 
 export async function executeWorkflowTask(context: ExecutionContext): Promise<WorkflowTaskEnd> {
@@ -21,13 +21,13 @@ export async function executeWorkflowTask(context: ExecutionContext): Promise<Wo
   let exitReason: ExitReason = { kind: 'restart', history: task.history };
   for (;;) {
     if (exitReason.kind === 'restart') {
-      // It is to be undone: that is what there is to do.
+      // The history says that the run rolls back, so the cancellation has been handled.
       if (exitReason.history.runOutcome !== undefined) delete interrupts.cancelled;
       exitReason = await replayAndContinue(context, exitReason.history);
     } else if (exitReason.kind === 'aborted' && interrupts.cancelled !== undefined && !interrupts.isKilled) {
       exitReason = await stopForCancellation(context, interrupts.cancelled);
     } else {
-      stepFunctions.abortAll('the drive is over');
+      stepFunctions.abortAll('the workflow task has ended');
       return exitReason.kind === 'end' ? exitReason.end : { kind: 'finished' };
     }
   }
@@ -66,13 +66,13 @@ async function replayAndContinue(context: ExecutionContext, history: History<Jso
 
 const rollBack = { kind: 'roll_back' } as const;
 
-/** Before its first step the run fails by it. Later it is the schema that has changed its mind. */
+/** Without a history the run fails. With a history the schema accepted this input before, so the schema is nondeterministic. */
 async function rejectInput(
   context: ExecutionContext,
   { entries, priorResults, runOutcome }: History<JsonValue>,
   { message: detail, issues }: Extract<SchemaResult, { kind: 'invalid' }>,
 ): Promise<ExitReason> {
-  const message = `the input is not as it must be: ${detail}`;
+  const message = `the input does not match the schema of the workflow: ${detail}`;
   if (entries.length > 0 || priorResults.length > 0 || runOutcome !== undefined)
     return { kind: 'end', end: { kind: 'nondeterministic', message, details: { deploymentId: context.deploymentId, issues } } };
   const failure = reportedFailure({ cause: 'invalid', code: 'input_invalid', message, details: { issues } });
@@ -80,7 +80,7 @@ async function rejectInput(
   return result.kind === 'committed' ? taskFinished : result;
 }
 
-/** Whoever cancelled says next what there is to do: nothing, or to undo what was done. */
+/** Commits an empty batch. The result says whether the run has ended or must roll back. */
 async function stopForCancellation(context: ExecutionContext, reason: string): Promise<ExitReason> {
   const { stepFunctions, interrupts } = context;
   stepFunctions.abortAll(reason);

@@ -1,4 +1,4 @@
-/** What belongs to one drive from its beginning to its end, however often the code is begun anew. */
+/** State that all replays of one workflow task share. */
 import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { DurationMs } from '../engine/time.ts';
@@ -19,23 +19,23 @@ export interface ExecutionContext {
   readonly stepFunctions: StepFunctions;
   readonly interrupts: Interrupts;
   readonly print: Print;
-  /** how long the code may take to ask for the step that it asked for before */
+  /** how long the code may take to request its next step while no step runs */
   readonly stallTimeoutMs: DurationMs;
 }
 
-/** What others have said to the drive and it has not looked at yet. */
+/** Requests from outside that the workflow task has not handled yet. */
 export interface Interrupts {
   history?: History<JsonValue>;
-  /** how many histories it was told of */
+  /** number of histories received; the host rejects a batch that was made before its latest history */
   historiesReceived: number;
   cancelled?: string;
   isKilled: boolean;
-  /** it is to hand on before its time */
+  /** the host asks for a hand-off before `handOffAt` */
   isHandOffRequested: boolean;
 }
 
 export type ExitReason =
-  /** the code is begun anew, on this history */
+  /** replay the code from its start, with this history */
   | { readonly kind: 'restart'; readonly history: History<JsonValue> }
   | { readonly kind: 'end'; readonly end: WorkflowTaskEnd }
   /** it was cancelled or killed */
@@ -46,7 +46,7 @@ export const aborted: ExitReason = { kind: 'aborted' };
 
 export type CommitResult = { readonly kind: 'committed'; readonly run: 'open' | 'rolling_back' | 'ended' } | ExitReason;
 
-/** Has the turn committed. One that was made before the drive knew what others have done is not even asked for. */
+/** Commits a batch. A batch that predates a newer history is dropped, and the code is replayed. */
 export async function commitBatch(
   { host, interrupts }: ExecutionContext,
   batch: Omit<CommandBatch, 'historiesReceived'>,
@@ -64,16 +64,16 @@ export function restartWith(interrupts: Interrupts, history: History<JsonValue>)
   return { kind: 'restart', history };
 }
 
-/** Of two, the one that tells more; a log only grows. */
+/** A log only grows, so the longer history is the newer one. */
 function newerHistory(one: History<JsonValue>, other: History<JsonValue> | undefined): History<JsonValue> {
   if (other === undefined || other.attempt < one.attempt) return one;
   if (other.attempt > one.attempt || other.entries.length > one.entries.length) return other;
   return other.runOutcome !== undefined && other.entries.length === one.entries.length ? other : one;
 }
 
-/** No body begins any more. */
+/** No step function starts any more. */
 export const isHandingOff = ({ clock, task, interrupts }: Pick<ExecutionContext, 'clock' | 'task' | 'interrupts'>): boolean =>
   interrupts.isHandOffRequested || clock.now() >= task.handOffAt;
 
-/** Nothing of what the drive is at is of use any more. */
+/** The work in progress is discarded. */
 export const isAborting = ({ isKilled, cancelled }: Interrupts): boolean => isKilled || cancelled !== undefined;

@@ -1,4 +1,4 @@
-/** What the author's code throws, as a record; and the error that is made from the record. */
+/** Converts thrown values to recorded failures, and recorded failures to `StepError`. */
 import { defined } from '../engine/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
@@ -10,19 +10,19 @@ import { storedValue } from './stored-value.ts';
 
 const maxLengths = { name: 128, stack: 1_000, frames: 5 } as const;
 
-/** Of anything that can be thrown; never throws itself. */
+/** Accepts any thrown value. Never throws. */
 export function failureOf(thrown: unknown): Failure {
   try {
     return reportedFailure(describeThrown(thrown));
   } catch {
-    return { cause: 'error', message: 'the code threw something that cannot be read' };
+    return { cause: 'error', message: 'the code threw a value that cannot be read' };
   }
 }
 
 function describeThrown(thrown: unknown): Failure {
   if (thrown instanceof StepError) return fromStepError(thrown);
   if (thrown instanceof Error || isErrorLike(thrown)) return fromError(thrown);
-  return { cause: 'error', code: 'thrown_value', message: `the code threw ${describeValue(thrown)}, which is no Error` };
+  return { cause: 'error', code: 'thrown_value', message: `the code threw ${describeValue(thrown)}, which is not an Error` };
 }
 
 interface ErrorLike {
@@ -31,7 +31,7 @@ interface ErrorLike {
   readonly stack?: unknown;
 }
 
-/** Of another realm, or of a library that has its own. */
+/** Errors of another realm, or of a library with its own error class. */
 const isErrorLike = (thrown: unknown): thrown is ErrorLike & { readonly message: string } =>
   typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string';
 
@@ -65,7 +65,7 @@ function storableDetails(details: unknown): JsonObject | undefined {
   return stored?.kind === 'stored' && isJsonObject(stored.value) ? stored.value : undefined;
 }
 
-/** The same from the record as from the first time: the code cannot tell. */
+/** Builds the error from the record alone, so that each replay throws the same error. */
 export function stepErrorOf(step: string, { cause, message, code, details }: Failure): StepError {
   return new StepError(
     message,
@@ -86,7 +86,7 @@ function describeValue(thrown: unknown): string {
   return value === undefined ? 'an object' : JSON.stringify(value);
 }
 
-/** Where it was thrown; what it says is told beside it, and where it came from in the end is no code of the author's. */
+/** The top frames only: the message is stored separately, and the bottom frames are not the author's code. */
 const framesOf = (stack: string): string =>
   stack
     .split('\n')
@@ -95,5 +95,5 @@ const framesOf = (stack: string): string =>
     .map((line) => line.trim())
     .join('\n');
 
-/** Never in the middle of a character. */
+/** Never cuts a surrogate pair. */
 const truncate = (text: string, length: number): string => text.slice(0, length).toWellFormed();

@@ -1,4 +1,4 @@
-/** The workflow of a run, in what an author's module exports. It is known by its marks: the module has its own copy of the SDK. */
+/** Finds the workflow of a run in the exports of an author's module. It checks marks, because the module bundles its own copy of the SDK. */
 import { defined } from '../engine/defined.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/command-batch.ts';
@@ -10,7 +10,7 @@ import type { ProgramLog } from './program-log.ts';
 import type { StepApi } from './step-api.ts';
 import { stepRetryOf } from './step-policy.ts';
 
-/** What the function is called with, as `WorkflowArguments` of the SDK says it. */
+/** The arguments of the workflow function: the implementation of `WorkflowArguments` of the SDK. */
 export interface ProgramArguments {
   readonly input: unknown;
   readonly step: StepApi;
@@ -53,15 +53,14 @@ export type WorkflowLookup =
 const defaultStepAttempts = 1_000;
 
 export function findWorkflow(workflows: unknown, { workflowName, version }: RunFacts): WorkflowLookup {
-  if (!Array.isArray(workflows)) return { kind: 'unloadable', message: 'the module exports no list `workflows`' };
+  if (!Array.isArray(workflows)) return { kind: 'unloadable', message: 'the module exports no array `workflows`' };
   const invalidIndex = workflows.findIndex((each) => !isWorkflow(each));
-  if (invalidIndex !== -1)
-    return { kind: 'unloadable', message: `workflows[${invalidIndex}] is nothing that defineWorkflow has made` };
+  if (invalidIndex !== -1) return { kind: 'unloadable', message: `workflows[${invalidIndex}] was not made by defineWorkflow` };
   const match = workflows
     .filter(isWorkflow)
     .findLast(({ spec }) => spec.name === workflowName && (spec.version ?? null) === version);
   const label = version === null ? workflowName : `${workflowName}, version ${version}`;
-  if (match === undefined) return { kind: 'unknown_workflow', message: `there is no workflow ${label}` };
+  if (match === undefined) return { kind: 'unknown_workflow', message: `the deployment has no workflow ${label}` };
   const { spec, fn } = match;
   try {
     const { maxStepAttempts = defaultStepAttempts } = spec;

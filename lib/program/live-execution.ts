@@ -1,4 +1,4 @@
-/** The code beyond its history: each turn of it is committed, and what it asked for begins then. */
+/** Executes the code beyond its history: commits each command batch, then starts the steps of the batch. */
 import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
 import { unreachable } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -20,13 +20,13 @@ import { type EndEntry, resultOf } from './step-end.ts';
 import type { StepsInProgress, StepInProgress } from './steps-in-progress.ts';
 import { CommandBatchDraft } from './command-batch-draft.ts';
 
-/** A try that is due this soon is waited for; else the run rests. */
+/** The task waits for a retry that is due this soon. For a later one, the run suspends. */
 const maxInlineRetryWait = seconds(1);
 
-/** What a turn leaves to be done. */
+/** What follows a command batch. */
 type NextAction =
   | Pick<CommandBatch, 'next' | 'wakeAt'>
-  /** nothing is to be committed until something happens, or it is this late */
+  /** nothing to commit until an event arrives or this time passes */
   | { readonly next: 'wait'; readonly until?: Instant };
 
 export class LiveExecution {
@@ -35,9 +35,9 @@ export class LiveExecution {
   readonly #steps: StepsInProgress;
   readonly #replay: Replay;
   readonly #history: History<JsonValue>;
-  /** attempts that nobody here has begun: they are spoken of once */
+  /** attempts that an earlier workflow task started: recorded as lost in the first batch */
   #lost: readonly StepInProgress[];
-  /** results that are on record, and that the next drive gives to the code */
+  /** committed results that the next workflow task delivers to the code */
   readonly #undelivered: EndEntry[] = [];
   #lastProgressAt: Instant;
 
@@ -54,7 +54,7 @@ export class LiveExecution {
     this.#lastProgressAt = context.clock.now();
   }
 
-  /** @returns `undo`: the code is over, and what it did is to be undone */
+  /** @returns `roll_back` when the code has ended and its steps must be rolled back */
   async run(): Promise<ExitReason | { readonly kind: 'roll_back' }> {
     const { wakeUp, clock, interrupts, stepFunctions } = this.#context;
     for (;;) {
@@ -79,7 +79,7 @@ export class LiveExecution {
         continue;
       }
       const batch = action.next === 'wait' ? ({ next: 'running' } as const) : action;
-      // A turn that is overtaken is thrown away, and what it asked for is begun again: only of what may be done twice.
+      // A batch that loses the commit is discarded and its steps start again. Only idempotent steps may start before the commit.
       if (draft.canOverlapCommit && this.#context.task.shouldCommitBeforeSteps !== true)
         this.#startSteps(draft.stepsToStart.filter(({ functionStep }) => functionStep?.isIdempotent === true));
       const result = await commitBatch(this.#context, { entries: draft.entries, ...batch });
@@ -102,18 +102,18 @@ export class LiveExecution {
     }
   }
 
-  /** What others have committed while nothing of this drive's was: the code hears of it where it stands. */
+  /** Delivers entries that other writers have committed since this task's last commit, without a new replay where possible. */
   async #applyNewHistory(): Promise<ExitReason | undefined> {
     const { interrupts } = this.#context;
     const { history } = interrupts;
     if (history === undefined) return undefined;
     if (history.attempt !== this.#history.attempt || history.runOutcome !== undefined) return restartWith(interrupts, history);
     const newEntries = history.entries.slice(this.#replay.appliedEntries);
-    // Only waits end by themselves: for anything else somebody has driven the run too.
+    // Only waits end without a workflow task. Any other new entry means that another task has executed the run.
     const areAllWaits = newEntries.every((entry) => entry.kind === 'settled' && this.#steps.of(entry.key) === undefined);
     if (!areAllWaits) return restartWith(interrupts, history);
     delete interrupts.history;
-    // Nothing is told before what came first.
+    // Results are delivered in the order of the log.
     if (this.#undelivered.length > 0) this.#replay.countOwnEntries(newEntries.length);
     const end = this.#undelivered.length > 0 ? undefined : await this.#replay.run(newEntries);
     if (newEntries.length > 0) this.#lastProgressAt = this.#context.clock.now();
@@ -122,17 +122,17 @@ export class LiveExecution {
 
   #nextAction(draft: CommandBatchDraft, isFinalBatch: boolean): NextAction {
     const { stepFunctions, clock, task, stallTimeoutMs } = this.#context;
-    // Where the code has ended without results that are on record before its end, the next drive sees how it ends with them.
+    // If committed results were not delivered, the next workflow task delivers them and then records how the code ends.
     const isFullyDelivered = draft.isOverLimit || (this.#undelivered.length === 0 && draft.undelivered.length === 0);
     const outcome = isFullyDelivered ? draft.addOutcome(this.#history) : undefined;
     if (outcome?.kind === 'returned') return { next: 'suspended' };
-    // What the code did may have to be undone, and then this drive does it.
+    // Steps may have to be rolled back; this task does that.
     if (outcome !== undefined)
       return outcome.nextAttempt === undefined ? { next: 'running' } : { next: 'suspended', wakeAt: outcome.nextAttempt.retryAt };
     const retries = draft.isCodeFinished ? [] : this.#pendingRetries();
     if (stepFunctions.isBusy || draft.stepsToStart.length > 0) return { next: 'wait', ...until(isFinalBatch ? [] : retries) };
     if (isFinalBatch) return { next: 'yielded' };
-    // It came after the turn was made: the bell has rung.
+    // The code requested a step after the batch was built. `wakeUp` is notified already.
     if (this.#invocation.hasRequestedSteps) return { next: 'wait' };
     const now = clock.now();
     const due = earliest(retries);
@@ -141,7 +141,7 @@ export class LiveExecution {
         ? { next: 'wait', ...until([due, task.handOffAt]) }
         : { next: 'suspended', wakeAt: due };
     if (this.#invocation.isWaiting) return { next: 'suspended' };
-    // The code is at something that is no step: nobody can end that but itself.
+    // The code awaits something that is not a step. Only the code itself can end that.
     const stallDeadline = after(this.#lastProgressAt, stallTimeoutMs);
     return now >= stallDeadline ? { next: 'suspended' } : { next: 'wait', ...until([stallDeadline, task.handOffAt]) };
   }
@@ -157,7 +157,7 @@ export class LiveExecution {
     this.#undelivered.push(...draft.undelivered);
   }
 
-  /** What was done after the time to hand on is undone too. */
+  /** Steps that completed after the hand-off time must be rolled back too. */
   #deliverBeforeRollback(): { readonly kind: 'roll_back' } {
     for (const entry of this.#undelivered) {
       const result = resultOf(entry);

@@ -1,4 +1,4 @@
-/** The code asks for something else than it did when its history was written. */
+/** Nondeterminism errors: on replay the code requests another step than its history records. */
 import { defined } from '../engine/defined.ts';
 import type { HistoryEntry } from '../engine/durable/command-batch.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
@@ -11,10 +11,10 @@ type ActualStep = Pick<PendingStep, 'key' | 'kind' | 'target'>;
 export const isSameStep = (recorded: Recorded, actual: ActualStep): boolean =>
   recorded.key === actual.key && recorded.step === actual.kind && recorded.target === actual.target;
 
-/** @param actual what the code did instead: it asked for this, it ended, or it did nothing for so long */
+/** @param actual what the code did instead: requested another step, ended, or requested nothing for `waitedMs` */
 export function nondeterministicEnd(
   deploymentId: string,
-  /** which of the steps that were asked for, from 1 */
+  /** number of the requested step, from 1 */
   position: number,
   recorded: Recorded,
   actual: ActualStep | 'returned' | 'threw' | { readonly waitedMs: number },
@@ -23,7 +23,7 @@ export function nondeterministicEnd(
   const recordedDescription = describeStep(recordedStep);
   return {
     kind: 'nondeterministic',
-    message: `step ${position} of this run is ${recordedDescription}, and the code of deployment ${deploymentId} ${describeActual(actual)}`,
+    message: `step ${position} of this run is ${recordedDescription}, but the code of deployment ${deploymentId} ${describeActual(actual)}`,
     details: {
       deploymentId,
       position,
@@ -34,9 +34,9 @@ export function nondeterministicEnd(
 }
 
 function describeActual(actual: Parameters<typeof nondeterministicEnd>[3]): string {
-  if (actual === 'returned') return 'returns before it asks for it';
-  if (actual === 'threw') return 'throws before it asks for it';
-  return 'waitedMs' in actual ? `did not ask for it within ${actual.waitedMs} ms` : `asks for ${describeStep(actual)}`;
+  if (actual === 'returned') return 'returns before it requests this step';
+  if (actual === 'threw') return 'throws before it requests this step';
+  return 'waitedMs' in actual ? `did not request this step within ${actual.waitedMs} ms` : `requests ${describeStep(actual)}`;
 }
 
 const stepRecord = ({

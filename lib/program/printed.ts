@@ -1,10 +1,10 @@
-/** What the bodies of steps print, kept apart: several may be at work at once. */
+/** Captures what each step function prints. Several step functions may run at once, so output is assigned by async context. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** for each attempt; UTF-16 units for bytes would let four times as much through */
+/** per attempt; bytes are UTF-8, because counting UTF-16 units would let up to three times as much through */
 const maxPrinted = { lines: 200, bytes: 16_384 } as const;
-const truncationNotice = '… more was printed and is not kept';
+const truncationNotice = '… output truncated: the limit is reached';
 
 export class PrintedLines {
   readonly #lines: string[] = [];
@@ -17,11 +17,11 @@ export class PrintedLines {
     const parts = `${this.#partialLine}${text}`.split('\n');
     this.#partialLine = parts.pop() ?? '';
     for (const line of parts) this.#store(line);
-    // A line without an end would grow for ever.
+    // Bounds a line that never ends.
     if (this.#partialLine.length > maxPrinted.bytes) this.#store(this.#partialLine);
   }
 
-  /** What stands without an end is a line too. */
+  /** An unfinished line counts as a line. */
   takeLines(): readonly string[] {
     if (this.#partialLine !== '') this.#store(this.#partialLine);
     this.#partialLine = '';
@@ -41,18 +41,18 @@ export class PrintedLines {
   }
 }
 
-/** What is at work where this is asked. */
+/** The step attempt of the current async context. */
 export interface StepScope {
   readonly lines: PrintedLines;
-  /** what a body calls `random` for is none of the code's own numbers */
+  /** separate from the workflow function's random numbers, so that step functions do not change them */
   readonly seededRandom: SeededRandom;
 }
 
 export const stepScope = new AsyncLocalStorage<StepScope>();
 
 /**
- * Whoever catches what is written to the thread's output calls this with it, at once and synchronously: it belongs to the body
- * that wrote it. @returns whether it did
+ * Assigns output to the step function that wrote it. Call it synchronously from the output hook of the thread.
+ * @returns whether a step function wrote it
  */
 export function capturePrinted(text: string): boolean {
   const scope = stepScope.getStore();

@@ -1,4 +1,4 @@
-/** The author's logger: one line each, and none while the code is replayed. */
+/** The author's logger. It writes one line per call, and nothing during a replay. */
 export interface ProgramLog {
   debug(message: unknown, data?: unknown): void;
   info(message: unknown, data?: unknown): void;

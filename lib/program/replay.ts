@@ -1,4 +1,4 @@
-/** Gives the code its history: what it was told, in that order; what it asked for, it has to ask for again. */
+/** Replays a history: delivers its results in log order, and checks that the code requests the same steps again. */
 import type { HistoryEntry, StepResult } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { after } from '../engine/time.ts';
@@ -14,7 +14,7 @@ type RequestedEntry = Extract<Entry, { kind: 'scheduled' }>;
 export class Replay {
   readonly #context: ExecutionContext;
   readonly #invocation: WorkflowInvocation;
-  /** what was undone, and how that went; absent results: it is open */
+  /** rollback steps and their results; undefined while a rollback is open */
   readonly rollbacks = new Map<string, StepResult<JsonValue> | undefined>();
   #position = 0;
   #appliedEntries = 0;
@@ -24,7 +24,7 @@ export class Replay {
     this.#invocation = invocation;
   }
 
-  /** entries that the code has seen, or caused */
+  /** number of history entries that the code has seen or caused */
   get appliedEntries(): number {
     return this.#appliedEntries;
   }
@@ -33,7 +33,7 @@ export class Replay {
     this.#appliedEntries += entries;
   }
 
-  /** @returns what ends the drive; undefined: the code is where the history is, or somebody has news that go before */
+  /** @returns the end of the workflow task; undefined when the history is applied or an interrupt must be handled first */
   async run(entries: readonly Entry[], enablesLogging = true): Promise<WorkflowTaskEnd | undefined> {
     const firstNewEntry = firstNewEntryIndex(entries);
     for (const [index, entry] of entries.entries()) {
@@ -45,7 +45,7 @@ export class Replay {
     return undefined;
   }
 
-  /** The code asks under a key that an earlier attempt of the workflow has used for something else. */
+  /** The code requests another step under a key that an earlier attempt of the workflow has used. */
   nondeterminism(): WorkflowTaskEnd | undefined {
     const { nondeterminism } = this.#invocation;
     if (nondeterminism === undefined) return undefined;
@@ -83,7 +83,7 @@ export class Replay {
     );
   }
 
-  /** The code awaits something that is no step, before it asks for the next. */
+  /** The code awaits something that is not a step before it requests the next step. */
   async #waitForStep(): Promise<PendingStep | undefined> {
     const { clock, wakeUp, stallTimeoutMs, interrupts } = this.#context;
     const until = after(clock.now(), stallTimeoutMs);
@@ -98,7 +98,7 @@ export class Replay {
   }
 }
 
-/** What waits came to, at the end of a history: the code hears of that for the first time. @returns the index of the first */
+/** @returns the index of the first trailing wait result: the code has not seen these results yet */
 function firstNewEntryIndex(entries: readonly Entry[]): number {
   const steps = new Set(
     entries.flatMap((entry) => (entry.kind === 'scheduled' && !isWait({ kind: entry.step }) ? [entry.key] : [])),

@@ -1,4 +1,4 @@
-/** Undoes what the code did: the rollbacks of the steps that were done, the last one first, each a step of its own. */
+/** Runs the rollbacks (compensations) of completed steps in reverse order. Each rollback is a step. */
 import { defined } from '../engine/defined.ts';
 import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { StepResult, CommandBatchEntry } from '../engine/durable/command-batch.ts';
@@ -22,13 +22,13 @@ import type { StepsInProgress } from './steps-in-progress.ts';
 import { deepCopy } from './stored-value.ts';
 
 const maxInlineRetryWait = seconds(1);
-/** how long what is at work may take to heed its signal */
+/** how long running step functions get to stop after their signal is aborted */
 const graceMs = seconds(5);
 
 interface RollbackParts {
   readonly invocation: WorkflowInvocation;
   readonly steps: StepsInProgress;
-  /** what was undone before, and how that went */
+  /** results of rollbacks that earlier workflow tasks started */
   readonly rollbacks: ReadonlyMap<string, StepResult<JsonValue> | undefined>;
 }
 
@@ -44,7 +44,7 @@ export class Rollback {
     this.#context = context;
     this.#steps = steps;
     this.#rollbacks = rollbacks;
-    this.#completed = invocation.done.toReversed();
+    this.#completed = invocation.completed.toReversed();
   }
 
   async run(): Promise<ExitReason> {
@@ -74,7 +74,7 @@ export class Rollback {
     }
   }
 
-  /** @returns why it is not at work now, where it is not */
+  /** @returns why the task ends instead of starting the attempt; undefined when the attempt runs */
   async #startAttempt(key: string, { step: { functionStep }, output }: CompletedStep): Promise<ExitReason | undefined> {
     const { stepFunctions, clock } = this.#context;
     for (;;) {
@@ -126,10 +126,10 @@ export class Rollback {
 
   #recordEnd(end: StepFunctionEnd, { step }: CompletedStep): EndEntry {
     const { clock, task } = this.#context;
-    // What is undone after the run's deadline is still to be undone.
+    // Rollbacks continue past the run's deadline.
     const deadlineAt = after(task.run.deadlineAt, rollbackGrace);
     const lost = this.#steps.of(end.key)?.lostAttempts ?? 0;
-    // What the rollback returns is of no use to anybody.
+    // The return value of a rollback is not stored.
     const outcome = end.outcome.kind === 'completed' ? { kind: 'completed' as const, output: null } : end.outcome;
     const entry = stepEndEntry({ ...end, outcome }, lost, {
       retry: step.functionStep?.retry,
@@ -147,7 +147,7 @@ export class Rollback {
     else this.#steps.recordSettled(entry.key);
   }
 
-  /** @returns undefined: it is committed, and the run is still being undone */
+  /** @returns undefined when the batch is committed and the rollback continues */
   async #commit(next: 'running' | 'suspended' | 'yielded', wakeAt?: Instant): Promise<ExitReason | undefined> {
     const result = await commitBatch(
       this.#context,
@@ -167,5 +167,5 @@ export class Rollback {
   }
 }
 
-/** As long as the engine lets a run go on undoing after its deadline. */
+/** The engine allows a rollback this long after the run's deadline. */
 const rollbackGrace = seconds(3_600);

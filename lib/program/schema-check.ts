@@ -1,4 +1,4 @@
-/** Asks a schema (Standard Schema, version 1) about a value. */
+/** Validates a value with a schema (Standard Schema, version 1). */
 import { errorMessage } from '../engine/error-text.ts';
 import type { StandardSchema, SchemaIssue } from '../sdk/standard-schema.ts';
 
@@ -10,7 +10,7 @@ export type SchemaResult =
       readonly issues: readonly { readonly path: string; readonly message: string }[];
     };
 
-/** A schema that throws has refused. */
+/** A schema that throws has rejected the value. */
 export async function validateWith(schema: StandardSchema, value: unknown): Promise<SchemaResult> {
   try {
     const result = await schema['~standard'].validate(value);

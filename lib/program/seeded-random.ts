@@ -1,4 +1,4 @@
-/** Chance that is the same each time: a stream of numbers that follows from a text (cyrb128 and sfc32, public domain). */
+/** A seeded pseudorandom generator: cyrb128 hashes the seed, sfc32 generates numbers (both public domain). */
 export interface SeededRandom {
   /** from 0 up to 1 */
   random(): number;
@@ -16,7 +16,7 @@ export function createSeededRandom(seed: string): SeededRandom {
     c = ((c << 21) | (c >>> 11)) + sum;
     return sum >>> 0;
   };
-  // The first numbers still show the seed.
+  // The first outputs correlate with the seed.
   for (let round = 0; round < 15; round += 1) next();
   return {
     random: () => next() / 2 ** 32,

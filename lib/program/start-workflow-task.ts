@@ -1,12 +1,12 @@
 /**
- * The door of this room: one drive of one run's code, against the one who holds its log. Nothing here reads, writes or waits by
- * itself: the host commits (`lib/ports/programs.ts`), the clock is given. Whoever runs it (a thread with the author's code)
+ * Entry point of this module: starts one workflow task. The module does no I/O. The host commits (`lib/ports/programs.ts`), and the
+ * caller supplies the clock. The caller (the thread with the author's code)
  *
- * - passes what the author's module exports as `workflows`, as it is;
- * - hands over each `overtake`, `cancel` and turn in the order in which they came: a turn says how many histories the drive knew
- *   of when it was made (`Turn.heard`), so that the host can tell one that is too late;
- * - gives `capturePrinted` (`printed.ts`) what the thread's output is given, synchronously: lines of steps are found by it;
- * - watches over the thread: an endless loop, `process.exit` and rejections that nobody handles are not seen from in here.
+ * - passes the `workflows` export of the author's module unchanged;
+ * - keeps the order of `replaceHistory`, `cancel` and batches: a batch says how many histories the task had received
+ *   (`CommandBatch.historiesReceived`), so that the host can reject an outdated batch;
+ * - passes the thread's output to `capturePrinted` (`printed.ts`) synchronously, which assigns lines to steps;
+ * - monitors the thread: this module cannot detect endless loops, `process.exit` and unhandled rejections.
  */
 import type { History } from '../engine/durable/command-batch.ts';
 import { replayVersion } from '../engine/durable/replay-version.ts';
@@ -25,9 +25,9 @@ import type { Print } from './program-log.ts';
 export interface WorkflowTaskSettings {
   readonly deploymentId: string;
   readonly clock: ProgramClock;
-  /** where the author's logger writes; absent: to the console of whoever runs this */
+  /** where the author's logger writes; default: the console of this process */
   readonly print?: Print;
-  /** how long code that awaits something that is no step may take; absent: 30 s */
+  /** how long the code may await something that is not a step; default: 30 s */
   readonly stallTimeoutMs?: DurationMs;
 }
 
@@ -48,7 +48,7 @@ export function startWorkflowTask(
   const shared = { task, host, deploymentId, clock, wakeUp, stepFunctions, interrupts, print, stallTimeoutMs };
   loadAndExecute(workflows, shared).then(resolve, (error: unknown) => {
     const running = stepFunctions.running;
-    stepFunctions.abortAll('the drive is over');
+    stepFunctions.abortAll('the workflow task has ended');
     resolve({ kind: 'crashed', message: failureOf(error).message, running });
   });
   return {
@@ -82,11 +82,11 @@ async function loadAndExecute(workflows: unknown, shared: Omit<ExecutionContext,
   if (task.replayVersion > replayVersion)
     return {
       kind: 'unloadable',
-      message: `this run is replayed as of version ${task.replayVersion}, and here ${replayVersion} is the last`,
+      message: `this run needs replay version ${task.replayVersion}; this worker supports up to ${replayVersion}. Update the worker`,
     };
   const lookup = findWorkflow(workflows, task.run);
   return lookup.kind === 'found' ? executeWorkflowTask({ ...shared, workflow: lookup.workflow }) : lookup;
 }
 
-// oxlint-disable-next-line no-console -- what the author's code says goes where what it prints goes
+// oxlint-disable-next-line no-console -- the author's log lines go to the same output as console.log of the author
 const toConsole: Print = (level, line) => console[level](line);

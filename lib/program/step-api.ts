@@ -1,4 +1,4 @@
-/** `step`, as the author's code sees it: arguments are judged here, as soon as they come. */
+/** The `step` object that the author's code calls. It validates arguments and turns calls into step requests. */
 import { defined } from '../engine/defined.ts';
 import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/command-batch.ts';
@@ -13,7 +13,7 @@ import { validateWith } from './schema-check.ts';
 import { stepRetryOf } from './step-policy.ts';
 import { storedValue } from './stored-value.ts';
 
-/** As `Step` of the SDK says it, with what authors may give in spite of that. */
+/** `Step` of the SDK with unchecked arguments: authors may ignore the types. */
 export interface StepApi {
   run(options: unknown, stepFunction: unknown): Promise<unknown>;
   sleep(name: unknown, duration: unknown): Promise<void>;
@@ -29,9 +29,9 @@ export interface RequestedStep {
 }
 
 const maxNameLength = 256;
-/** the last moment that a date can be */
+/** the largest time value of a Date */
 const maxDateMs = 8.64e15;
-/** how long a workflow that is called is waited for, unless the caller says otherwise */
+/** default timeout of `runWorkflow` */
 const defaultCallTimeout = days(365.25);
 
 export function createStepApi(
@@ -98,7 +98,7 @@ export function createStepApi(
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** What is wrong with the arguments now is wrong each time the code is run. */
+/** Wrong arguments are wrong in each replay, so the error is not retryable. */
 function withArgumentErrors<Result>(operation: () => Promise<Result>): Promise<Result> {
   const result = (async () => {
     try {
@@ -107,7 +107,7 @@ function withArgumentErrors<Result>(operation: () => Promise<Result>): Promise<R
       throw error instanceof TypeError ? new NonRetryableError(error.message, { code: 'step_invalid' }) : error;
     }
   })();
-  // A step that fails, and that nobody awaits, is on record; it breaks nothing.
+  // The failure is recorded. A promise that the code does not await must not become an unhandled rejection.
   result.catch(() => {});
   return result;
 }
@@ -119,15 +119,15 @@ function objectIn(options: unknown, shape: string): Given {
 
 function nameIn(name: unknown): string {
   if (typeof name !== 'string' || name === '' || name.length > maxNameLength || !name.isWellFormed())
-    throw new TypeError(`the name of a step is a text of 1 to ${maxNameLength} characters, and not ${describeValue(name)}`);
+    throw new TypeError(`the name of a step must be a string of 1 to ${maxNameLength} characters, and is ${describeValue(name)}`);
   if (name.startsWith(rollbackPrefix))
-    throw new TypeError(`no name of a step begins with ${rollbackPrefix}: ${describeValue(name)}`);
+    throw new TypeError(`the name of a step must not start with ${rollbackPrefix}: ${describeValue(name)}`);
   return name;
 }
 
 function identifierIn(value: unknown, what: string): string {
   if (typeof value !== 'string' || value === '' || value.length > maxSignalTextLength || !value.isWellFormed())
-    throw new TypeError(`the ${what} is a text of 1 to ${maxSignalTextLength} characters, and not ${describeValue(value)}`);
+    throw new TypeError(`the ${what} must be a string of 1 to ${maxSignalTextLength} characters, and is ${describeValue(value)}`);
   return value;
 }
 
@@ -136,7 +136,7 @@ const isRollback = (value: unknown): value is FunctionStep['rollback'] => value 
 
 function functionStepIn({ retryPolicy, rollback, idempotent }: Given, stepFunction: unknown): FunctionStep {
   if (!isStepFunction(stepFunction)) throw new TypeError('step.run takes { name, … } and a function');
-  if (!isRollback(rollback)) throw new TypeError('the rollback of a step is a function');
+  if (!isRollback(rollback)) throw new TypeError('the rollback of a step must be a function');
   const retry = stepRetryOf(retryPolicy);
   const run: FunctionStep['stepFunction'] = (context: StepFunctionContext) => stepFunction(context);
   return defined({
@@ -149,8 +149,9 @@ function functionStepIn({ retryPolicy, rollback, idempotent }: Given, stepFuncti
 
 function workflowIn(workflow: unknown): string {
   const given = objectIn(workflow, 'step.runWorkflow takes a workflow, or its spec');
-  const name = given['spec'] === undefined ? given['name'] : objectIn(given['spec'], 'a workflow has a spec')['name'];
-  if (typeof name !== 'string') throw new TypeError('step.runWorkflow takes a workflow, or its spec: this one has no name');
+  const name =
+    given['spec'] === undefined ? given['name'] : objectIn(given['spec'], 'the spec of a workflow must be an object')['name'];
+  if (typeof name !== 'string') throw new TypeError('step.runWorkflow takes a workflow or its spec, with a name');
   return name;
 }
 
@@ -159,7 +160,7 @@ const isSchema = (value: unknown): value is StandardSchema =>
 
 function schemaIn(schema: unknown): StandardSchema | undefined {
   if (schema === undefined || isSchema(schema)) return schema;
-  throw new TypeError('the schema is none of the Standard Schema interface');
+  throw new TypeError('the schema does not implement Standard Schema');
 }
 
 const expiryIn = (timeout: unknown, now: Instant): Instant =>
@@ -170,12 +171,12 @@ const momentAfter = (now: Instant, duration: unknown): Instant =>
 
 function momentIn(moment: unknown): Instant {
   const ms = moment instanceof Date ? moment.getTime() : typeof moment === 'string' ? Date.parse(moment) : moment;
-  if (typeof ms !== 'number' || !Number.isFinite(ms)) throw new TypeError(`no moment: ${describeValue(moment)}`);
+  if (typeof ms !== 'number' || !Number.isFinite(ms)) throw new TypeError(`not a valid time: ${describeValue(moment)}`);
   return withinDateRange(instant(ms), moment);
 }
 
 function withinDateRange(moment: Instant, given: unknown): Instant {
-  if (Math.abs(moment) > maxDateMs) throw new TypeError(`no date is that far away: ${describeValue(given)}`);
+  if (Math.abs(moment) > maxDateMs) throw new TypeError(`the time is out of the range of a Date: ${describeValue(given)}`);
   return moment;
 }
 
@@ -197,7 +198,7 @@ async function validatedSignal(step: string, received: JsonValue, schema: Standa
   const checked = await validateWith(schema, received['data']);
   if (checked.kind === 'valid') return { data: checked.value };
   const { message, issues } = checked;
-  throw new StepError(`the signal brought what was not expected: ${message}`, {
+  throw new StepError(`the data of the signal does not match the schema: ${message}`, {
     step,
     cause: 'contract_violated',
     code: 'signal_invalid',

@@ -1,4 +1,4 @@
-/** What a body that has ended comes to in the log: done, tried again, or failed for good. */
+/** Turns the end of a step attempt into a log entry: completed, retried or failed. */
 import { defined } from '../engine/defined.ts';
 import { isFinalFailure, decideRetry, stepRetryDefaults } from '../engine/durable/step-retry.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
@@ -14,7 +14,7 @@ export interface RetryInputs {
   readonly retry: StepRetry | undefined;
   readonly now: Instant;
   readonly deadlineAt: Instant;
-  /** nobody awaits it any more, or there are no more attempts: it has failed for good */
+  /** no further attempt is possible, so a failure is final */
   readonly isLast: boolean;
 }
 
@@ -28,7 +28,7 @@ export function stepEndEntry(
   const { failure, isNonRetryable = false } = outcome;
   const { now, deadlineAt } = inputs;
   const isFinal = inputs.isLast || isNonRetryable || isFinalFailure(failure);
-  // What was lost was nobody's failure.
+  // Lost attempts do not count against maximumAttempts.
   const decision = decideRetry(
     { ...stepRetryDefaults, ...inputs.retry },
     { failedAttempt: attempt - lost, isFinal, now, deadlineAt },
@@ -37,19 +37,19 @@ export function stepEndEntry(
   return { kind: 'retried', ...attemptRecord, failure, delayMs: decision.delayMs, retryAt: decision.retryAt };
 }
 
-/** Whoever was at work on it is gone: it is tried again at once. */
+/** The worker of this attempt is gone. The step is retried immediately. */
 export const lostEntry = ({ key, attempt }: StepInProgress, now: Instant): Extract<EndEntry, { kind: 'retried' }> => ({
   kind: 'retried',
   key,
   attempt,
   startedAt: now,
   endedAt: now,
-  failure: { cause: 'lost', message: 'whoever was at work on this attempt did not come to an end of it' },
+  failure: { cause: 'lost', message: 'the worker stopped before this attempt ended' },
   delayMs: seconds(0),
   retryAt: now,
 });
 
-/** What the code is told; undefined: nothing, because it is tried again. */
+/** The result that the code gets; undefined when the step is retried. */
 export function resultOf(entry: EndEntry): StepResult<JsonValue> | undefined {
   if (entry.kind === 'completed') return { status: 'completed', output: entry.output, endedAt: entry.endedAt };
   if (entry.kind === 'failed') return { status: 'failed', failure: entry.failure, endedAt: entry.endedAt };

@@ -1,4 +1,4 @@
-/** The bodies of steps that are at work in one drive, and what they have come to. They outlive a pass of the code. */
+/** The running step functions of one workflow task, and their results. They survive a replay. */
 import type { OpenStep } from '../engine/durable/command-batch.ts';
 import type { Attempt } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -21,7 +21,7 @@ export interface StepFunctionEnd extends StepAttempt {
   readonly printed: readonly string[];
   readonly outcome:
     | { readonly kind: 'completed'; readonly output: JsonValue }
-    /** `isNonRetryable`: it was not the code that failed, and nothing is to be tried again */
+    /** `isNonRetryable`: the service gave the failure, so a retry gives the same */
     | { readonly kind: 'failed'; readonly failure: Failure; readonly isNonRetryable?: true };
 }
 
@@ -29,17 +29,17 @@ type StepOperation = (signal: AbortSignal) => Promise<StepFunctionEnd['outcome']
 
 interface RunningStepFunction extends StepAttempt {
   readonly abortController: AbortController;
-  /** when it is at work no more, asked for or not */
+  /** resolves when the function has ended, also after an abort */
   readonly finished: Promise<void>;
 }
 
 export class StepFunctions {
   readonly #clock: ProgramClock;
   readonly #onEnd: () => void;
-  /** seeds the numbers of bodies */
+  /** seeds the random numbers of step functions */
   readonly #runId: string;
   readonly #running = new Map<string, RunningStepFunction>();
-  /** told to stop, and still at it */
+  /** aborted, but not yet ended */
   readonly #stopping = new Set<RunningStepFunction>();
   #ended: StepFunctionEnd[] = [];
 
@@ -53,12 +53,12 @@ export class StepFunctions {
     return [...this.#running.values()].map(({ key, attempt }) => ({ key, attempt }));
   }
 
-  /** Something is at work, or has ended and was not looked at yet. */
+  /** A step function runs, or has ended and its result is not taken yet. */
   get isBusy(): boolean {
     return this.#running.size > 0 || this.#ended.length > 0;
   }
 
-  /** It is at work, or what it came to is in hand. */
+  /** The step function runs, or its result is not taken yet. */
   has(key: string): boolean {
     return this.#running.has(key) || this.#ended.some((end) => end.key === key);
   }
@@ -67,7 +67,7 @@ export class StepFunctions {
     return this.#ended.shift();
   }
 
-  /** They were not committed after all, and come before all others. */
+  /** Returns results whose commit failed to the front of the queue. */
   putBack(ends: readonly StepFunctionEnd[]): void {
     this.#ended = [...ends, ...this.#ended];
   }
@@ -86,7 +86,7 @@ export class StepFunctions {
     });
   }
 
-  /** Does what the service does itself. */
+  /** Runs an operation of the service, such as sending a signal. */
   perform(stepAttempt: StepAttempt, operation: StepOperation): void {
     this.#start(stepAttempt, async (signal) => {
       try {
@@ -97,12 +97,13 @@ export class StepFunctions {
     });
   }
 
-  /** Only these are asked for: whatever else is at work is told to stop, and what it came to is dropped. */
+  /** Aborts all step functions except these, and drops their results. */
   retainOnly(open: readonly Pick<OpenStep, 'key' | 'attempt'>[]): void {
     const wanted = new Map(open.map(({ key, attempt }) => [key, attempt]));
     this.#ended = this.#ended.filter(({ key, attempt }) => wanted.get(key) === attempt);
     for (const stepFunction of this.#running.values())
-      if (wanted.get(stepFunction.key) !== stepFunction.attempt) this.#abort(stepFunction, 'it is not asked for any more');
+      if (wanted.get(stepFunction.key) !== stepFunction.attempt)
+        this.#abort(stepFunction, 'the run no longer needs this attempt');
   }
 
   abortAll(reason: string): void {
@@ -110,7 +111,7 @@ export class StepFunctions {
     for (const stepFunction of this.#running.values()) this.#abort(stepFunction, reason);
   }
 
-  /** Those that were told to stop have done so, or their time for it is over. */
+  /** Waits until the aborted functions have ended, at most `grace`. */
   async waitUntilStopped(grace: DurationMs): Promise<void> {
     if (this.#stopping.size === 0) return;
     const graceAbort = new AbortController();

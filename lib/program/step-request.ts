@@ -1,4 +1,4 @@
-/** What the author's code asks for, and is waiting to be told. */
+/** Step requests of the author's code, and the pending steps that wait for a result. */
 import type { StepKind, StepRetry } from '../engine/durable/step.ts';
 import type { Command } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -9,11 +9,11 @@ export interface StepFunctionContext {
   readonly key: string;
 }
 
-/** A step of the author's own. */
+/** A step with a function of the author. */
 export interface FunctionStep {
   readonly stepFunction: (context: StepFunctionContext) => unknown;
   readonly retry?: StepRetry;
-  /** what it came to may be written down while the next step is at work: were it lost, the step would be done again */
+  /** the next step may start before this result is committed; if the result is lost, the step runs again */
   readonly isIdempotent?: true;
   readonly rollback?: (context: StepFunctionContext & { readonly output: JsonValue }) => unknown;
 }
@@ -21,7 +21,7 @@ export interface FunctionStep {
 export interface StepRequest {
   readonly kind: Exclude<StepKind, 'workflow_task' | 'rollback'>;
   readonly name: string;
-  /** of a workflow its name, of a signal its name */
+  /** name of the called workflow, or of the signal */
   readonly target?: string;
   readonly command: (key: string) => Command;
   readonly functionStep?: FunctionStep;
@@ -37,6 +37,6 @@ export interface PendingStep {
   readonly reject: (error: Error) => void;
 }
 
-/** What is done by whoever drives: the others end by themselves. */
+/** A wait ends without the workflow task: a timer, a signal or a child run ends it. */
 export const isWait = ({ kind }: { readonly kind: StepKind }): boolean =>
   kind === 'sleep' || kind === 'signal-wait' || kind === 'workflow';

@@ -1,4 +1,4 @@
-/** Steps that a drive has to see to, as far as its turns say: which attempt is next, when, and how many were nobody's failures. */
+/** The open steps of a workflow task, from its history and its batches: next attempt, retry time and lost attempts. */
 import type { History, OpenStep } from '../engine/durable/command-batch.ts';
 import { type Attempt, attempt as attemptNo, firstAttempt } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -9,7 +9,7 @@ export type StepInProgress = Pick<OpenStep, 'key' | 'attempt' | 'lostAttempts' |
 export class StepsInProgress {
   readonly #steps = new Map<string, StepInProgress>();
   readonly #awaitingRetry = new Map<string, StepInProgress & { readonly retryAt: Instant }>();
-  /** of all steps, for the limit of them */
+  /** attempts of all steps; `maxStepAttempts` limits them */
   #attempts: number;
 
   constructor({ open, stepAttempts }: Pick<History<JsonValue>, 'open' | 'stepAttempts'>) {
@@ -25,7 +25,7 @@ export class StepsInProgress {
     return [...this.#steps.values()];
   }
 
-  /** Those that are to be tried again, or are just being. */
+  /** Steps with a retry that is scheduled or running. */
   get awaitingRetry(): readonly (StepInProgress & { readonly retryAt: Instant })[] {
     return [...this.#awaitingRetry.values()];
   }

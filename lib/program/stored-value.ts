@@ -1,11 +1,11 @@
-/** Values of the author's code as they are stored: as JSON has them, and refused, with the place, where JSON would lose them. */
+/** Converts values of the author's code to JSON for the log. It rejects, with a path, values that JSON cannot represent. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { reportedFailure } from '../engine/log/failure-limits.ts';
 import { jsonLimits } from '../engine/validate-json.ts';
 import { errorText } from '../engine/error-text.ts';
 
-/** of its JSON text in UTF-8: what one stored value may be */
+/** limit of one stored value, as JSON text in UTF-8 */
 const maxBytes = 16 * 1_048_576;
 const maxLevels = jsonLimits.levels;
 
@@ -13,22 +13,22 @@ export type StorableResult =
   | { readonly kind: 'stored'; readonly value: JsonValue }
   | { readonly kind: 'refused'; readonly failure: Failure };
 
-/** @param what begins the code of a refusal: `result_not_serialisable`, `input_too_large` */
+/** @param what prefix of the error code: `result_not_serialisable`, `input_too_large` */
 export function storedValue(input: unknown, what: 'result' | 'input' | 'data'): StorableResult {
   try {
     const value = toJson(input, { path: '', key: '', ancestors: [] }) ?? null;
     const bytes = bytesOf(JSON.stringify(value));
     if (bytes <= maxBytes) return { kind: 'stored', value };
-    return refused(`${what}_too_large`, `the ${what} has ${bytes} bytes as JSON, and may have ${maxBytes}`, {
+    return refused(`${what}_too_large`, `the ${what} has ${bytes} bytes as JSON; the limit is ${maxBytes}`, {
       bytes,
-      mostBytes: maxBytes,
+      maxBytes,
     });
   } catch (error) {
     if (error instanceof UnstorableError) {
       const at = error.path === '' ? '' : ` at ${error.path}`;
       return refused(`${what}_not_serialisable`, `the ${what} cannot be stored: ${error.message}${at}`, { path: error.path });
     }
-    // A getter or a `toJSON` of the author's.
+    // A getter or a `toJSON` of the author threw.
     return refused(`${what}_not_serialisable`, `the ${what} cannot be stored: ${errorText(error)}`, { path: '' });
   }
 }
@@ -49,24 +49,24 @@ class UnstorableError extends Error {
 interface Position {
   readonly path: string;
   readonly key: string;
-  /** the objects around it */
+  /** the objects that contain it */
   readonly ancestors: readonly object[];
 }
 
-/** Undefined: it is left out. */
+/** @returns undefined when JSON omits the value */
 function toJson(value: unknown, position: Position): JsonValue | undefined {
   const refuse = (what: string): never => {
     throw new UnstorableError(what, position.path);
   };
   if (value === null || typeof value === 'boolean' || value === undefined) return value;
-  if (typeof value === 'string') return value.isWellFormed() ? value : refuse('a text with half a character');
-  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : refuse(`${value} is no number in JSON`);
+  if (typeof value === 'string') return value.isWellFormed() ? value : refuse('a string with a lone surrogate');
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : refuse(`JSON has no ${value}`);
   if (typeof value !== 'object') return refuse(typeof value === 'bigint' ? `the bigint ${value}` : `a ${typeof value}`);
   if (position.ancestors.includes(value)) return refuse('an object that contains itself');
   if (position.ancestors.length >= maxLevels) return refuse(`more than ${maxLevels} levels`);
   const ancestors = [...position.ancestors, value];
   if ('toJSON' in value && typeof value.toJSON === 'function') {
-    if (value instanceof Date && Number.isNaN(value.getTime())) return refuse('a Date that is no time');
+    if (value instanceof Date && Number.isNaN(value.getTime())) return refuse('an invalid Date');
     return toJson(value.toJSON(position.key), { ...position, ancestors });
   }
   if (Array.isArray(value))
@@ -82,7 +82,7 @@ function toJson(value: unknown, position: Position): JsonValue | undefined {
   );
 }
 
-/** Those that say what it is are not its own, or not enumerable. */
+/** `name` and `message` are inherited or not enumerable, so `Object.entries` misses them. */
 const fieldsOfError = (error: Error): readonly (readonly [string, unknown])[] => [
   ['name', error.name],
   ['message', error.message],
@@ -95,7 +95,7 @@ const childPosition = (position: Position, key: string, ancestors: readonly obje
   ancestors,
 });
 
-/** They have what they hold elsewhere than in their fields: JSON makes `{}` of them. */
+/** Types whose content is not in enumerable fields: JSON would write `{}`. */
 const opaqueTypes = [Map, Set, WeakMap, WeakSet, WeakRef, Promise, RegExp, ArrayBuffer] as const;
 const isOpaque = (value: object): boolean => opaqueTypes.some((kind) => value instanceof kind) || ArrayBuffer.isView(value);
 
@@ -103,7 +103,7 @@ const nameOf = (value: object): string => value.constructor.name;
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
-/** One that the code may change without changing anybody else's. */
+/** A copy that the code may change without changing the log. */
 export function deepCopy(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   if (isList(value)) return value.map(deepCopy);

@@ -1,4 +1,4 @@
-/** Wakes a drive that waits for something to happen. */
+/** Wakes a workflow task that waits for an event. */
 import { type Instant, between } from '../engine/time.ts';
 import type { ProgramClock } from './clock.ts';
 
@@ -11,7 +11,7 @@ export class WakeUp {
     this.#wake?.();
   }
 
-  /** Until it has rung since the last wait, or until the moment has come. */
+  /** Resolves when `notify` was called since the last wait, or at `until`. */
   async wait(clock: ProgramClock, until?: Instant): Promise<void> {
     if (!this.#isNotified) {
       const notified = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * One pass of the author's function, from its beginning: it asks for steps, and is told what they came to. A pass that is left
- * stands still for ever, because nothing that it awaits is ever settled; no `try` of the author's can tell.
+ * One invocation of the author's function: collects the steps that it requests, and settles their promises. An abandoned
+ * invocation never continues, because its promises are never settled. The author's `try` blocks do not see this.
  */
 import { defined } from '../engine/defined.ts';
 import type { History, RunFacts, StepResult } from '../engine/durable/command-batch.ts';
@@ -13,7 +13,6 @@ import { stepErrorOf } from './failures.ts';
 import type { ProgramArguments, ProgramWorkflow } from './find-workflow.ts';
 import { stepScope } from './printed.ts';
 import { type Print, programLog } from './program-log.ts';
-import { StepKeys } from './step-keys.ts';
 import { type RequestedStep, createStepApi } from './step-api.ts';
 import { deepCopy } from './stored-value.ts';
 
@@ -24,7 +23,7 @@ export interface InvocationSettings {
   readonly history: Pick<History<JsonValue>, 'priorResults' | 'attempt'>;
   readonly now: () => Instant;
   readonly print: Print;
-  /** the code has asked for something, or has ended */
+  /** called when the code requests a step or ends */
   readonly onProgress: () => void;
 }
 
@@ -34,7 +33,7 @@ export type InvocationEnd =
 
 type PriorResult = History<JsonValue>['priorResults'][number];
 
-/** A step that is done, and what it came to. */
+/** A completed step and its output. */
 export interface CompletedStep {
   readonly step: PendingStep;
   readonly output: JsonValue;
@@ -66,7 +65,7 @@ export class WorkflowInvocation {
       this.#end = end;
       onProgress();
     };
-    // Its own tick: what it throws at once is thrown like what it throws later.
+    // A promise callback handles synchronous and asynchronous errors alike.
     void Promise.resolve(this.#arguments())
       .then((args) => workflow.fn(args))
       .then(
@@ -75,67 +74,67 @@ export class WorkflowInvocation {
       );
   }
 
-  /** Undefined while the function is at it. */
+  /** Undefined while the function runs. */
   get end(): InvocationEnd | undefined {
     return this.#end;
   }
 
-  /** There is something that ends by itself, and that the code was not told of yet. */
+  /** The code has requested a timer, a signal or a child run that has not ended. */
   get isWaiting(): boolean {
     return this.#openWaits > 0;
   }
 
-  /** The code asks under a key that an earlier attempt of the workflow has used for something else. */
+  /** Set when the code requests another step under a key that an earlier attempt of the workflow has used. */
   get nondeterminism(): { readonly prior: PriorResult; readonly step: StepRequest } | undefined {
     return this.#nondeterminism;
   }
 
-  /** What it has done, the last at the end; what earlier attempts of the workflow did comes before. */
-  get done(): readonly CompletedStep[] {
+  /** Completed steps in order of completion. Steps of earlier workflow attempts come first. */
+  get completed(): readonly CompletedStep[] {
     const prior = [...this.#priorResults.values()]
       .toSorted((one, other) => one.endedAt - other.endedAt)
       .flatMap(({ key }) => this.#priorCompleted.get(key) ?? []);
     return [...prior, ...this.#completed];
   }
 
-  /** From here on nothing is recorded yet, and the logger speaks. */
+  /** The replay has reached the end of the recorded history: enables the logger. */
   goLive(): void {
     this.#isLive = true;
   }
 
-  /** It has asked for something that nobody has taken yet. */
+  /** There are requested steps that are not taken yet. */
   get hasRequestedSteps(): boolean {
     return this.#requested.length > 0;
   }
 
-  /** What the code has asked for next, in its order. */
+  /** Takes the next requested step, in request order. */
   takeRequested(): PendingStep | undefined {
     return this.#requested.shift();
   }
 
-  /** Of a step that was asked for and is not settled. */
+  /** A requested step that is not settled. */
   stepOf(key: string): PendingStep | undefined {
     return this.#open.get(key);
   }
 
   settle(key: string, result: StepResult<JsonValue>): void {
     const step = this.#open.get(key);
-    invariant(step !== undefined, `step ${JSON.stringify(key)} was settled and is not open`);
+    invariant(step !== undefined, `step ${JSON.stringify(key)} was settled but is not open`);
     this.#open.delete(key);
     if (isWait(step)) this.#openWaits -= 1;
     this.#deliver(step, result, this.#completed);
   }
 
-  #deliver(step: PendingStep, result: StepResult<JsonValue>, done: CompletedStep[]): void {
+  #deliver(step: PendingStep, result: StepResult<JsonValue>, completed: CompletedStep[]): void {
     if (result.endedAt > this.#now) this.#now = result.endedAt;
     if (result.status === 'failed') return step.reject(stepErrorOf(step.key, result.failure));
-    done.push({ step, output: result.output });
-    // The code may change what it is given, and the log may not.
+    completed.push({ step, output: result.output });
+    // The code may modify the value it gets; the log must not change.
     step.resolve(deepCopy(result.output));
   }
 
   #request(request: StepRequest): RequestedStep {
-    // What goes on after the function has ended is none of the run's.
+    // Steps that the code requests after its end are ignored.
     if (this.#end !== undefined) return { key: request.name, result: new Promise(() => {}) };
     const key = this.#keys.take(request.name);
     const { promise, resolve, reject } = Promise.withResolvers<JsonValue>();
@@ -153,9 +152,9 @@ export class WorkflowInvocation {
     if (prior === undefined) this.#enqueue(step);
     else if (prior.step !== kind) this.#nondeterminism ??= { prior, step: request };
     else {
-      const done: CompletedStep[] = [];
-      this.#deliver(step, { status: 'completed', output: prior.output, endedAt: prior.endedAt }, done);
-      for (const each of done) this.#priorCompleted.set(key, each);
+      const completed: CompletedStep[] = [];
+      this.#deliver(step, { status: 'completed', output: prior.output, endedAt: prior.endedAt }, completed);
+      for (const each of completed) this.#priorCompleted.set(key, each);
     }
     return { key, result: promise };
   }
@@ -170,7 +169,7 @@ export class WorkflowInvocation {
   #arguments(): ProgramArguments {
     const { run, input, history, now, print } = this.#settings;
     const workflowRandom = createSeededRandom(run.runId);
-    // Bodies run once, and in no certain order: they have their own time and numbers, and do not use up the code's.
+    // Step functions run once and in no fixed order. They use their own time and random numbers, so that replays stay deterministic.
     const currentRandom = () => stepScope.getStore()?.seededRandom ?? workflowRandom;
     return {
       input,
@@ -188,5 +187,24 @@ export class WorkflowInvocation {
       random: () => currentRandom().random(),
       uuid: () => currentRandom().uuid(),
     };
+  }
+}
+
+/** Assigns step keys: the name itself, then `name:1`, `name:2`, skipping used keys. All kinds of steps share them. */
+class StepKeys {
+  readonly #used = new Set<string>();
+  readonly #next = new Map<string, number>();
+
+  take(name: string): string {
+    const key = this.#used.has(name) ? this.#numbered(name) : name;
+    this.#used.add(key);
+    return key;
+  }
+
+  #numbered(name: string): string {
+    let number = this.#next.get(name) ?? 1;
+    while (this.#used.has(`${name}:${number}`)) number += 1;
+    this.#next.set(name, number + 1);
+    return `${name}:${number}`;
   }
 }

@@ -1,16 +1,16 @@
-/** `stepwell.config.ts`: where the workflows of a project are, and where they go. */
+/** The type of `stepwell.config.ts`: where the workflows of a project are, and how they are deployed and run. */
 export interface Config {
-  /** Folders with workflows, from the configuration's own. Default: `workflows`. */
+  /** Folders with workflows, relative to the configuration file. Default: `workflows`. */
   readonly dirs?: string | readonly string[];
-  /** Files in them that are none, such as `**\/drafts/**`, from the same folder. Tests (`*.test.ts`, `*.spec.ts`) are none anyway. */
+  /** Files in these folders to ignore, such as `**\/drafts/**`. Tests (`*.test.ts`, `*.spec.ts`) are always ignored. */
   readonly ignorePatterns?: readonly string[];
   readonly worker?: {
-    /** runs that one process drives at once */
+    /** workflow tasks that one process executes at once */
     readonly concurrency?: number;
   };
-  /** The profile whose installation `stepwell deploy` speaks to where the command line and the environment name none. */
+  /** Profile that `stepwell deploy` uses when neither the command line nor the environment names one. */
   readonly profile?: string;
 }
 
-/** Says what a configuration may have, while it is written. It is read and judged by the command line. */
+/** Gives the configuration its type. The command line validates it. */
 export const defineConfig = (config: Config): Config => config;

@@ -1,11 +1,11 @@
-/** Lengths of time as people write them: `1h`, `1.5 days`, `30s`; a number, or a text without a unit, counts milliseconds. */
+/** Parses durations: `1h`, `1.5 days`, `30s`. A number, or a string without a unit, is in milliseconds. */
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** of 30.4375 days: a year's twelfth */
+/** 30.4375 days: a twelfth of a year */
 const month = 2_629_800_000;
-/** of 365.25 days */
+/** 365.25 days */
 const year = 31_557_600_000;
 
 const units: Readonly<Record<string, number>> = {
@@ -30,16 +30,18 @@ type Unit =
 type AnyCase<Text extends string> = Text | Uppercase<Text> | Capitalize<Text>;
 
 export type DurationString = `${number}` | `${number}${AnyCase<Unit>}` | `${number} ${AnyCase<Unit>}`;
-/** A number counts milliseconds. */
+/** A number is in milliseconds. */
 export type Duration = number | DurationString;
 
 const pattern = /^(-?\.?\d+(?:\.\d+)?)\s*([a-z]+)?$/i;
 
-/** In milliseconds. @throws TypeError, with what was given, for what is no length of time */
+/** @returns milliseconds. @throws TypeError for an invalid duration; the message quotes it */
 export function parseDuration(given: unknown): number {
   const ms = typeof given === 'number' ? given : typeof given === 'string' ? msOf(given) : undefined;
   if (ms === undefined || !Number.isFinite(ms) || ms < 0)
-    throw new TypeError(`no length of time: ${JSON.stringify(given) ?? String(given)} (such as "90s", "1.5 days" or 250)`);
+    throw new TypeError(
+      `not a valid duration: ${JSON.stringify(given) ?? String(given)} (use, for example, "90s", "1.5 days" or 250)`,
+    );
   return ms;
 }
 

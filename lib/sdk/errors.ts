@@ -1,14 +1,14 @@
-/** The errors that authors throw and catch. */
+/** Errors that workflow code throws and catches. */
 import { errorMark, isMarked } from './marks.ts';
 import type { Json } from './stored.ts';
 
 export interface ErrorFields {
-  /** a stable name of what went wrong, for programs */
+  /** stable error code for programs */
   readonly code?: string;
   readonly details?: { readonly [key: string]: Json };
 }
 
-/** Thrown by a step or by a workflow: another try is of no use, whatever the retry policy says. */
+/** Throw it in a step or a workflow to fail without a retry, whatever the retry policy says. */
 export class NonRetryableError extends Error {
   override readonly name = 'NonRetryableError';
   readonly [errorMark] = 'non-retryable';
@@ -26,13 +26,13 @@ export class NonRetryableError extends Error {
   }
 }
 
-/** A step failed for good. It is made from the record: what is caught is the same each time the code is replayed. */
+/** A step has failed and is not retried. The error is built from the log, so each replay catches the same error. */
 export class StepError extends Error {
   override readonly name = 'StepError';
   readonly [errorMark] = 'step';
   /** the key of the step */
   readonly step: string;
-  /** why: `error` (it threw), `timeout`, `invalid` (no further try can mend it), `lost` … */
+  /** why: `error` (it threw), `timeout`, `invalid` (a retry cannot succeed), `lost` … */
   override readonly cause: string;
   readonly code?: string;
   readonly details?: { readonly [key: string]: Json };

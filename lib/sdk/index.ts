@@ -1,4 +1,4 @@
-/** `stepwell/sdk`: what authors of workflows import. */
+/** `stepwell/sdk`: the API for authors of code workflows. */
 export { type Config, defineConfig } from './config.ts';
 export { type Duration, type DurationString } from './duration.ts';
 export { NonRetryableError, StepError } from './errors.ts';

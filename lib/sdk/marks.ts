@@ -1,9 +1,9 @@
 /**
- * How things of this package are known for what they are. The author's bundle holds a copy of the package of its own, and so
- * does whoever runs it: classes of the one are none of the other's, but these names are the same in both.
+ * Global symbols that mark the objects of this package. The author's bundle and the worker each have their own copy of the package,
+ * so `instanceof` fails between them. The symbols are the same in both copies.
  */
 export const workflowMark: unique symbol = Symbol.for('stepwell.workflow');
-/** What it says: which of the errors it is. */
+/** Its value says which error class it is. */
 export const errorMark: unique symbol = Symbol.for('stepwell.error');
 
 export const isMarked = (value: unknown, kind: 'step' | 'non-retryable'): boolean =>

@@ -1,13 +1,13 @@
 import type { Duration } from './duration.ts';
 
-/** Before try *n + 1*: `min(initialInterval × backoffCoefficient^(n − 1), maximumInterval)`. Absent fields are the defaults. */
+/** The wait before attempt *n + 1* is `min(initialInterval × backoffCoefficient^(n − 1), maximumInterval)`. Absent fields use the defaults. */
 export interface RetryPolicy {
-  /** all tries, the first included; 0: without end. Steps: 10; workflows: 1. */
+  /** all attempts, including the first; 0: unlimited. Default: 10 for steps, 1 for workflows. */
   readonly maximumAttempts?: number;
-  /** 1 s */
+  /** default: 1 s */
   readonly initialInterval?: Duration;
-  /** 2; at least 1 */
+  /** at least 1; default: 2 */
   readonly backoffCoefficient?: number;
-  /** 100 s */
+  /** default: 100 s */
   readonly maximumInterval?: Duration;
 }

@@ -1,13 +1,13 @@
 /**
- * The interface that schema libraries share (standardschema.dev, version 1), as types: a workflow's schema may come from any of
- * them, and this package needs none.
+ * Types of the Standard Schema interface (standardschema.dev, version 1). A workflow's schema may come from any library that
+ * implements it.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    /** only for the compiler */
+    /** for type inference only */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }

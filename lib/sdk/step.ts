@@ -1,6 +1,6 @@
 /**
- * What a workflow asks for. Each step has a name; the second `charge` of a run is `charge:1`, the third `charge:2`. What a step
- * came to is written down, and the code is given it again each time it is replayed.
+ * The steps of a code workflow. Each step has a name; the second step named `charge` has the key `charge:1`, the third `charge:2`.
+ * The log stores the result of each step, and a replay gets the stored result.
  */
 import type { Duration } from './duration.ts';
 import type { RetryPolicy } from './retry-policy.ts';
@@ -9,25 +9,25 @@ import type { Stored } from './stored.ts';
 import type { WorkflowSpec } from './workflow.ts';
 
 export interface StepContext {
-  /** aborted when the run is cancelled, has ended, or when this machine has to stop */
+  /** aborted when the run is cancelled or ends, or when the worker stops */
   readonly signal: AbortSignal;
-  /** 1 for the first try */
+  /** 1 for the first attempt */
   readonly attempt: number;
-  /** of the step; with the id of the run it names this piece of work wherever it is to happen once */
+  /** key of the step; together with the run id it is an idempotency key for other services */
   readonly key: string;
 }
 
 export interface RollbackContext<Output> extends StepContext {
-  /** what the step came to */
+  /** the step's stored result */
   readonly output: Stored<Output>;
 }
 
 export interface StepOptions<Output> {
   readonly name: string;
   readonly retryPolicy?: RetryPolicy;
-  /** Undoes the step when the run fails or is cancelled after it was done. The last step done is undone first. */
+  /** Compensates the step when the run fails or is cancelled after the step completed. Rollbacks run in reverse order. */
   readonly rollback?: (context: RollbackContext<Output>) => unknown;
-  /** To do it twice is no harm: what it came to may be written down while the next step, idempotent too, is at work. */
+  /** Running the step twice is harmless: the next idempotent step may start before this step's result is committed. */
   readonly idempotent?: boolean;
 }
 
@@ -36,17 +36,17 @@ export interface SentSignal {
 }
 
 export interface Step {
-  /** Runs the function, again where it throws (`retryPolicy`). @throws StepError when it has failed for good */
+  /** Runs the function, and retries it when it throws (`retryPolicy`). @throws StepError when no retry is left */
   run<Output>(
     options: StepOptions<NoInfer<Output>>,
     stepFunction: (context: StepContext) => Output | Promise<Output>,
   ): Promise<Stored<Output>>;
-  /** Takes no machine while it lasts. */
+  /** Sleeps durably. A sleep uses no compute. */
   sleep(name: string, duration: Duration): Promise<void>;
   sleepUntil(name: string, moment: Date | number | string): Promise<void>;
   /**
-   * Starts a run of another workflow, and waits for its result. The step is named after the workflow.
-   * `timeout`: a length of time or a moment, 1 year by default; the step fails then, and the other run goes on.
+   * Starts a run of another workflow, and waits for its result. The default step name is the workflow's name.
+   * `timeout`: a duration or a time, 1 year by default. The step then fails, and the other run continues.
    */
   runWorkflow<Input, Output, RawInput>(
     workflow: { readonly spec: WorkflowSpec<Input, Output, RawInput> } | WorkflowSpec<Input, Output, RawInput>,
@@ -55,13 +55,13 @@ export interface Step {
       : [input: RawInput, options?: RunWorkflowOptions]
   ): Promise<Stored<Output>>;
   /**
-   * Waits for a signal of this name and correlation; one that was sent before is kept for it. Without a `correlation`: those
-   * that are sent to this run by its id. Null: none came in time. The step is named after the signal.
+   * Waits for a signal with this name and correlation. A signal that was sent before the wait is delivered too. The default
+   * `correlation` is the run id. Returns null after the timeout. The default step name is the signal's name.
    */
   waitForSignal<Data = unknown>(
     options: WaitForSignalOptions & { readonly schema?: StandardSchema<never, Data> | StandardSchema<unknown, Data> },
   ): Promise<{ readonly data: Data } | null>;
-  /** Sends one, once. Without a `correlation`: to this run itself. The step is named after the signal. */
+  /** Sends a signal exactly once. The default `correlation` is the run id. The default step name is the signal's name. */
   sendSignal(options: SendSignalOptions): Promise<SentSignal>;
 }
 
@@ -73,9 +73,9 @@ export interface RunWorkflowOptions {
 export interface WaitForSignalOptions {
   readonly name?: string;
   readonly signal: string;
-  /** which of all the things that bear the name: an order's number, or a run's id */
+  /** matches a signal to a wait, such as an order number or a run id */
   readonly correlation?: string;
-  /** absent: it waits for as long as the run lives */
+  /** default: no timeout, the wait lasts as long as the run */
   readonly timeout?: Duration | Date;
 }
 

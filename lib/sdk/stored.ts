@@ -1,10 +1,10 @@
-/** What becomes of a value in the log: results are written as JSON, and the code is given what was written, the first time too. */
+/** The type of a value after storage: results are stored as JSON, and the code always gets the stored form, also the first time. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 type Plain = null | boolean | number | string;
 type Callable = (...args: never[]) => unknown;
 
-/** `Date` comes back as a text, `undefined` as null or not at all. What cannot be written is refused, and so never comes back. */
+/** `Date` becomes a string; `undefined` becomes null, or an absent field. A value that JSON cannot represent has the type `never`. */
 export type Stored<Value> = unknown extends Value
   ? Value
   : Value extends Plain
@@ -21,7 +21,7 @@ export type Stored<Value> = unknown extends Value
               ? StoredFields<Value>
               : Value;
 
-/** A field that may be undefined may be absent. */
+/** A field that may be undefined is optional. */
 type StoredFields<Value> = Flatten<
   { [Key in keyof Value as undefined extends Value[Key] ? never : StringKey<Key>]: Stored<Value[Key]> } & {
     [Key in keyof Value as undefined extends Value[Key] ? StringKey<Key> : never]?: Stored<Exclude<Value[Key], undefined>>;

@@ -1,4 +1,4 @@
-/** Workflows: a name, and an async function whose steps outlive the machines that it runs on. */
+/** Defines code workflows: a spec with a name, and an async function whose step results survive crashes and deployments. */
 import { workflowMark } from './marks.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
@@ -7,19 +7,19 @@ import type { Step } from './step.ts';
 declare const outputType: unique symbol;
 
 /**
- * `Input` is what the function gets, `Given` what a caller gives: the schema, where there is one, makes the one of the other.
+ * `RawInput` is the type that a caller passes. The schema, if present, transforms it to `Input`, which the function gets.
  */
 export interface WorkflowSpec<Input = unknown, Output = unknown, RawInput = Input> {
   /** letters, digits, `.`, `_` and `-`, at most 128 */
   readonly name: string;
   readonly version?: string;
-  /** of the input; what it makes of it is what the function gets */
+  /** validates the input; the function gets the schema's output */
   readonly schema?: StandardSchema<RawInput, Input>;
-  /** of the whole function: its completed steps are kept, its failed ones tried anew. By default it is run once. */
+  /** retries the whole function: completed steps keep their results, failed steps run again. Default: one attempt. */
   readonly retryPolicy?: RetryPolicy;
-  /** of all steps together, their repetitions included: 1,000, and at most 25,000 */
+  /** limit of attempts of all steps together, including retries. Default: 1,000; maximum: 25,000. */
   readonly maxStepAttempts?: number;
-  /** only for the compiler */
+  /** for type inference only */
   readonly [outputType]?: { readonly output: Output };
 }
 
@@ -27,13 +27,13 @@ export interface RunMetadata {
   readonly id: string;
   readonly workflowName: string;
   readonly createdAt: Date;
-  /** the run fails here if it has not ended */
+  /** the run fails at this time if it has not ended */
   readonly deadlineAt: Date;
-  /** of the workflow, from 1 */
+  /** attempt of the workflow, from 1 */
   readonly attempt: number;
 }
 
-/** Says nothing while the code is replayed. */
+/** Writes nothing during a replay. */
 export interface Logger {
   debug(message: string, data?: unknown): void;
   info(message: string, data?: unknown): void;
@@ -47,11 +47,11 @@ export interface WorkflowArguments<Input> {
   readonly run: RunMetadata;
   readonly version: string | null;
   readonly log: Logger;
-  /** when the last result came that the code was given: the same each time it is replayed */
+  /** time of the last result that the code got: the same in each replay */
   readonly now: () => Date;
-  /** from 0 up to 1, the same each time the code is replayed */
+  /** from 0 (inclusive) to 1 (exclusive); the same in each replay */
   readonly random: () => number;
-  /** likewise; version 4 */
+  /** UUID version 4; the same in each replay */
   readonly uuid: () => string;
 }
 
@@ -66,7 +66,7 @@ export interface Workflow<Input = unknown, Output = unknown, RawInput = Input> {
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 const stepAttemptsLimit = 25_000;
 
-/** For a workflow whose code is elsewhere. @throws TypeError for a name or a limit that cannot be */
+/** Declares a workflow whose code is elsewhere. @throws TypeError for an invalid name, version or limit */
 export function defineWorkflowSpec<Input, Output = unknown, RawInput = Input>(
   spec: WorkflowSpec<Input, Output, RawInput>,
 ): WorkflowSpec<Input, Output, RawInput> {
@@ -74,13 +74,13 @@ export function defineWorkflowSpec<Input, Output = unknown, RawInput = Input>(
   if (typeof name !== 'string' || !namePattern.test(name))
     throw new TypeError(`the name of a workflow must match ${namePattern.source}, and is ${JSON.stringify(name)}`);
   if (version !== undefined && (typeof version !== 'string' || version.length < 1 || version.length > 128))
-    throw new TypeError(`the version of workflow ${name} must be a text of 1 to 128 characters`);
+    throw new TypeError(`the version of workflow ${name} must be a string of 1 to 128 characters`);
   if (!Number.isInteger(maxStepAttempts) || maxStepAttempts < 1 || maxStepAttempts > stepAttemptsLimit)
-    throw new TypeError(`maxStepAttempts of workflow ${name} must be a whole number from 1 to ${stepAttemptsLimit}`);
+    throw new TypeError(`maxStepAttempts of workflow ${name} must be an integer from 1 to ${stepAttemptsLimit}`);
   return spec;
 }
 
-/** @throws TypeError for a name or a limit that cannot be */
+/** @throws TypeError for an invalid name, version or limit, or a missing function */
 export function defineWorkflow<Input = unknown, Output = unknown, RawInput = Input>(
   spec: Omit<WorkflowSpec<Input, unknown, RawInput>, typeof outputType>,
   fn: WorkflowFunction<Input, Output>,

@@ -1,4 +1,4 @@
-/** Where the processes of a test die, and what it is to be dead: whatever they ask for after that never happens. */
+/** Injects worker crashes at commits of a test. After its crash, a process has no more effects: all its calls stay pending. */
 import { stepNodeId } from '../engine/durable/step.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
@@ -6,7 +6,7 @@ import type { Instant } from '../engine/time.ts';
 import type { RunLog } from '../ports/run-log.ts';
 import type { Deps } from '../service/deps.ts';
 
-/** `before`: what was to be written is lost with whoever was to write it. `after`: it stands, and nobody has gone on with it. */
+/** `before`: the commit is lost. `after`: the commit is written, and the process does nothing after it. */
 export type CrashTime = 'before' | 'after';
 
 type OnCommit = (run: RunAddress, commit: Commit, deadlineAt?: Instant) => void;
@@ -25,19 +25,19 @@ export class ProcessCrashed extends Error {
 
 export class CrashInjector {
   readonly #crashPoints = new Set<CrashPoint>();
-  /** commits to logs that were tried, the first one of each run included */
+  /** commits tried so far, including the first commit of each run */
   writes = 0;
-  /** how often somebody died */
+  /** crashes so far */
   count = 0;
-  /** Is told of each commit that stands; of a run's first one, when it has to have ended. */
+  /** Called for each written commit; for the first commit of a run with the run's deadline. */
   readonly #onCommit: OnCommit;
 
   constructor(onCommit: OnCommit) {
     this.#onCommit = onCommit;
   }
 
-  /** Each aim is met once. */
-  crashPoint(crashPoint: CrashPoint): void {
+  /** Adds a crash point. Each causes one crash. */
+  addCrashPoint(crashPoint: CrashPoint): void {
     this.#crashPoints.add(crashPoint);
   }
 
@@ -61,21 +61,21 @@ export class CrashInjector {
   }
 }
 
-/** The commit says what the step has come to for good. */
+/** Whether the commit contains the step's final result. */
 const recordsOutcome = ({ events }: Commit, key: string): boolean =>
   events.some((event) => (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED') && event.nodeId === stepNodeId(key));
 
-/** What no death can keep from happening: to look at a clock, to make an id. */
+/** Ports without effects, which stay usable after a crash. */
 const unaffectedPorts: ReadonlySet<string | symbol> = new Set(['clock', 'ids', 'settings', 'metrics', 'log']);
 
-/** One of the machines that the service runs on, for the time of one message. */
+/** A worker process for the duration of one message. */
 export class Process {
   readonly deps: Deps;
-  /** rejects when it dies */
+  /** rejects when the process crashes */
   readonly crashed: Promise<never>;
   readonly #rejectCrashed: (error: ProcessCrashed) => void;
   #isRunning = true;
-  /** Is called when it dies, for what it has at work. */
+  /** Called at a crash, to end the running workflow task. */
   onCrash: () => void = () => {};
 
   constructor(deps: Deps, crashes: CrashInjector) {

@@ -1,15 +1,15 @@
-/** What a test is told by way of an error. */
+/** The errors that the test kit throws. */
 import type { JsonObject } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 
-/** `result()` of a run that has not completed. */
+/** `result()` of a run that failed or was cancelled. */
 export class RunError extends Error {
   override readonly name = 'RunError';
   readonly runId: string;
   readonly status: 'failed' | 'cancelled';
-  /** why: `error` (the code or a step threw), `invalid` (no further try can mend it), `timeout`, …; `cancelled` of one that was cancelled */
+  /** the cause: `error` (the code or a step threw), `invalid` (a retry cannot help), `timeout`, …; `cancelled` for a cancelled run */
   override readonly cause: string;
-  /** the stable name of the trouble: that of the error that was thrown, or the platform's (`deadline_exceeded`); `run_cancelled` */
+  /** the stable error code: that of the thrown error or the platform's (`deadline_exceeded`); `run_cancelled` for a cancelled run */
   readonly code: string;
   readonly details: JsonObject;
 
@@ -23,11 +23,11 @@ export class RunError extends Error {
   }
 }
 
-/** The code asks for something else than it did when the history was written: a run under way could not go on with it. */
+/** The code requests another step than its history contains, so a run in progress could not continue with it. */
 export class NondeterminismError extends Error {
   override readonly name = 'NondeterminismError';
   readonly code = 'replay_diverged';
-  /** `recorded` and `asked` name both steps, `position` says which of the steps it is, from 1 */
+  /** `recorded` and `requested` name both steps; `position` is the number of the step, from 1 */
   readonly details: JsonObject;
 
   constructor(message: string, details: JsonObject) {
@@ -37,19 +37,19 @@ export class NondeterminismError extends Error {
 }
 
 export type TestErrorCode =
-  /** the test was not given this workflow */
+  /** the workflow is not in the test's `workflows` */
   | 'workflow_unknown'
-  /** what `defineWorkflow` has not made, or with an impossible policy */
+  /** not created by `defineWorkflow`, or with an invalid policy */
   | 'workflow_invalid'
   | 'input_invalid'
-  /** the run waits for what does not come by itself: a signal that nobody has sent */
+  /** the run waits for something that only the test can cause: a signal */
   | 'run_blocked'
   | 'run_ended'
   | 'history_invalid'
-  /** the kit itself is at fault */
+  /** an error in the test kit itself */
   | 'unexpected';
 
-/** The test, and not the workflow, is at fault. */
+/** The test uses the kit wrongly, or the kit has an error; the workflow is not the cause. */
 export class TestError extends Error {
   override readonly name = 'TestError';
   readonly code: TestErrorCode;

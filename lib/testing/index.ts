@@ -1,4 +1,4 @@
-/** `stepwell/testing`: plays workflows in a test's own process, with virtual time, stubs, crashes and replays. */
+/** `stepwell/testing`: runs workflows in the test's own process, with virtual time, stubs, crashes and replays. */
 export type { CrashTime } from './crash-injector.ts';
 export { NondeterminismError, RunError, TestError, type TestErrorCode } from './errors.ts';
 export type { HistoryDocument } from '../engine/durable/history-document.ts';

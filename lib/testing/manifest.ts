@@ -1,4 +1,4 @@
-/** What a test gives, as the one deployment that there is. */
+/** The test's workflows as the manifest of one deployment. */
 import { defined } from '../engine/defined.ts';
 import { deploymentId } from '../engine/ids.ts';
 import type { Manifest } from '../ports/deployments.ts';

@@ -1,4 +1,4 @@
-/** A saved history, parsed once. */
+/** Parses a saved history. */
 import * as z from 'zod';
 import { failure, jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
@@ -52,9 +52,12 @@ const shape = z.strictObject({
   ]),
 });
 
-/** @throws TestError for what is no history, or one of a later format */
+/** @throws TestError `history_invalid` for an invalid document or a later format */
 export function parseHistory(value: unknown): HistoryDocument {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new TestError('history_invalid', `this is no history of version ${historyVersion}:\n${z.prettifyError(parsed.error)}`);
+  throw new TestError(
+    'history_invalid',
+    `the document is not a history of format version ${historyVersion}:\n${z.prettifyError(parsed.error)}`,
+  );
 }

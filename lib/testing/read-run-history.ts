@@ -1,4 +1,4 @@
-/** The history of a run of a test, as `stepwell runs export-test` would write it. */
+/** Reads the history of a test's run, as `stepwell runs export-test` would write it. */
 import { type HistoryDocument, historyDocument } from '../engine/durable/history-document.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
@@ -11,7 +11,7 @@ import { loadPayload } from '../service/run-log/payloads.ts';
 
 export async function readRunHistory(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, address: RunAddress): Promise<HistoryDocument> {
   const head = await deps.log.head(address);
-  invariant(head !== undefined, `run ${address.runId} is gone`);
+  invariant(head !== undefined, `run ${address.runId} does not exist`);
   const commits = [head.commit, ...(await deps.log.commitsAfter(address, firstCommit))];
   const values = new Map<string, JsonValue>();
   for (const event of commits.flatMap(({ events }) => events)) {

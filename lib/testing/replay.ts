@@ -1,4 +1,4 @@
-/** Replays a saved history against the code as it is now. */
+/** Replays a saved history against the current code. */
 import { defined } from '../engine/defined.ts';
 import type { HistoryDocument } from '../engine/durable/history-document.ts';
 import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
@@ -14,34 +14,34 @@ import { type AnyWorkflow, isWorkflow } from './workflow-fixture.ts';
 import { parseHistory } from './parse-history.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** What the code comes to where its history ends. */
+/** The state of the code at the end of its history. */
 export type ReplayResult =
   | { readonly status: 'completed'; readonly output: JsonValue }
   | { readonly status: 'failed'; readonly error: Failure }
-  /** it asks for these steps next; none: it waits for those of its history that are not done */
+  /** it requests these steps next; none: it waits for steps of its history that have not completed */
   | { readonly status: 'waiting'; readonly nextSteps: readonly string[] };
 
 const nonStepTimeoutMs = 250;
 
 /**
- * Replays a history (`run.history()`, or what `stepwell runs export-test` has written) against the workflow as it is now. No body
- * is run.
- * @param source the workflow, or a module that exports the one of the history's name
- * @throws NondeterminismError where the code asks for something else than it did, or, if the run had completed, does not
- * return any more; TestError `history_invalid`
+ * Replays a history (`run.history()`, or the file of `stepwell runs export-test`) against the current workflow. Runs no step
+ * function.
+ * @param source the workflow, or a module that exports the workflow with the history's name
+ * @throws NondeterminismError where the code requests another step than it did, or where the run had completed and the code
+ * no longer returns; TestError `history_invalid`
  */
 export async function replay(source: AnyWorkflow | Readonly<Record<string, unknown>>, history: unknown): Promise<ReplayResult> {
   const document = parseHistory(history);
   const { workflowName } = document.run;
   const exported: readonly unknown[] = Object.values(source);
   const workflow = isWorkflow(source) ? source : exported.find((each) => isWorkflow(each) && each.spec.name === workflowName);
-  if (!isWorkflow(workflow)) throw new TestError('workflow_unknown', `there is no workflow ${workflowName} here`);
-  const { turn, end } = await runReplay(workflow, document);
+  if (!isWorkflow(workflow)) throw new TestError('workflow_unknown', `the source exports no workflow ${workflowName}`);
+  const { batch, end } = await runReplay(workflow, document);
   if (end.kind === 'nondeterministic') throw new NondeterminismError(end.message, end.details);
   if (end.kind !== 'finished') throw new TestError('workflow_invalid', end.message);
-  const result = resultOf(turn);
+  const result = resultOf(batch);
   if (document.end.status === 'completed' && result.status !== 'completed')
-    throw new NondeterminismError(`this run has completed here, and the code now ${describeResult(result)}`, {
+    throw new NondeterminismError(`this run completed, and the code now ${describeResult(result)}`, {
       recorded: 'completed',
       requested: result.status === 'waiting' ? result.nextSteps : null,
     });
@@ -50,11 +50,11 @@ export async function replay(source: AnyWorkflow | Readonly<Record<string, unkno
 
 const describeResult = (result: Exclude<ReplayResult, { status: 'completed' }>): string => {
   if (result.status === 'failed') return `throws ${JSON.stringify(result.error.message)}`;
-  return result.nextSteps.length === 0 ? 'waits' : `asks for ${result.nextSteps.map((key) => JSON.stringify(key)).join(', ')}`;
+  return result.nextSteps.length === 0 ? 'waits' : `requests ${result.nextSteps.map((key) => JSON.stringify(key)).join(', ')}`;
 };
 
-function resultOf(turn: CommandBatch | undefined): ReplayResult {
-  const entries = turn?.entries ?? [];
+function resultOf(batch: CommandBatch | undefined): ReplayResult {
+  const entries = batch?.entries ?? [];
   for (const entry of entries) {
     if (entry.kind === 'returned') return { status: 'completed', output: entry.output };
     if (entry.kind === 'threw') return { status: 'failed', error: entry.failure };
@@ -65,7 +65,7 @@ function resultOf(turn: CommandBatch | undefined): ReplayResult {
 async function runReplay(
   workflow: AnyWorkflow,
   document: HistoryDocument,
-): Promise<{ turn: CommandBatch | undefined; end: WorkflowTaskEnd }> {
+): Promise<{ batch: CommandBatch | undefined; end: WorkflowTaskEnd }> {
   const { run, replayVersion, input } = document;
   const { id, workflowName, version } = run;
   const history = historyOf(document);
@@ -79,19 +79,19 @@ async function runReplay(
     createdAt: timeOf(run.createdAt),
     deadlineAt: timeOf(run.deadlineAt),
   };
-  // It is the given one that is replayed, whatever it is called by now.
+  // The given workflow is replayed, whatever its current name and version.
   const { version: _now, ...spec } = workflow.spec;
   const renamed = {
     ...workflow,
     spec: defined({ ...spec, name: workflowName, version: version === null ? undefined : version }),
   };
-  let turn: CommandBatch | undefined;
-  const drive = startWorkflowTask(
+  let batch: CommandBatch | undefined;
+  const task = startWorkflowTask(
     [renamed],
     { run: facts, replayVersion, input, history, handOffAt: instant(clock.now() + dayMs) },
     {
-      commitBatch: async (said) => {
-        turn ??= said;
+      commitBatch: async (commandBatch) => {
+        batch ??= commandBatch;
         return { kind: 'stop' };
       },
       perform: () => new Promise(() => {}),
@@ -99,13 +99,13 @@ async function runReplay(
     { deploymentId: 'under-test', clock: time.programClock, print: () => {} },
   );
   let end: WorkflowTaskEnd | undefined;
-  void drive.ended.then((ended) => (end = ended));
+  void task.ended.then((ended) => (end = ended));
   const startedAt = performance.now();
   while (end === undefined) {
     await time.waitUntilIdle();
     if (performance.now() - startedAt > nonStepTimeoutMs) time.advanceToNext([], true, Infinity);
   }
-  return { turn, end };
+  return { batch, end };
 }
 
 const dayMs = 86_400_000;

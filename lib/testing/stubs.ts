@@ -1,11 +1,11 @@
-/** Stands between the workflows of a test and their steps: counts the bodies, says which are at work, and puts others in their place. */
+/** Wraps the steps of a test's workflows: records the calls of step functions, counts the running ones, and applies stubs. */
 import { type StepFunction, type WorkflowArguments, isStepFunction, isWorkflow } from './workflow-fixture.ts';
 
-/** A body that was begun. After a crash the same attempt may be begun a second time. */
+/** A started step function. After a crash the same attempt may start twice. */
 export interface StepCall {
   readonly runId: string;
   readonly key: string;
-  /** without the number that a repetition has */
+  /** without the index of a repeated step */
   readonly name: string;
   readonly attempt: number;
 }
@@ -15,7 +15,7 @@ export class Stubs {
   readonly #activeCalls = new Set<object>();
   readonly #calls: StepCall[] = [];
 
-  /** Of a step's key, or of all steps of a name; a key goes before a name. */
+  /** For a step's key, or for all steps with the name; a key takes precedence. */
   set(step: string, stepFunction: StepFunction): void {
     this.#stubs.set(step, stepFunction);
   }
@@ -24,12 +24,12 @@ export class Stubs {
     return this.#calls.filter(({ key, name }) => key === step || name === step);
   }
 
-  /** A body is at work that was not told to stop. */
+  /** Whether a step function runs that was not aborted. */
   get hasActiveCalls(): boolean {
     return this.#activeCalls.size > 0;
   }
 
-  /** The same workflows, with an eye on their steps. What is no workflow stays what it is, and is refused by whoever runs it. */
+  /** Returns the workflows with wrapped steps. A value that is no workflow is returned unchanged, and fails when it is started. */
   instrument(workflows: readonly unknown[]): readonly unknown[] {
     return workflows.map((workflow) =>
       isWorkflow(workflow)
@@ -64,7 +64,7 @@ export class Stubs {
       const call = { runId, key, name, attempt };
       this.#calls.push(call);
       this.#activeCalls.add(call);
-      // Who is told to stop is not waited for.
+      // An aborted step function is not waited for.
       const onFinished = (): void => void this.#activeCalls.delete(call);
       signal.addEventListener('abort', onFinished);
       try {

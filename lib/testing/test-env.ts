@@ -1,4 +1,4 @@
-/** The service in this process, over stores in memory: takes the messages that are there, and moves time where there are none. */
+/** The platform in this process, over stores in memory. Delivers pending messages, and advances time when there are none. */
 import { defined } from '../engine/defined.ts';
 import { type RunAddress, type Scope, environment, projectId } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
@@ -26,16 +26,16 @@ import { VirtualTime } from './virtual-time.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** As long as one invocation of the function that drives code may take. */
+/** The timeout of the code function. */
 const maxWorkflowTaskMs = minutes(15);
-/** Real milliseconds that code is given for what is no step before time goes on without it. */
+/** How long code may await something that is no step before virtual time advances, in real milliseconds. */
 const nonStepTimeoutMs = 250;
-/** A run that undoes what it did may take so much longer than its deadline. */
+/** How long a run may continue past its deadline, for its rollbacks. */
 const rollbackTimeoutMs = minutes(61);
-/** Looks at a run that waits, before it is said that nothing comes. */
+/** Sweeps of a blocked run before `run_blocked` is thrown. */
 const maxChecks = 3;
 
-/** How a run ended, or what keeps it from going on. */
+/** How a run ended, or why it cannot continue. */
 type RunOutcome = { readonly kind: 'ended' } | { readonly kind: 'stuck'; readonly end: WorkflowTaskEnd };
 
 interface TestEnvParams {
@@ -63,14 +63,14 @@ export class TestEnv {
   readonly #outcomes = new Map<string, RunOutcome>();
   readonly #openRuns = new Map<string, { readonly run: RunAddress; readonly deadlineAt: Instant }>();
   #queuedMessages: readonly Message[] = [];
-  /** results of runs that were called, and whoever had them in hand died */
+  /** results of child runs whose collector crashed */
   #redeliveredResults: readonly RunResults[] = [];
-  #error: { readonly of: unknown } | undefined;
+  #error: { readonly cause: unknown } | undefined;
   #isDeployed = false;
-  /** moves of time that somebody at work is owed: he is to hear of what others have done */
+  /** time steps that running work still gets, so that it detects changes by other processes, such as a cancellation */
   #pendingChecks = 0;
   #lastNumber = 0;
-  /** since when nothing has moved by itself, and what had moved by then */
+  /** since when nothing has happened, and the activity count by then */
   #idleSince = 0;
   #seenActivity = -1;
   #lastAdvance: Promise<unknown> = Promise.resolve();
@@ -87,7 +87,7 @@ export class TestEnv {
     };
   }
 
-  /** Somebody calls the service; who dies at it calls again. */
+  /** Calls the service, again after each crash. */
   async call<Result>(action: (worker: Worker) => Promise<Result>): Promise<Result> {
     await this.#deploy();
     for (;;) {
@@ -102,18 +102,18 @@ export class TestEnv {
     }
   }
 
-  /** What nobody can die at: to look. */
+  /** The ports for reads, which cause no crash. */
   get readDeps(): Deps {
     return this.#deps;
   }
 
-  /** Names what the test asks for. */
+  /** Returns the next number, for the names of runs and requests. */
   nextNumber(): number {
     this.#lastNumber += 1;
     return this.#lastNumber;
   }
 
-  /** Until the run has ended. */
+  /** Advances until the run has ended. */
   async runUntilEnded(runId: string): Promise<void> {
     for (let checks = 0; ;) {
       const canAdvance = await this.#advance(Infinity, () => this.#outcomes.has(runId));
@@ -124,18 +124,22 @@ export class TestEnv {
       else if (checks < maxChecks) {
         checks += 1;
         await this.#recheckAllRuns();
-      } else throw new TestError('run_blocked', `run ${runId} waits for what does not come by itself`);
+      } else
+        throw new TestError(
+          'run_blocked',
+          `run ${runId} is blocked: it waits for something that only the test can cause, such as a signal`,
+        );
     }
   }
 
-  /** Everything that happens until then, and then it is then. */
+  /** Advances through everything that happens until that time, then sets the clock to it. */
   async runUntilTime(moment: Instant): Promise<void> {
     while (await this.#advance(moment)) continue;
     if (moment > this.ports.clock.now()) this.ports.clock.set(moment);
     while (await this.#advance(moment)) continue;
   }
 
-  /** One at a time moves the world on, until what is asked for is done. @returns whether anything can still happen before `limit` */
+  /** Advances once; calls are queued. @returns whether anything can still happen before `limit` */
   #advance(limit: number, isDone: () => boolean = () => false): Promise<boolean> {
     const current = this.#lastAdvance.then(() => isDone() || this.#advanceOnce(limit, isDone));
     this.#lastAdvance = current.catch(() => {});
@@ -145,14 +149,15 @@ export class TestEnv {
   async #advanceOnce(limit: number, isDone: () => boolean): Promise<boolean> {
     this.#takeMessages();
     await this.#time.waitUntilIdle();
-    if (this.#error !== undefined) throw new TestError('unexpected', 'the kit is at fault', { cause: this.#error.of });
+    if (this.#error !== undefined)
+      throw new TestError('unexpected', 'the test kit failed; this is an error in Stepwell', { cause: this.#error.cause });
     if (this.#hasMessages() || isDone()) return true;
     if (this.#runningTasks.size === 0) return this.#advanceTime(limit);
     if (this.#params.stubs.hasActiveCalls ? this.#pendingChecks === 0 : !this.#time.isPaused) {
       if (this.#seenActivity !== this.#time.activityCount) this.#idleSince = performance.now();
       this.#seenActivity = this.#time.activityCount;
       const isLate = performance.now() - this.#idleSince > nonStepTimeoutMs;
-      // Bodies are waited for, however long they take, unless the test itself has said how late it is to be.
+      // Step functions are waited for, however long they take, unless the caller has set a time limit.
       if (!isLate || (this.#params.stubs.hasActiveCalls && limit === Infinity)) {
         await new Promise((resolve) => setTimeout(resolve, 1));
         return true;
@@ -162,12 +167,12 @@ export class TestEnv {
     return this.#advanceTime(limit);
   }
 
-  /** Time goes on, to whatever comes next. */
+  /** Advances the clock to the next event. */
   async #advanceTime(limit: number): Promise<boolean> {
     const { jobs, timers, clock } = this.ports;
     const hasTasks = this.#runningTasks.size > 0;
     const dueTimes = [...jobs.delayed.map(({ dueAt }) => dueAt), ...timers.pending().map(({ at }) => at)];
-    // A run that waits for what never comes would fail at its deadline; a test hears of that before.
+    // Do not advance to the deadline of a run that only waits: the test gets `run_blocked` instead.
     if (dueTimes.length === 0 && !hasTasks && limit === Infinity) return false;
     const candidateTimes = [...dueTimes, ...[...this.#openRuns.values()].map(({ deadlineAt }) => deadlineAt)];
     if (!this.#time.advanceToNext(candidateTimes, hasTasks, limit)) return false;
@@ -192,7 +197,7 @@ export class TestEnv {
     for (const message of messages) {
       const { job } = message;
       if (job.kind !== 'workflow_task') this.#deliver(message);
-      // The queue gives the messages of one run one after the other.
+      // The queue delivers the messages of one run in sequence.
       else if (this.#activeCodeRuns.has(job.run.runId)) this.#queuedMessages = [...this.#queuedMessages, message];
       else {
         this.#activeCodeRuns.add(job.run.runId);
@@ -209,7 +214,7 @@ export class TestEnv {
 
   #collect(results: RunResults): void {
     this.#start(
-      // It lingers for more to come: here they come together, or not at all.
+      // Without the collector's wait for more results: here all results arrive together.
       (worker) => collectResults({ ...worker, deps: { ...worker.deps, clock: withoutSleep(worker.deps) } }, results),
       () => (this.#redeliveredResults = [...this.#redeliveredResults, { ...results, isRedelivered: true }]),
     );
@@ -229,7 +234,7 @@ export class TestEnv {
   #deliver(message: Message, onEnd: () => void = () => {}): void {
     this.#start(
       (worker, process) => this.#handle(worker, process, message),
-      // Whoever dies leaves the message to come back.
+      // SQS redelivers the message of a crashed worker.
       () => (this.#queuedMessages = [...this.#queuedMessages, { ...message, isRedelivered: true }]),
       onEnd,
     );
@@ -243,9 +248,9 @@ export class TestEnv {
     const process = new Process(this.#deps, this.crashes);
     const task = Promise.race([action(workerOf(process.deps), process), process.crashed])
       .catch((error: unknown) => {
-        // What is not available now is asked for again when its message has come back.
+        // A temporary failure of a store: SQS redelivers the message.
         if (error instanceof ProcessCrashed || error instanceof Unavailable) onCrash();
-        else this.#error ??= { of: error };
+        else this.#error ??= { cause: error };
       })
       .then(() => {
         this.#runningTasks.delete(task);
@@ -265,7 +270,7 @@ export class TestEnv {
         );
       case 'node':
       case 'message':
-        throw new Error(`only runs of code are played, and here is a message of kind ${job.kind}`);
+        throw new Error(`the test kit runs only code workflows, and cannot handle a message of kind ${job.kind}`);
       default:
         return handleJob(worker, job, delivery);
     }
@@ -283,7 +288,7 @@ export class TestEnv {
         print,
       }),
     );
-    process.onCrash = () => void workflowTask.kill('the process has died');
+    process.onCrash = () => void workflowTask.kill('the process has crashed');
     void workflowTask.ended.then((end) => {
       const isStuck = end.kind === 'nondeterministic' || end.kind === 'unloadable' || end.kind === 'unknown_workflow';
       if (isStuck) this.#outcomes.set(task.run.runId, { kind: 'stuck', end });
@@ -298,7 +303,7 @@ export class TestEnv {
     this.#openRuns.delete(run.runId);
   }
 
-  /** What the test has given is deployed, as the active deployment. */
+  /** Deploys and activates the test's workflows. */
   async #deploy(): Promise<void> {
     if (this.#isDeployed) return;
     this.#isDeployed = true;
@@ -326,7 +331,7 @@ function stuckError(end: WorkflowTaskEnd): Error {
     case 'unloadable':
       return new TestError('workflow_invalid', end.message);
     default:
-      return new TestError('unexpected', `the run is stuck: ${end.kind}`);
+      return new TestError('unexpected', `the run cannot continue: ${end.kind}`);
   }
 }
 
@@ -341,5 +346,5 @@ const workerOf = (deps: Deps): Worker => ({
 const withoutSleep = ({ clock }: Deps): Deps['clock'] => ({ now: () => clock.now(), sleep: async () => {} });
 
 const rejectGraphs = (): never => {
-  throw new Error('only runs of code are played');
+  throw new Error('the test kit runs only code workflows');
 };

@@ -1,4 +1,4 @@
-/** A run of a test, as the test holds it. */
+/** The handle of a run in a test. */
 import { defined } from '../engine/defined.ts';
 import type { StepKind } from '../engine/durable/step.ts';
 import type { RunAddress } from '../engine/ids.ts';
@@ -15,16 +15,16 @@ import { type HistoryDocument } from '../engine/durable/history-document.ts';
 import { readRunHistory } from './read-run-history.ts';
 import type { TestEnv } from './test-env.ts';
 
-/** What became of a step. */
+/** The state of a step. */
 export interface StepRecord {
   readonly key: string;
   readonly kind: Exclude<StepKind, 'workflow_task'>;
   readonly status: NodeState['status'];
-  /** tries so far, the first included */
+  /** attempts so far, including the first */
   readonly attempts: number;
-  /** of one that has completed */
+  /** of a completed step */
   readonly output?: JsonValue;
-  /** of one that has failed for good */
+  /** of a step that has failed permanently */
   readonly error?: { readonly message: string; readonly cause: string; readonly code?: string };
 }
 
@@ -40,9 +40,9 @@ export class TestRun<Output = unknown> {
   }
 
   /**
-   * Plays the run to its end and gives what it returned, as it is stored. Sleeps and waits take no time of yours.
-   * @throws RunError where it has failed or was cancelled; NondeterminismError where a replay asks for something else than before
-   * (as a run would find out after a crash); TestError `run_blocked` where it waits for a signal that nobody has sent
+   * Advances the run to its end and returns its output, as it is stored. Sleeps and waits take no real time.
+   * @throws RunError where the run failed or was cancelled; NondeterminismError where a replay requests another step than before
+   * (as a run would find out after a crash); TestError `run_blocked` where the run waits for a signal that was not sent
    */
   async result(): Promise<Stored<Output>> {
     await this.#env.runUntilEnded(this.id);
@@ -50,11 +50,11 @@ export class TestRun<Output = unknown> {
     if (progress.status === 'failed') throw new RunError(this.id, { error: progress.error });
     if (progress.status === 'cancelled') throw new RunError(this.id, { reason: progress.reason });
     if (progress.status !== 'completed') throw new TestError('unexpected', `the run has ended, and is ${progress.status}`);
-    // What the function returns has the type that the workflow says, and was stored as JSON.
+    // The output has the workflow's declared type, and was stored as JSON.
     return (await this.#valueOf(progress.output)) as Stored<Output>;
   }
 
-  /** Sends a signal to this run: to `step.waitForSignal({ signal })` without a correlation. One that comes before its wait is kept. */
+  /** Sends a signal to this run: to `step.waitForSignal({ signal })` without a correlation. An early signal is stored for the wait. */
   async sendSignal(signal: string, data?: unknown): Promise<void> {
     const payload = jsonOf(data);
     const key = `${this.id}-${this.#env.nextNumber()}`;
@@ -63,13 +63,13 @@ export class TestRun<Output = unknown> {
     if (response.kind === 'run_terminal') throw new TestError('run_ended', `run ${this.id} has ended: it is ${response.status}`);
   }
 
-  /** Cancels the run: its bodies are told by their signal, and what has a rollback is undone. `result()` rejects then. */
+  /** Cancels the run. Its step functions are aborted by their AbortSignal, and steps with a rollback are undone. `result()` rejects. */
   async cancel(reason?: string): Promise<void> {
     const response = await this.#env.call((worker) => cancelRun(worker, this.#address, reason));
     if (response.kind === 'run_terminal') throw new TestError('run_ended', `run ${this.id} has ended: it is ${response.status}`);
   }
 
-  /** The steps that it has asked for, in their order. */
+  /** The requested steps, in order. */
   async steps(): Promise<readonly StepRecord[]> {
     const { state } = await this.#fold();
     const nodes = [...state.nodes.entries()].map(([, node]) => node);
@@ -77,7 +77,7 @@ export class TestRun<Output = unknown> {
     return records.flatMap((record) => record ?? []);
   }
 
-  /** What has happened to it, as a document to be saved and replayed: `replay(workflow, history)`. */
+  /** The history, as a document to be saved and replayed: `replay(workflow, history)`. */
   async history(): Promise<HistoryDocument> {
     return readRunHistory(this.#env.readDeps, this.#address);
   }
@@ -99,12 +99,12 @@ export class TestRun<Output = unknown> {
 
   async #fold() {
     const fold = await readRunFold(this.#env.readDeps, this.#address);
-    if (fold === undefined) throw new TestError('unexpected', `run ${this.id} is gone`);
+    if (fold === undefined) throw new TestError('unexpected', `run ${this.id} does not exist`);
     return fold;
   }
 }
 
-/** As it would be sent. */
+/** Converts the value as a request would. */
 export function jsonOf(input: unknown): JsonValue {
   const storing = storedValue(input, 'input');
   if (storing.kind === 'stored') return storing.value;

@@ -1,21 +1,21 @@
-/** Time that passes only where nothing else can go on: nobody waits a year for a year's sleep. */
+/** Virtual time: it advances only when nothing else can happen, so a sleep of a year takes milliseconds. */
 import { type DurationMs, type Instant, instant, seconds } from '../engine/time.ts';
 import type { MemoryClock } from '../memory/clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ProgramClock } from '../program/clock.ts';
 
-/** As many turns of the event loop without anything new are taken for standing still. */
+/** The environment is idle after this many turns of the event loop without activity. */
 const requiredIdleTurns = 3;
-/** Code that waits for longer than this awaits something that is no step: it is given real time for that. */
+/** A longer wait of the code concerns something that is no step: it gets real time. */
 const maxPauseMs = seconds(5);
 
-/** The clock of the code and that of the service, over one that is moved by hand. */
+/** The clocks of the code and of the service, over one clock that is advanced explicitly. */
 export class VirtualTime {
   readonly #clock: MemoryClock;
   #pendingDrains = 0;
-  /** turns of the event loop that were asked for, and pauses that began */
+  /** turns of the event loop that were awaited, and pauses that began */
   #activityCount = 0;
-  /** who does nothing else until their time has come */
+  /** the number of running pauses, which only wait for the clock */
   #pausedCount = 0;
 
   constructor(clock: MemoryClock) {
@@ -26,7 +26,7 @@ export class VirtualTime {
     return this.#activityCount;
   }
 
-  /** Somebody waits for nothing but a moment that is near. */
+  /** Whether some work only waits for a time in the near future. */
   get isPaused(): boolean {
     return this.#pausedCount > 0;
   }
@@ -42,7 +42,7 @@ export class VirtualTime {
     sleep: (wait, signal) => (wait > maxPauseMs ? this.#clock.sleep(wait, signal) : this.#pause(wait, signal)),
   };
 
-  /** Who can be called back watches over something; who cannot, waits. */
+  /** A sleep with an abort signal belongs to a watcher, and does not count as a pause. */
   readonly serviceClock: Clock = {
     now: () => this.#clock.now(),
     sleep: (wait, signal) => (signal === undefined ? this.#pause(wait) : this.#clock.sleep(wait, signal)),
@@ -55,7 +55,7 @@ export class VirtualTime {
     this.#pausedCount -= 1;
   }
 
-  /** Until nothing goes on by itself any more. */
+  /** Resolves when nothing happens without a time advance. */
   async waitUntilIdle(): Promise<void> {
     for (let idleTurns = 0, seen = this.#activityCount; idleTurns < requiredIdleTurns; seen = this.#activityCount) {
       await eventLoopTurn();
@@ -63,7 +63,7 @@ export class VirtualTime {
     }
   }
 
-  /** To the next moment that anybody waits for, and not beyond `limit`. @returns whether there is one */
+  /** Advances to the next wake-up time, at most to `limit`. @returns whether there is one */
   advanceToNext(candidateTimes: readonly Instant[], includeSleepers: boolean, limit: number): boolean {
     const next = Math.min((includeSleepers ? this.#clock.nextWakeAt() : undefined) ?? Infinity, ...candidateTimes);
     if (next > limit || !Number.isFinite(next)) return false;

@@ -1,15 +1,15 @@
-/** What a test gives as a workflow, known by its shape. */
+/** The workflows of a test, recognised by their shape. */
 import type { StepApi } from '../program/step-api.ts';
 import { workflowMark } from '../sdk/marks.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
 
-/** What `defineWorkflow` gives, whatever its types. */
+/** The result of `defineWorkflow`, with any types. */
 export interface AnyWorkflow {
   readonly spec: { readonly name: string; readonly version?: string };
   readonly fn: (args: never) => unknown;
 }
 
-/** A workflow, or its spec. */
+/** A workflow or its spec. */
 export type Startable<Input, Output, RawInput> =
   | { readonly spec: WorkflowSpec<Input, Output, RawInput> }
   | WorkflowSpec<Input, Output, RawInput>;
@@ -17,7 +17,7 @@ export type Startable<Input, Output, RawInput> =
 export const nameOf = (workflow: { readonly spec: { readonly name: string } } | { readonly name: string }): string =>
   'spec' in workflow ? workflow.spec.name : workflow.name;
 
-/** What of the arguments of its function is looked at here. */
+/** The part of the workflow function's arguments that the kit reads. */
 export interface WorkflowArguments {
   readonly run: { readonly id: string };
   readonly step: StepApi;

@@ -1,4 +1,4 @@
-/** The bench of a test: workflows, and a platform for them in this process, where time passes when nothing else can go on. */
+/** The test kit's entry: workflows and a platform in this process, where time advances when nothing else can happen. */
 import { defined } from '../engine/defined.ts';
 import { runId, workflowName } from '../engine/ids.ts';
 import { after, durationMs, instant } from '../engine/time.ts';
@@ -14,18 +14,18 @@ import { type StepCall, Stubs } from './stubs.ts';
 import { TestRun, jsonOf } from './test-run.ts';
 
 export interface WorkflowTestOptions {
-  /** what `defineWorkflow` gave: the workflows that are started, and those that they call */
+  /** results of `defineWorkflow`: the workflows to start, and those that they call */
   readonly workflows: readonly AnyWorkflow[];
-  /** when the test begins; absent: 2026-01-01T00:00:00Z */
+  /** start of the virtual time; default: 2026-01-01T00:00:00Z */
   readonly startAt?: Date;
-  /** of ids and of chance: the same number gives the same run; absent: 1 */
+  /** seed of ids and of random numbers: an equal seed gives an equal run; default: 1 */
   readonly seed?: number;
-  /** where the workflows' `log` goes; absent: to the console */
+  /** receives the output of the workflows' `log`; default: the console */
   readonly print?: Print;
 }
 
 export interface TestStartOptions {
-  /** the run fails if it has not ended by then: a length of time or a moment, as on the platform 7 days by default */
+  /** the run fails if it has not ended by then: a duration or a time; default: 7 days, as on the platform */
   readonly deadline?: Duration | Date;
 }
 
@@ -33,13 +33,13 @@ export interface TestSignal {
   readonly signal: string;
   readonly correlation: string;
   readonly data?: unknown;
-  /** how long it is kept for a wait that has not begun; absent: a day */
+  /** how long the signal is stored for a wait that has not begun; default: a day */
   readonly expiresIn?: Duration;
 }
 
 /**
- * Plays workflows as the platform does, with its own code and stores in memory: no thread, no bundle, no network. A sleep of a
- * year takes milliseconds, because the clock moves by itself where nothing else can go on.
+ * Runs workflows as the platform does, with its own code and stores in memory: no thread, no bundle, no network. A sleep of a
+ * year takes milliseconds, because the clock advances when nothing else can happen.
  *
  *     const test = new WorkflowTest({ workflows: [remindLater] });
  *     const run = await test.start(remindLater, { text: 'water', seconds: 3_600 });
@@ -54,7 +54,7 @@ export class WorkflowTest {
     this.#env = new TestEnv({ workflows, stubs: this.#stubs, startAt: at, seed, print });
   }
 
-  /** Starts a run. It goes on while `result()` is awaited, or `advance()`. @throws TestError */
+  /** Starts a run. It advances while `result()` or `advance()` is awaited. @throws TestError */
   async start<Input, Output, RawInput>(
     workflow: Startable<Input, Output, RawInput>,
     ...[input, { deadline } = {}]: undefined extends RawInput
@@ -82,12 +82,13 @@ export class WorkflowTest {
         }),
       ),
     );
-    if (response.kind === 'workflow_not_found') throw new TestError('workflow_unknown', `the test was given no workflow ${name}`);
-    if (response.kind !== 'started') throw new TestError('unexpected', `the run was not started: ${response.kind}`);
+    if (response.kind === 'workflow_not_found')
+      throw new TestError('workflow_unknown', `workflow ${name} is not in the test's workflows`);
+    if (response.kind !== 'started') throw new TestError('unexpected', `the run could not be started: ${response.kind}`);
     return new TestRun<Output>(this.#env, { ...scope, runId: runId(response.runId) });
   }
 
-  /** Sends a signal to whoever waits for it, or will within a day. */
+  /** Sends a signal to a run that waits for it, or will within a day. */
   async sendSignal({ signal, correlation, data, expiresIn }: TestSignal): Promise<void> {
     const key = `signal-${this.#env.nextNumber()}`;
     await this.#env.call((worker) =>
@@ -102,52 +103,52 @@ export class WorkflowTest {
     );
   }
 
-  /** Everything happens that happens within this time; `advance(0)`: all that is to be done now. */
+  /** Advances by this time and does everything that is due; `advance(0)`: everything that is due now. */
   async advance(duration: Duration): Promise<void> {
     await this.#env.runUntilTime(after(this.#env.ports.clock.now(), durationMs(parseDuration(duration))));
   }
 
-  /** The time of the test. */
+  /** The virtual time. */
   now(): Date {
     return new Date(this.#env.ports.clock.now());
   }
 
   /**
-   * From now on the step comes to this, and its body is not run: a value, an error that is thrown (and tried again as the step's
-   * policy says; a NonRetryableError is not), or a function in the body's place. By the step's key or, for all steps that have
-   * it, its name; a rollback is `rollback:<name>`.
+   * Replaces the step's function from now on: by a value, by an error that is thrown (and retried by the step's policy, unless it
+   * is a NonRetryableError), or by another function. `step` is the step's key, or the name of all steps that have it; a rollback
+   * is `rollback:<name>`.
    */
   stub(step: string, replacement: unknown): this {
     this.#stubs.set(step, isStepFunction(replacement) ? replacement : stepFunctionOf(replacement));
     return this;
   }
 
-  /** The bodies that were begun, stubs included, of a step's key or of all steps that have the name. */
+  /** The step functions that were started, including stubs, of a step's key or of all steps with the name. */
   calls(step: string): readonly StepCall[] {
     return this.#stubs.calls(step);
   }
 
   /**
-   * The machine dies once, before or after the commit that says what this step came to (by its key), and the run goes on
-   * elsewhere. `before`: what the body did is not on record, and it is run again.
+   * Crashes the worker once, before or after the commit with this step's result (by its key). Another worker continues the run.
+   * `before`: the result is lost, and the step function runs again.
    */
   crashAt(step: string, when: CrashTime = 'after'): this {
-    this.#env.crashes.crashPoint({ step, time: when });
+    this.#env.crashes.addCrashPoint({ step, time: when });
     return this;
   }
 
-  /** Likewise, at the n-th commit of all runs of this test together, from 1; `writes` says how many there were. */
+  /** The same, at the n-th commit of all runs of this test, from 1; `writes` is their number so far. */
   crashAtWrite(write: number, when: CrashTime = 'after'): this {
-    this.#env.crashes.crashPoint({ write, time: when });
+    this.#env.crashes.addCrashPoint({ write, time: when });
     return this;
   }
 
-  /** commits of all runs so far, tried or done */
+  /** commits of all runs so far, including lost ones */
   get writes(): number {
     return this.#env.crashes.writes;
   }
 
-  /** how often a machine has died */
+  /** crashes so far */
   get crashes(): number {
     return this.#env.crashes.count;
   }

@@ -1,6 +1,6 @@
 /**
  * GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. The id in `X-GitHub-Delivery` is not signed, and there is no
- * time: whoever could read a delivery on its way could send it again under another id.
+ * timestamp: a person who intercepts a delivery could replay it under another id.
  */
 import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
 import { matchesAny, signatureOf } from './signature.ts';

@@ -1,4 +1,4 @@
-/** Any sender that puts an HMAC-SHA256 of the body into a header of its own, hexadecimal or base64. */
+/** Senders that put an HMAC-SHA256 of the body into a custom header, in hex or base64. */
 import { createHash } from 'node:crypto';
 import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
 import { type Encoding, matchesAny, signatureOf } from './signature.ts';
@@ -7,9 +7,9 @@ export interface PlainHmac {
   /** the header with the signature, in lower case */
   readonly header: string;
   readonly encoding: Encoding;
-  /** what stands before the signature in the header, such as `sha256=` */
+  /** the text before the signature in the header, such as `sha256=` */
   readonly prefix: string;
-  /** a header with the delivery's id; absent: equal bodies are one delivery */
+  /** a header with the delivery's id; absent: deliveries with equal bodies are one delivery */
   readonly idHeader?: string;
 }
 
@@ -24,7 +24,7 @@ export function verifyPlainHmac(
   if (value === '' || !value.startsWith(prefix) || !isDeliveryId(id)) return refused('incomplete');
   const sent = value.slice(prefix.length);
   const expected = secrets.map((secret) => signatureOf(secret, [body], encoding));
-  // Either case spells the same digits.
+  // Hex digits may be in upper or lower case.
   const isSame = matchesAny([encoding === 'hex' ? sent.toLowerCase() : sent], expected);
   return isSame ? { kind: 'verified', deliveryId: id } : refused('mismatch');
 }

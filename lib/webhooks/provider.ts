@@ -1,4 +1,4 @@
-/** Who may send webhooks, how they prove it, and what becomes of them: the setting `webhooks`, read at synthesis and again by the function. */
+/** The setting `webhooks`: the providers, their signature schemes and their targets. Parsed at synthesis and by the function. */
 import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../contract/secret-arn.ts';
 import { invalidHeaderReason } from '../engine/header-name.ts';
@@ -12,11 +12,8 @@ const secretArn = z.string().regex(secretArnPattern, secretArnMessage);
 const header = z
   .string()
   .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
-  // One that the way here sets or drops proves nothing, and as a delivery's id it would make all deliveries one.
-  .refine(
-    (name) => invalidHeaderReason(name) === undefined,
-    'must not be a header that is set by the sender of a message or on its way',
-  )
+  // A header that the infrastructure sets or removes proves nothing. As a delivery id it would make all deliveries one.
+  .refine((name) => invalidHeaderReason(name) === undefined, 'must not be a header that the HTTP client or the gateway sets')
   .transform((name) => name.toLowerCase());
 
 const pointer = z.string().regex(/^(\/([^/~]|~[01])*){1,20}$/, 'must be a JSON pointer into the body, such as /data/id');
@@ -42,7 +39,7 @@ const common = {
   target,
 };
 
-/** Both ways. Less than ten seconds would refuse senders whose clocks are not wrong. */
+/** In both directions. Less than ten seconds would refuse senders whose clocks are correct. */
 const toleranceSeconds = z.int().min(10).max(3_600).default(300);
 
 const provider = z.discriminatedUnion('scheme', [

@@ -1,6 +1,6 @@
-/** The secrets in a stored text: one, or while it is being changed several, as a JSON list of texts. */
+/** The signing secrets in a stored text: one text, or several during a rotation, as a JSON list of texts. */
 
-/** None where the text holds nothing to sign with. */
+/** Empty where the text contains no secret. */
 export function secretsIn(text: string): readonly string[] {
   const trimmed = text.trim();
   const list = trimmed.startsWith('[') ? listIn(trimmed) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Standard Webhooks (standardwebhooks.com): `webhook-id`, `webhook-timestamp`, and in `webhook-signature` one signature or
- * several, parted by spaces, each `v1,<base64>` over `<id>.<timestamp>.<body>`. Secrets are `whsec_<base64>`.
+ * Standard Webhooks (standardwebhooks.com): headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. The last contains
+ * signatures separated by spaces, each `v1,<base64>` over `<id>.<timestamp>.<body>`. Secrets are `whsec_<base64>`.
  */
 import type { DurationMs, Instant } from '../engine/time.ts';
 import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
@@ -8,7 +8,7 @@ import { matchesAny, signatureOf } from './signature.ts';
 import { isWithinTolerance, parseTimestamp } from './timestamp.ts';
 
 const secretPrefix = 'whsec_';
-/** The only version that a shared secret signs; `v1a` is of key pairs. */
+/** The only version with a shared secret; `v1a` has key pairs. */
 const version = 'v1,';
 
 const keyOf = (secret: string): Uint8Array =>

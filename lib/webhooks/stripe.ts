@@ -1,6 +1,6 @@
 /**
- * Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>…]` over `<t>.<body>`. The id is the event's own, in the body;
- * the secret is used as it is written, `whsec_` and all.
+ * Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>…]` over `<t>.<body>`. The delivery id is the event's id in the body.
+ * The whole text of the secret is the key, including `whsec_`.
  */
 import type { DurationMs, Instant } from '../engine/time.ts';
 import { type ReceivedWebhook, type VerificationResult, isDeliveryId, refused } from './delivery.ts';
@@ -25,7 +25,7 @@ export function verifyStripe(
   return id === undefined ? refused('incomplete') : { kind: 'verified', deliveryId: id };
 }
 
-/** Read only once the body is known to be Stripe's. */
+/** Parses the body only after its signature is verified. */
 function eventIdIn(body: Uint8Array): string | undefined {
   try {
     const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));

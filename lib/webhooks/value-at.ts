@@ -1,6 +1,6 @@
 import type { JsonValue } from '../engine/json.ts';
 
-/** What lies at a JSON pointer (RFC 6901); undefined where nothing does. */
+/** The value at a JSON pointer (RFC 6901); undefined where there is none. */
 export function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
   const steps = pointer.split('/').slice(1);
   let found: JsonValue | undefined = value;

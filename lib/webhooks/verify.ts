@@ -1,4 +1,4 @@
-/** Whether a webhook comes from who it says, by its provider's scheme. */
+/** Verifies a webhook's signature by the scheme of its provider. */
 import { type Instant, seconds } from '../engine/time.ts';
 import type { ReceivedWebhook, VerificationResult } from './delivery.ts';
 import { verifyGithub } from './github.ts';

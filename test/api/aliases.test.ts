@@ -18,34 +18,34 @@ test('snake_case keys of edges and options become camelCase', () => {
   });
 });
 
-test('the ends of an edge may be told as the ids of nodes', () => {
+test('source_node_id and target_node_id are aliases of an edge’s ends', () => {
   const edge = { source_node_id: 'a', target_node_id: 'b' };
   expect(canonicalDefinition({ edges: [edge] })).toEqual({ edges: [{ source: 'a', target: 'b' }] });
 });
 
-test('a label that is null is none', () => {
+test('a null label is removed', () => {
   expect(canonicalDefinition({ nodes: [{ id: 'a', type: 't', label: null }] })).toEqual({ nodes: [{ id: 'a', type: 't' }] });
 });
 
-test.each(['inputParams', 'inputValues'])('%s of a start is its input', (name) => {
+test.each(['inputParams', 'inputValues'])('%s is an alias of the input of a start', (name) => {
   expect(canonicalStart({ workflowName: 'w', [name]: { n: 1 } })).toEqual({ workflowName: 'w', input: { n: 1 } });
 });
 
 test.each([
   { input: 1, inputParams: 2 },
   { inputParams: 1, inputValues: 2 },
-])('two spellings of an input are left to be refused: %j', (body) => {
+])('an input with its alias is not renamed, so that the schema refuses it: %j', (body) => {
   expect(canonicalStart(body)).toEqual(body);
 });
 
-test('settings written on a node move into its config', () => {
+test('settings on a node move to its config', () => {
   const node = { id: 'a', type: 't', on_parent_failure: 'propagate', timeout_ms: 5, config: { code: 'x' } };
   expect(canonicalDefinition({ nodes: [node] })).toEqual({
     nodes: [{ id: 'a', type: 't', config: { code: 'x', on_parent_failure: 'propagate', timeout_ms: 5 } }],
   });
 });
 
-test('two spellings of one key are left to be refused', () => {
+test('a key with its alias is not renamed, so that the schema refuses it', () => {
   const edge = { mergeStrategy: 'array', merge_strategy: 'concat' };
   expect(canonicalDefinition({ edges: [edge] })).toEqual({ edges: [edge] });
   const node = { id: 'a', merge: 'array', config: { merge: 'concat' } };
@@ -53,7 +53,7 @@ test('two spellings of one key are left to be refused', () => {
 });
 
 test.each([undefined, null, 'text', 5, [], { nodes: 'x', edges: 5, options: null }, { nodes: [null, 1], edges: ['x'] }])(
-  'what is no definition stays what it is: %j',
+  'a value that is not a definition is unchanged: %j',
   (body) => {
     expect(canonicalDefinition(body)).toEqual(body);
   },

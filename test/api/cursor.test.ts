@@ -13,7 +13,7 @@ const listing = (
 });
 const position = z.strictObject({ at: z.number() });
 
-test('a cursor comes back as the position it was given for', () => {
+test('a cursor decodes to its position', () => {
   expect(decodeCursor(listing(), position, encodeCursor(listing(), { at: 7 }))).toEqual({ at: 7 });
 });
 
@@ -23,16 +23,16 @@ test.each([
   { env: 'f' },
   { filters: {} },
   { filters: { status: 'failed', more: 1 } },
-])('the cursor of another listing is none: %j', (change) => {
+])('the cursor of another listing is refused: %j', (change) => {
   expect(decodeCursor(listing(change), position, encodeCursor(listing(), { at: 7 }))).toBeUndefined();
 });
 
-test('an absent filter and an undefined one are the same', () => {
+test('an absent filter equals an undefined one', () => {
   const cursor = encodeCursor(listing({ filters: { a: 1, b: undefined } }), { at: 7 });
   expect(decodeCursor(listing({ filters: { a: 1 } }), position, cursor)).toEqual({ at: 7 });
 });
 
-test('whatever else is sent is no cursor, and does no harm', () => {
+test('invalid text decodes to undefined', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(decodeCursor(listing(), position, text)).toBeUndefined();

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bodyHash, parseIdempotencyKey } from '../../lib/api/idempotency.ts';
 
-test('the known digest of a known body: RFC 8785, then SHA-256', () => {
+test('the digest of a known body matches: RFC 8785, then SHA-256', () => {
   // printf '{"a":[1,2],"b":"\u20ac"}' | sha256sum, with the euro sign in UTF-8
   expect(bodyHash({ b: '€', a: [1, 2] })).toBe(bodyHash({ a: [1, 2], b: '€' }));
   expect(bodyHash({})).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a');
 });
 
-test('the order of keys and undefined ones change nothing; everything else does', () => {
+test('the order of keys and undefined values do not change the digest; everything else does', () => {
   const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => JSON.stringify(value).isWellFormed());
   fc.assert(
     fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), json, { maxKeys: 5 }), (body) => {
@@ -33,6 +33,6 @@ test.each([
   ['""', undefined],
   ['é', undefined],
   ['a\tb', undefined],
-])('the header %j holds the key %j', (header, key) => {
+])('the header %j contains the key %j', (header, key) => {
   expect(parseIdempotencyKey(header)).toBe(key);
 });

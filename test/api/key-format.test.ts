@@ -18,20 +18,20 @@ test('a new key parses to its own id, environment and digest', () => {
   );
 });
 
-test('what is stored is the SHA-256 of the 43 letters of the secret', () => {
+test('the stored hash is the SHA-256 of the 43 characters of the secret', () => {
   const { text, secretHash } = newKey(environment('test'), (count) => randomBytes(count));
   const secret = text.split('_')[3]?.slice(0, 43) ?? '';
   expect(secretHash).toBe(createHash('sha256').update(secret).digest('hex'));
 });
 
-test('256 bits of chance are 43 letters, whatever they are', () => {
+test('256 random bits are always 43 characters', () => {
   for (const fill of [0x00, 0xff]) {
     const { text } = newKey(environment('test'), (count) => new Uint8Array(count).fill(fill));
     expect(text.split('_')[3]).toHaveLength(49);
   }
 });
 
-test('any one letter changed, dropped or added makes it no key', () => {
+test('a key with one changed, missing or added character is invalid', () => {
   fc.assert(
     fc.property(made, fc.nat(), fc.constantFrom('0', 'a', 'Z', '_', '-'), ({ text }, at, letter) => {
       const place = at % text.length;
@@ -43,6 +43,6 @@ test('any one letter changed, dropped or added makes it no key', () => {
   );
 });
 
-test.each(['', 'sw', 'sw___', 'Bearer x', 'sw_test_abcdefgh_', '_'.repeat(60)])('%j is no key', (text) => {
+test.each(['', 'sw', 'sw___', 'Bearer x', 'sw_test_abcdefgh_', '_'.repeat(60)])('%j is not a key', (text) => {
   expect(parseKey(text)).toBeUndefined();
 });

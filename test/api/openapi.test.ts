@@ -1,4 +1,4 @@
-/** The document, the table and the running router say the same; and a difference would be seen. */
+/** The OpenAPI document, the route table and the router agree, and a difference is detected. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { errorCatalogue } from '../../lib/api/errors.ts';
@@ -37,17 +37,17 @@ const differences = (table: readonly Route[], document: unknown): readonly strin
   return [...[...one].filter((line) => !other.has(line)), ...[...other].filter((line) => !one.has(line))];
 };
 
-test('the document has every route with every status, and nothing else', () => {
+test('the document contains exactly every route with every status', () => {
   expect(differences(routes, openApiDocument(routes))).toEqual([]);
 });
 
-test('a route missing from either side would be seen', () => {
+test('a route that is missing on either side is detected', () => {
   const [, ...rest] = routes;
   expect(differences(routes, openApiDocument(rest))).toEqual(['GET /v1/health getHealth 200,500,503']);
   expect(differences(rest, openApiDocument(routes))).toEqual(['GET /v1/health getHealth 200,500,503']);
 });
 
-test('a deployment may be sent as JSON or as a form with its archive', () => {
+test('a deployment can be sent as JSON or as a form with its archive', () => {
   const document = z.object({ paths: z.record(z.string(), z.looseObject({})) }).parse(openApiDocument(routes));
   expect(document.paths['/v1/deployments']).toMatchObject({
     post: {
@@ -66,7 +66,7 @@ test('a deployment may be sent as JSON or as a form with its archive', () => {
   });
 });
 
-test('operation ids are used once, and so are method and path', () => {
+test('operation ids and pairs of method and path are unique', () => {
   for (const nameOf of [(route: Route) => route.operationId, (route: Route) => `${route.method} ${route.path}`]) {
     expect(new Set(routes.map(nameOf)).size).toBe(routes.length);
   }
@@ -76,21 +76,21 @@ describe('the running router', () => {
   const pathOf = (path: string): string =>
     path.replace('{runId}', 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV').replace('{name}', 'flow').replace('{keyId}', 'unknownkey');
 
-  test.each(documented(openApiDocument(routes)))('answers %s', async (line) => {
+  test.each(documented(openApiDocument(routes)))('serves %s', async (line) => {
     const [method = '', path = '', operationId] = line.split(' ');
     const api = http();
     const { operation } = await api.call(method, pathOf(path), { key: await api.key(['admin']) });
     expect(operation).toBe(operationId);
   });
 
-  test('answers nothing that is not documented', async () => {
+  test('serves no undocumented route', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const known = new Set(documented(openApiDocument(routes)).map((line) => line.split(' ').slice(0, 2).join(' ')));
     for (const path of new Set(routes.map((route) => route.path))) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
         if (known.has(`${method} ${path}`)) continue;
-        // A fixed path may stand where another route has a parameter: `/v1/workflows/validate`.
+        // A fixed segment can match the parameter of another route: `/v1/workflows/validate`.
         if (
           routes.some((route) => route.method === method && route.path.split('/{')[0] === path.split('/').slice(0, -1).join('/'))
         )
@@ -104,7 +104,7 @@ describe('the running router', () => {
     }
   });
 
-  test('serves the document itself, for keeping', async () => {
+  test('serves the document with cache headers', async () => {
     const { body, headers } = await http().call('GET', '/v1/openapi.json');
     expect(differences(routes, body)).toEqual([]);
     expect(headers['cache-control']).toContain('public');

@@ -1,4 +1,4 @@
-/** What the application answers by itself: callbacks of queues, and its diagnostics. */
+/** The responses of an application: refused queue callbacks, and diagnostics. */
 import { describe, expect, test } from 'vitest';
 import { type AppHostOptions, appHost, diagnosticsPath, memoryHits } from '../../lib/app-host/index.ts';
 import { ownershipReport, statusOf } from '../../lib/app-host/report.ts';
@@ -37,7 +37,7 @@ const hit = {
 } as const;
 
 describe('in remote mode', () => {
-  test.each([flow, step, `${flow}/`])('POST %s is refused with 409, and is a hit', async (path) => {
+  test.each([flow, step, `${flow}/`])('POST %s is refused with 409, and counts as a hit', async (path) => {
     const { ask, diagnose, time } = host();
     const answer = await ask(path, hit);
     expect(answer?.status).toBe(409);
@@ -60,7 +60,7 @@ describe('in remote mode', () => {
     });
   });
 
-  // Each part of the rule alone decides.
+  // Each condition of the rule is necessary.
   test.each([
     ['another method', flow, { ...hit, method: 'PUT' }, undefined, 0],
     ['another path', '/.well-known/workflow/v1/webhook/abc', hit, undefined, 0],
@@ -92,13 +92,13 @@ describe('in remote mode', () => {
     ...['x-vqs-signature', 'x-vqs-delivery-id', 'x-workflow-queue-provider', 'X-Workflow-Message-Id'].map(
       (name) => [name, flow, { ...hit, headers: { 'content-type': 'application/json', [name]: '' } }, 409, 1] as const,
     ),
-  ] as const)('%s: answered and counted by the rule', async (_what, path, init, status, hits) => {
+  ] as const)('%s: handled and counted by the rule', async (_what, path, init, status, hits) => {
     const { ask, diagnose } = host();
     expect((await ask(path, init))?.status).toBe(status);
     expect((await diagnose()).lifetimeUnexpectedHits).toBe(hits);
   });
 
-  // What each world's queue posts, as its published package has it.
+  // The callbacks of each world's queue, from its published package.
   const json = { 'content-type': 'application/json' };
   test.each([
     ['local and Postgres, the queue', { ...json, 'x-vqs-queue-name': '__wkf_workflow_greet' }, ['x-vqs-queue-name']],
@@ -121,7 +121,7 @@ describe('in remote mode', () => {
       ['ce-vqsmessageid'],
     ],
     ['Vercel, structured CloudEvent', { 'content-type': 'application/cloudevents+json; charset=utf-8' }, ['content-type']],
-  ])('the callback of %s is a hit', async (_whose, headers, markers) => {
+  ])('the callback of %s counts as a hit', async (_whose, headers, markers) => {
     const { ask, diagnose } = host(production);
     expect((await ask(flow, { method: 'POST', headers, body: '{}' }))?.status).toBe(409);
     const { status, lastEvent } = await diagnose({ authorization: `Bearer ${token}` });
@@ -136,13 +136,13 @@ describe('in remote mode', () => {
     ['not json', false],
     ['', false],
     [JSON.stringify({ runId: 'wrun_1', padding: 'x'.repeat(70_000) }), false],
-  ])('the body %.40s is a hit all the same, and its shape is told: %s', async (body, bodyShapeMatched) => {
+  ])('the body %.40s counts as a hit with bodyShapeMatched %s', async (body, bodyShapeMatched) => {
     const { ask, diagnose } = host();
     expect((await ask(flow, { ...hit, body }))?.status).toBe(409);
     expect(await diagnose()).toMatchObject({ lifetimeUnexpectedHits: 1, lastEvent: { bodyShapeMatched } });
   });
 
-  test('a body that does not come is not waited for beyond its time', async () => {
+  test('a body that does not arrive is waited for at most two seconds', async () => {
     const { ask, diagnose } = host(remote, { sleep: () => Promise.resolve() });
     const body = new ReadableStream({ start: () => undefined });
     const init = { ...hit, body, duplex: 'half' as const };
@@ -150,7 +150,7 @@ describe('in remote mode', () => {
     expect(await diagnose()).toMatchObject({ lifetimeUnexpectedHits: 1, lastEvent: { bodyShapeMatched: false } });
   });
 
-  test('a body that was read by others before is a hit', async () => {
+  test('a request whose body was already read counts as a hit', async () => {
     const { handle, diagnose } = host();
     const request = new Request(`https://app.example.com${flow}`, hit);
     await request.text();
@@ -158,7 +158,7 @@ describe('in remote mode', () => {
     expect((await diagnose()).lifetimeUnexpectedHits).toBe(1);
   });
 
-  test('a store that fails changes no answer, and its trouble is told', async () => {
+  test('a failing store changes no response, and its error is reported', async () => {
     const told: unknown[] = [];
     const trouble = new Error('no table');
     const hits = { record: () => Promise.reject(trouble), counts: () => Promise.reject(trouble) };
@@ -168,14 +168,14 @@ describe('in remote mode', () => {
     expect(told).toEqual([trouble, trouble]);
   });
 
-  test('processes that share a store tell the same', async () => {
+  test('processes that share a store report the same counts', async () => {
     const hits = memoryHits();
     const [one, other] = [host(remote, { hits }), host(remote, { hits })];
     await one.ask(flow, hit);
     expect((await other.diagnose()).unexpectedHitsLast15m).toBe(1);
   });
 
-  test('fifteen minutes after the last hit only its lifetime is left', async () => {
+  test('fifteen minutes after the last hit only the lifetime count remains', async () => {
     const { ask, diagnose, time } = host(production);
     const headers = { authorization: `Bearer ${token}` };
     await ask(flow, hit);
@@ -187,7 +187,7 @@ describe('in remote mode', () => {
 });
 
 describe('in local mode', () => {
-  test.each([flow, step])('POST %s is the application’s own, its body unread, and no hit', async (path) => {
+  test.each([flow, step])('POST %s belongs to the application, with an unread body and without a hit', async (path) => {
     const { handle, diagnose, matches } = host({});
     const request = new Request(`https://app.example.com${path}`, hit);
     expect(matches('POST', path)).toBe(false);
@@ -200,7 +200,7 @@ describe('in local mode', () => {
       targetWorld: null,
     });
   });
-  test('a mode that is passed goes before the environment’s', () => {
+  test('a mode option takes precedence over the environment’s', () => {
     expect(host({}, { executionMode: 'remote' }).matches('POST', flow)).toBe(true);
     expect(host(remote, { executionMode: 'local' }).matches('POST', flow)).toBe(false);
   });
@@ -209,7 +209,7 @@ describe('in local mode', () => {
 describe('the status', () => {
   const world = 'w';
   test.each([
-    // remote, production, the world fits, recent, lifetime
+    // remote, production, the world matches, recent, lifetime
     [true, true, true, 0, 0, 'pass'],
     [true, true, true, 0, 1, 'warn'],
     [true, true, true, 1, 1, 'fail'],
@@ -239,7 +239,7 @@ describe('the diagnostics', () => {
   };
   const { WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: _token, ...tokenless } = production;
 
-  test('need their token in production, and are not there without one', async () => {
+  test('need their token in production, and return 404 without a configured one', async () => {
     expect(await statusWith(production, `Bearer ${token}`)).toBe(200);
     expect(await statusWith(production, `bearer  ${token}`)).toBe(200);
     expect(await statusWith(tokenless)).toBe(404);
@@ -256,14 +256,14 @@ describe('the diagnostics', () => {
     `Bearer ${token}x`,
     `Bearer ${token.slice(1)}`,
     `Bearer x ${token}`,
-  ])('are not told to %j', async (authorization) => {
+  ])('are refused to %j', async (authorization) => {
     expect(await statusWith(production, authorization)).toBe(401);
   });
-  test('are open on a developer’s machine, unless a token is set', async () => {
+  test('are open outside production, unless a token is set', async () => {
     expect(await statusWith(remote)).toBe(200);
     expect(await statusWith({ ...remote, WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: token })).toBe(401);
   });
-  test('answer GET alone, and are kept by nobody', async () => {
+  test('accept only GET, and are not cached', async () => {
     expect(await statusWith(remote, undefined, 'POST')).toBe(405);
     const answer = await host().ask(`${diagnosticsPath}/?x=1`);
     expect(Object.fromEntries(answer?.headers ?? [])).toMatchObject({
@@ -271,7 +271,7 @@ describe('the diagnostics', () => {
       'x-content-type-options': 'nosniff',
     });
   });
-  test('say whether the guard is strict', async () => {
+  test('report whether the guard is strict', async () => {
     const headers = { authorization: `Bearer ${token}` };
     expect(await host(production).diagnose(headers)).toMatchObject({ strictMode: true, status: 'pass' });
     const wrong = { ...production, WORKFLOW_TARGET_WORLD: 'local' };
@@ -279,7 +279,7 @@ describe('the diagnostics', () => {
   });
 });
 
-test('every other page is the application’s own', async () => {
+test('every other page belongs to the application', async () => {
   for (const path of ['/', '/api/workflow-studio/diagnostics', '/.well-known/workflow/v1/webhook/abc'])
     expect(await host().ask(path)).toBeUndefined();
 });

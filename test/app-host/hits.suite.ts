@@ -1,4 +1,4 @@
-/** What every store of hits must do. A store of your own, for many processes, can be held against it: by minutes is fine enough. */
+/** The contract of every hit store. Use it to test your own shared store; counters per minute are precise enough. */
 import { describe, expect, test } from 'vitest';
 import { type Hit, type HitStore, recentMs } from '../../lib/app-host/index.ts';
 
@@ -12,15 +12,15 @@ export const hitAt = (at: number, change: Partial<Hit> = {}): Hit => ({
   ...change,
 });
 
-/** @param make two doors to one empty store, as two processes have them; a store of one process gives the same one twice */
+/** @param make two clients of one empty store, as in two processes; a store of one process returns the same client twice */
 export const hitStoreSuite = (name: string, make: () => Promise<readonly [HitStore, HitStore]>): void => {
   describe(name, () => {
-    test('an empty store has nothing to tell', async () => {
+    test('an empty store has zero counts', async () => {
       const [one] = await make();
       expect(await one.counts(beginning)).toEqual({ lifetime: 0, recent: 0, last: null });
     });
 
-    test('what one has recorded, the other counts', async () => {
+    test('one client counts the hits that the other has recorded', async () => {
       const [one, other] = await make();
       await one.record(hitAt(beginning));
       await other.record(
@@ -34,13 +34,13 @@ export const hitStoreSuite = (name: string, make: () => Promise<readonly [HitSto
         });
     });
 
-    test('hits of the same moment are all counted', async () => {
+    test('hits at the same time are all counted', async () => {
       const [one, other] = await make();
       await Promise.all(Array.from({ length: 40 }, (_none, n) => (n % 2 === 0 ? one : other).record(hitAt(beginning))));
       expect(await one.counts(beginning)).toMatchObject({ lifetime: 40, recent: 40 });
     });
 
-    test('a hit is recent for fifteen minutes, and not for more than a minute beyond; its lifetime does not end', async () => {
+    test('a hit is recent for fifteen to sixteen minutes, and stays in the lifetime count', async () => {
       const [one] = await make();
       await one.record(hitAt(beginning + 30_500));
       const age = (ms: number) => one.counts(beginning + 30_500 + ms);
@@ -49,7 +49,7 @@ export const hitStoreSuite = (name: string, make: () => Promise<readonly [HitSto
       expect(await age(recentMs + minute)).toMatchObject({ recent: 0, lifetime: 1, last: { at: beginning + 30_500 } });
     });
 
-    test('the latest is the latest by its time, whichever was recorded last', async () => {
+    test('the last hit is the latest by its time, in any order of recording', async () => {
       const [one] = await make();
       await one.record(hitAt(beginning + minute));
       await one.record(hitAt(beginning));

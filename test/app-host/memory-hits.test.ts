@@ -7,7 +7,7 @@ hitStoreSuite('hits in memory', () => {
   return Promise.resolve([store, store] as const);
 });
 
-test('the window ends within a second after fifteen minutes, and never before', async () => {
+test('the window ends within a second after fifteen minutes, not earlier', async () => {
   for (const offset of [0, 1, 500, 999]) {
     const hits = memoryHits();
     const at = 1_000_000 + offset;
@@ -17,7 +17,7 @@ test('the window ends within a second after fifteen minutes, and never before', 
   }
 });
 
-test('a flood of an hour is held by the numbers of fifteen minutes', async () => {
+test('an hour of hits needs only the counters of fifteen minutes', async () => {
   const hits = memoryHits();
   for (let ms = 0; ms < 3_600_000; ms += 100) await hits.record(hitAt(ms));
   const { recent, lifetime } = await hits.counts(3_600_000 - 1);
@@ -26,7 +26,7 @@ test('a flood of an hour is held by the numbers of fifteen minutes', async () =>
   expect(recent).toBeLessThanOrEqual(9_010);
 });
 
-test('asked about a time that has passed, it does not forget what came later', async () => {
+test('a query about an earlier time keeps later hits', async () => {
   const hits = memoryHits();
   await hits.record(hitAt(5_000_000));
   await hits.counts(0);

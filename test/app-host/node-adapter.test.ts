@@ -1,4 +1,4 @@
-/** The answers on a server of Node, and requests that are the application's own, which it must find as they came. */
+/** The responses on a Node server, and the application's own requests, which stay untouched. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, type Server, createServer, request as send } from 'node:http';
@@ -37,7 +37,7 @@ test('a callback is refused and counted', async () => {
   ]);
 });
 
-test('what is the application’s own comes to it whole', async () => {
+test('the application’s own requests reach it with their body', async () => {
   const url = await started({});
   const answer = await fetch(`${url}${flow}?a=1`, { method: 'POST', headers, body: 'x'.repeat(100_000) });
   expect(await answer.text()).toBe(`the application: POST ${flow}?a=1 ${'x'.repeat(100_000)}`);
@@ -47,7 +47,7 @@ test('what is the application’s own comes to it whole', async () => {
 test.each([
   ['with a marker', headers],
   ['without one', { 'content-type': 'application/json' }],
-])('a body of megabytes %s is not kept, and its connection goes on', async (_what, sent) => {
+])('a body of megabytes %s is not stored, and its connection stays usable', async (_what, sent) => {
   const url = await started();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = send(url + flow, { method: 'POST', agent, headers: sent });
@@ -64,7 +64,7 @@ test.each([
   agent.destroy();
 });
 
-test('a caller that breaks off in its body harms nobody', async () => {
+test('a caller that aborts its body does no harm', async () => {
   const url = await started();
   const broken = send(url + flow, { method: 'POST', headers: { ...headers, 'content-length': '1000' } });
   broken.on('error', () => undefined);
@@ -73,7 +73,7 @@ test('a caller that breaks off in its body harms nobody', async () => {
   await expect.poll(async () => (await fetch(url + diagnosticsPath)).json()).toMatchObject({ lifetimeUnexpectedHits: 1 });
 });
 
-test.each(['TRACE', 'OPTIONS'])('%s of the diagnostics ends the process of nobody', async (method) => {
+test.each(['TRACE', 'OPTIONS'])('%s of the diagnostics does not end the process', async (method) => {
   const url = await started();
   const asking = send(url + diagnosticsPath, { method });
   asking.end();
@@ -81,7 +81,7 @@ test.each(['TRACE', 'OPTIONS'])('%s of the diagnostics ends the process of nobod
   expect(answer.statusCode).toBe(method === 'TRACE' ? 200 : 405);
 });
 
-test('as a middleware it goes on to the next, and hands its troubles on', async () => {
+test('as a middleware it calls next, and passes errors to it', async () => {
   const calls: unknown[] = [];
   const handle = nodeHandler({ matches: () => true, handle: () => Promise.reject(new Error('broken')) });
   const server = createServer((incoming, outgoing) => {
@@ -100,7 +100,7 @@ test('as a middleware it goes on to the next, and hands its troubles on', async 
   expect(calls).toMatchObject([{ message: 'broken' }]);
 });
 
-test('the example of docs/OWNERSHIP.md refuses to start wrongly, and does what the page says', async () => {
+test('the example of docs/OWNERSHIP.md refuses a wrong start, and behaves as documented', async () => {
   const remote = { NODE_ENV: 'production', WORKFLOW_EXECUTION_MODE: 'remote' };
   const page = readFileSync(new URL('../../docs/OWNERSHIP.md', import.meta.url), 'utf8');
   expect(page).toContain(readFileSync(new URL('../../examples/app-host.ts', import.meta.url), 'utf8'));

@@ -20,7 +20,7 @@ const textsOf = (read: Awaited<ReturnType<typeof readArchive>>) =>
     : read;
 
 describe('packing', () => {
-  test('what is packed is read again, sorted, and is what its list says', async () => {
+  test('a packed archive is read back sorted, and matches its file list', async () => {
     const packed = await packArchive(files);
     const read = await readArchive(packed.archive);
     expect(textsOf(read)).toEqual(
@@ -32,13 +32,13 @@ describe('packing', () => {
     expect(packed.artifact).toEqual({ sha256: sha256(packed.archive), bytes: packed.archive.byteLength });
   });
 
-  test('the same files give the same bytes, in whatever order they come', async () => {
+  test('equal files give equal bytes, in any order', async () => {
     const [one, other] = await Promise.all([packArchive(files), packArchive(new Map([...files].toReversed()))]);
     expect(Buffer.from(one.archive).equals(Buffer.from(other.archive))).toBe(true);
   });
 });
 
-test('an archive of a folder by its own name is read: its folders say nothing', async () => {
+test('an archive with folder entries is read, and the folder entries are ignored', async () => {
   const archive = await archiveOf([
     { name: './', type: 'directory' },
     { name: './a/', type: 'directory' },
@@ -97,13 +97,13 @@ describe('a hostile or broken archive is refused:', () => {
     expect(await readArchive(await archiveOf([{ name: 'x'.repeat(64) }]), small)).toMatchObject({ kind: 'read' });
   });
 
-  test('a bomb is given up at the bound: what it would unpack to is never held', async () => {
+  test('a decompression bomb is refused at the limit, without unpacking it in memory', async () => {
     const bomb = gzipSync(new Uint8Array(archiveLimits.unpackedBytes + 1_000_000));
     expect(bomb.byteLength).toBeLessThan(1_000_000);
     expect(await readArchive(bomb, { ...archiveLimits, unpackedBytes: 1_000_000 })).toMatchObject({ code: 'unpacked_too_large' });
   });
 
-  test('no bytes make it throw, compressed or not', async () => {
+  test('no input makes it throw, compressed or not', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 3_000 }), fc.boolean(), async (bytes, isZipped) => {
         const read = await readArchive(isZipped ? gzipSync(bytes) : bytes, small);
@@ -113,7 +113,7 @@ describe('a hostile or broken archive is refused:', () => {
     );
   });
 
-  test('no change of a byte of an honest archive makes it throw', async () => {
+  test('no changed byte of a valid archive makes it throw', async () => {
     const tar = await tarOf([...honest, { name: `${'long/'.repeat(50)}path`, content: 'y' }]);
     await fc.assert(
       fc.asyncProperty(fc.nat(tar.byteLength - 1), fc.nat(255), async (at, value) => {
@@ -133,7 +133,7 @@ const damaged = (archive: Buffer): Buffer => {
   return copy;
 };
 
-describe('an archive is held against its manifest:', () => {
+describe('an archive is checked against its manifest:', () => {
   const content = bytesOf('one');
   const promised = { path: 'a.js', sha256: sha256(content), bytes: 3 };
 
@@ -158,8 +158,8 @@ describe('an archive is held against its manifest:', () => {
         { code: 'file_unexpected', path: 'A.js' },
       ],
     ],
-  ])('%s', ([, given, faults]) => {
+  ])('%s', ([, given, findings]) => {
     const found = validateArchive(new Map(given.map(([path, text]) => [path, bytesOf(text)])), [promised]);
-    expect(found).toEqual(faults.map((fault) => ({ ...fault, message: expect.any(String) })));
+    expect(found).toEqual(findings.map((finding) => ({ ...finding, message: expect.any(String) })));
   });
 });

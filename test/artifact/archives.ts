@@ -1,4 +1,4 @@
-/** Archives for tests: honest ones, and those that somebody made to do harm. */
+/** Archives for tests: valid and malicious ones. */
 import { gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 

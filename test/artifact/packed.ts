@@ -1,4 +1,4 @@
-/** A deployment as somebody would send it: a manifest, and the archive it promises. */
+/** A deployment for upload: a manifest and its archive. */
 import { type PackedArchive, packArchive } from '../../lib/artifact/pack-archive.ts';
 import { deploymentId } from '../../lib/engine/ids.ts';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
@@ -11,7 +11,7 @@ interface Sent {
   readonly archive: Uint8Array;
 }
 
-/** @param change is made to the manifest after it was written, as by somebody who lies */
+/** @param change changes the manifest after it was written, so that it no longer matches */
 export const packedDeployment = async (
   id: string,
   {

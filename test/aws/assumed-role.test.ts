@@ -1,4 +1,4 @@
-/** The role of the authors' code: for how long it is lent, and what the code sees of it. */
+/** Credentials of the code role: their lifetime, and the variables that the code receives. */
 import { STSClient } from '@aws-sdk/client-sts';
 import { expect, test } from 'vitest';
 import { AssumedRole } from '../../lib/aws/assumed-role.ts';
@@ -10,45 +10,45 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 const one = deploymentId('one');
 const roleArn = 'arn:aws:iam::111122223333:role/authors';
 
-/** A client that answers by itself, and notes what it was asked. */
+/** A fake client that records its requests. */
 function given(own: Readonly<Record<string, string>> = {}, failures: (Error | object)[] = []) {
   const clock = new MemoryClock(instant(Date.parse('2026-01-01T00:00:00Z')));
   const client = new STSClient({ region: 'us-east-1', credentials: { accessKeyId: 'x', secretAccessKey: 'x' } });
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   client.middlewareStack.add(
     () =>
       async ({ input }) => {
         const failure = failures.shift();
         if (failure instanceof Error) throw failure;
-        asked.push(input);
+        requests.push(input);
         const Expiration = new Date(clock.now() + minutes(60));
-        const Credentials = { AccessKeyId: `key ${asked.length}`, SecretAccessKey: 's', SessionToken: 't', Expiration };
+        const Credentials = { AccessKeyId: `key ${requests.length}`, SecretAccessKey: 's', SessionToken: 't', Expiration };
         return { response: {}, output: { $metadata: {}, ...(failure ?? { Credentials }) } };
       },
     { step: 'initialize', priority: 'high' },
   );
-  return { clock, asked, role: new AssumedRole(client, roleArn, clock, own) };
+  return { clock, requests, role: new AssumedRole(client, roleArn, clock, own) };
 }
 
-test('each deployment has a session of its own, for as long as a message may take and then some', async () => {
-  const { clock, asked, role } = given();
+test('each deployment has its own session, with enough remaining time for a message', async () => {
+  const { clock, requests, role } = given();
   expect((await role.variables(one))['AWS_ACCESS_KEY_ID']).toBe('key 1');
   expect((await role.variables(deploymentId('two')))['AWS_ACCESS_KEY_ID']).toBe('key 2');
   clock.advance(minutes(35));
   expect((await role.variables(one))['AWS_ACCESS_KEY_ID']).toBe('key 1');
   clock.advance(minutes(1));
   expect((await role.variables(one))['AWS_ACCESS_KEY_ID']).toBe('key 3');
-  expect(asked[0]).toEqual({ RoleArn: roleArn, RoleSessionName: 'deployment-one', DurationSeconds: 3_600 });
-  expect(asked[1]).toMatchObject({ RoleSessionName: 'deployment-two' });
+  expect(requests[0]).toEqual({ RoleArn: roleArn, RoleSessionName: 'deployment-one', DurationSeconds: 3_600 });
+  expect(requests[1]).toMatchObject({ RoleSessionName: 'deployment-two' });
 });
 
-test('a name that is too long for a session is cut', async () => {
-  const { asked, role } = given();
+test('a long session name is truncated', async () => {
+  const { requests, role } = given();
   await role.variables(deploymentId('d'.repeat(128)));
-  expect(asked).toEqual([expect.objectContaining({ RoleSessionName: `deployment-${'d'.repeat(53)}` })]);
+  expect(requests).toEqual([expect.objectContaining({ RoleSessionName: `deployment-${'d'.repeat(53)}` })]);
 });
 
-test('the code is told where AWS is, when its credentials end, and nothing of those of the function', async () => {
+test('the code receives the AWS configuration and its own credentials, not those of the function', async () => {
   const { role } = given({
     AWS_REGION: 'eu-west-1',
     AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
@@ -71,7 +71,7 @@ test('the code is told where AWS is, when its credentials end, and nothing of th
   });
 });
 
-test('a service that does not answer, or with nothing, is unavailable, and is asked again', async () => {
+test('a failed or empty response of STS is Unavailable, and the next call requests again', async () => {
   const { role } = given({}, [new Error('socket hang up'), {}]);
   await expect(role.variables(one)).rejects.toThrow(Unavailable);
   await expect(role.variables(one)).rejects.toThrow(Unavailable);

@@ -39,7 +39,7 @@ const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
 );
 
-test('settings are read by the names that the stacks give them', () => {
+test('settings are read from the variables that the stacks set', () => {
   expect({ ...settingsFrom(variables) }).toEqual({
     ...complete,
     nodeConcurrency: 100,
@@ -64,16 +64,16 @@ test.for<[string, string]>([
   expect(() => ({ ...settingsFrom({ ...variables, [name]: value }) })).toThrow(name);
 });
 
-test('a function that never uses a port needs no settings for it', () => {
+test('a function needs no settings of ports that it does not use', () => {
   const { runsTable, nodeQueueUrl, delayQueueUrl } = environmentNames;
   const given = { [runsTable]: 'runs', [nodeQueueUrl]: complete.nodeQueueUrl, [delayQueueUrl]: complete.delayQueueUrl };
-  const world = awsPorts(settingsFrom(given));
-  expect(world.log).toBe(world.log);
-  expect(world.jobs).toBe(world.jobs);
-  expect(() => world.blobs).toThrow('STEPWELL_BUCKET');
-  expect(() => world.workflows).toThrow('STEPWELL_CONTROL_TABLE');
+  const ports = awsPorts(settingsFrom(given));
+  expect(ports.log).toBe(ports.log);
+  expect(ports.jobs).toBe(ports.jobs);
+  expect(() => ports.blobs).toThrow('STEPWELL_BUCKET');
+  expect(() => ports.workflows).toThrow('STEPWELL_CONTROL_TABLE');
 });
 
-test('every port of a fully set function is there', () => {
+test('with all settings every port is available', () => {
   for (const [name, port] of Object.entries(awsPorts(settingsFrom(variables)))) expect(port, name).toBeTypeOf('object');
 });

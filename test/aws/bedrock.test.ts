@@ -1,4 +1,4 @@
-/** Bedrock over its own wire: the SDK's client against a server that speaks the event stream encoding. */
+/** Bedrock models and guardrails: the SDK's client with a fake server. */
 import { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BedrockGuardrail } from '../../lib/aws/bedrock-guardrail.ts';
@@ -28,8 +28,8 @@ const delta = (text: string) => event('contentBlockDelta', { contentBlockIndex: 
 const stop = event('messageStop', { stopReason: 'end_turn' });
 const usage = event('metadata', { usage: { inputTokens: 7, outputTokens: 2, totalTokens: 9 }, metrics: { latencyMs: 5 } });
 
-describe('an answer', () => {
-  test('is said as it comes, and told with its tokens', async () => {
+describe('a response', () => {
+  test('is streamed and returned with its tokens', async () => {
     bedrock.streams(event('messageStart', { role: 'assistant' }), delta('Grüße '), delta('☎'), stop, usage);
     const { heard, call } = callOf();
     expect(await model().execute(requestOf(), call)).toEqual({
@@ -42,14 +42,14 @@ describe('an answer', () => {
     expect(heard).toEqual(['Grüße ', '☎']);
   });
 
-  test('was asked for as Converse wants it, signed, with the attempt by name', async () => {
+  test('comes from a signed Converse request that names the attempt', async () => {
     bedrock.streams(delta('x'), stop);
     const params = { maxTokens: 9, temperature: 0.5, topP: 0.1, stopSequences: ['x'], top_k: 4 };
     await model().execute(requestOf({ params }), { ...callOf().call, idempotencyToken: 'wrun_1/node@loop[3]/2' });
-    const [asked] = bedrock.asked;
-    expect(asked?.path).toBe(`/model/${encodeURIComponent(modelId)}/converse-stream`);
-    expect(asked?.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/eu-west-1\/bedrock\//);
-    expect(JSON.parse(asked?.body ?? '')).toEqual({
+    const [request] = bedrock.requests;
+    expect(request?.path).toBe(`/model/${encodeURIComponent(modelId)}/converse-stream`);
+    expect(request?.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/eu-west-1\/bedrock\//);
+    expect(JSON.parse(request?.body ?? '')).toEqual({
       messages: [{ role: 'user', content: [{ text: 'Say hello' }] }],
       inferenceConfig: { maxTokens: 9, temperature: 0.5, topP: 0.1, stopSequences: ['x'] },
       additionalModelRequestFields: { top_k: 4 },
@@ -58,7 +58,7 @@ describe('an answer', () => {
   });
 });
 
-describe('trouble', () => {
+describe('errors', () => {
   test.each([
     [429, 'ThrottlingException', 'rate_limit', 'provider_rate_limit'],
     [400, 'ValidationException', 'invalid', 'provider_refused'],
@@ -70,7 +70,7 @@ describe('trouble', () => {
   ])('%i %s is %s', async (status, type, cause, code) => {
     bedrock.refuses(status, type, 'no');
     expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause, code });
-    expect(bedrock.asked).toHaveLength(1);
+    expect(bedrock.requests).toHaveLength(1);
   });
 
   test.each([
@@ -82,12 +82,12 @@ describe('trouble', () => {
     expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause });
   });
 
-  test('a stream that ends in the middle', async () => {
+  test('a stream that ends early is a provider error', async () => {
     bedrock.streams(delta('Hel'));
     expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ cause: 'provider_error', code: 'stream_broken' });
   });
 
-  test('rubbish, and a stream that dies', async () => {
+  test('an invalid response and a reset stream are provider errors', async () => {
     bedrock.streams(Buffer.from('<html>Welcome to the hotel</html>, where the wireless is free'));
     expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause: 'provider_error' });
     bedrock.answers((stream) => {
@@ -97,7 +97,7 @@ describe('trouble', () => {
     expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause: 'provider_error' });
   });
 
-  test('a model that hangs is hung up on: the signal says when', async () => {
+  test('the signal aborts the call of a model that does not respond', async () => {
     const { heard, call, stop: hangUp } = callOf();
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     bedrock.answers((stream) => {
@@ -111,13 +111,13 @@ describe('trouble', () => {
     expect(heard).toEqual(['Hel']);
   });
 
-  test('what it cannot use is not sent', async () => {
+  test('attachments and invalid parameters are refused without a request', async () => {
     bedrock.streams(stop);
-    expect(model().attachmentError('image')).toMatch(/image cannot be handed to Bedrock/);
+    expect(model().attachmentError('image')).toMatch(/does not accept .* image by its URL/);
     expect(await model().execute(requestOf({ params: { maxTokens: 'many' } }), callOf().call)).toMatchObject({
       code: 'params_invalid',
     });
-    expect(bedrock.asked).toEqual([]);
+    expect(bedrock.requests).toEqual([]);
   });
 });
 
@@ -131,15 +131,15 @@ describe('a guardrail', () => {
       stream.end(JSON.stringify({ usage: {}, outputs: [], assessments: [], ...body }));
     });
 
-  test('that has nothing against a text lets it pass', async () => {
+  test('that does not intervene allows a text', async () => {
     says({ action: 'NONE' });
     expect(await guardrail().check('output', 'hello', signal)).toEqual({ kind: 'allowed' });
-    const [asked] = bedrock.asked;
-    expect(asked?.path).toBe(`/guardrail/${encodeURIComponent(arn)}/version/3/apply`);
-    expect(JSON.parse(asked?.body ?? '')).toEqual({ source: 'OUTPUT', content: [{ text: { text: 'hello' } }] });
+    const [request] = bedrock.requests;
+    expect(request?.path).toBe(`/guardrail/${encodeURIComponent(arn)}/version/3/apply`);
+    expect(JSON.parse(request?.body ?? '')).toEqual({ source: 'OUTPUT', content: [{ text: { text: 'hello' } }] });
   });
 
-  test('that steps in stops it, with its reason', async () => {
+  test('that intervenes blocks a text, with its reason', async () => {
     says({
       action: 'GUARDRAIL_INTERVENED',
       actionReason: 'Guardrail blocked.',
@@ -150,26 +150,26 @@ describe('a guardrail', () => {
       policy: 'contentPolicy',
       reason: 'Guardrail blocked.',
     });
-    expect(JSON.parse(bedrock.asked[0]?.body ?? '')).toMatchObject({ source: 'INPUT' });
+    expect(JSON.parse(bedrock.requests[0]?.body ?? '')).toMatchObject({ source: 'INPUT' });
   });
 
   test.each([
     [429, 'ThrottlingException'],
     [403, 'AccessDeniedException'],
     [500, 'InternalServerException'],
-  ])('that answers %i lets nothing pass', async (status, type) => {
+  ])('that responds with %i is unavailable', async (status, type) => {
     bedrock.refuses(status, type, 'no');
     expect(await guardrail().check('input', 'hello', signal)).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('that gives no decision lets nothing pass', async () => {
+  test('that returns no decision is unavailable', async () => {
     says({});
     expect(await guardrail().check('input', 'hello', signal)).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('is not asked about nothing', async () => {
+  test('is not called for an empty text', async () => {
     says({ action: 'GUARDRAIL_INTERVENED' });
     expect(await guardrail().check('input', '', signal)).toEqual({ kind: 'allowed' });
-    expect(bedrock.asked).toEqual([]);
+    expect(bedrock.requests).toEqual([]);
   });
 });

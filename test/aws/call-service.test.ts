@@ -1,4 +1,4 @@
-/** What the real clients make of a service in trouble: asked over HTTP, as in the cloud. */
+/** The real clients with a failing service, over HTTP. */
 import { type DynamoDBClient, GetItemCommand, ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
@@ -27,28 +27,28 @@ afterEach(async () => {
   await recorder.close();
 });
 
-const ask = (client: DynamoDBClient) =>
+const call = (client: DynamoDBClient) =>
   callService('the table', () => client.send(new GetItemCommand({ TableName: 't', Key: { pk: { S: 'a' } } })));
-/** One that tries once, because the waits between tries are the SDK's own and long. */
-const askOnce = (endpoint = recorder.endpoint) => ask(dynamoAt(endpoint, { maxAttempts: 1 }));
+/** A client with one attempt, because the SDK's waits between attempts are long. */
+const callOnce = (endpoint = recorder.endpoint) => call(dynamoAt(endpoint, { maxAttempts: 1 }));
 
 test.each([
   ['tables', dynamoClient],
   ['queues', queueClient],
-])('the client of %s copies nothing for a log that nobody reads', (_of, made) => {
+])('the client of %s has no log middleware', (_of, made) => {
   expect(made().middlewareStack.identify().join()).toMatch(/retryMiddleware/);
   expect(made().middlewareStack.identify().join()).not.toMatch(/logger/i);
 });
 
-test('short trouble is not noticed', async () => {
+test('one failed attempt is retried', async () => {
   answers = [exception(500, 'InternalServerError'), 'hang up', fine];
-  expect((await ask(dynamoClient())).Item).toEqual({ pk: { S: 'found' } });
+  expect((await call(dynamoClient())).Item).toEqual({ pk: { S: 'found' } });
   expect(recorder.requests).toHaveLength(3);
 });
 
-test('longer trouble is Unavailable after three tries', async () => {
+test('three failed attempts are Unavailable', async () => {
   answers = Array.from({ length: 10 }, () => exception(500, 'InternalServerError'));
-  await expect(ask(dynamoClient())).rejects.toThrow(Unavailable);
+  await expect(call(dynamoClient())).rejects.toThrow(Unavailable);
   expect(recorder.requests).toHaveLength(3);
 });
 
@@ -56,26 +56,26 @@ test.for<[string, Answer | 'hang up']>([
   ['server errors', exception(500, 'InternalServerError')],
   ['throttling', exception(400, 'ProvisionedThroughputExceededException')],
   ['throttling by an account limit', exception(400, 'RequestLimitExceeded')],
-  ['a status that asks for patience', { status: 429, body: {} }],
-  ['an answer that is not understood', { status: 503, body: [] }],
+  ['status 429', { status: 429, body: {} }],
+  ['an invalid response body', { status: 503, body: [] }],
   ['broken connections', 'hang up'],
 ])('%s: Unavailable, with the cause', async ([, answer]) => {
   answers = [answer];
-  const error: unknown = await askOnce().catch((caught: unknown) => caught);
+  const error: unknown = await callOnce().catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(Unavailable);
   expect(error).toHaveProperty('message', 'the table is not available now');
   expect(error).toHaveProperty('cause', expect.any(Error));
 });
 
-test('a place where nobody listens is Unavailable', async () => {
-  await expect(askOnce('http://127.0.0.1:1')).rejects.toThrow(Unavailable);
+test('a closed port is Unavailable', async () => {
+  await expect(callOnce('http://127.0.0.1:1')).rejects.toThrow(Unavailable);
 });
 
 test.for(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException'])(
   '%s is thrown as it is, at once',
   async (name) => {
     answers = [exception(400, name)];
-    const error: unknown = await ask(dynamoClient()).catch((caught: unknown) => caught);
+    const error: unknown = await call(dynamoClient()).catch((caught: unknown) => caught);
     expect(error).not.toBeInstanceOf(Unavailable);
     expect(error).toHaveProperty('name', name);
     expect(error instanceof ResourceNotFoundException).toBe(name === 'ResourceNotFoundException');
@@ -83,7 +83,7 @@ test.for(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundExcep
   },
 );
 
-test('an error of our own is thrown as it is, and an unknown one is trouble', async () => {
+test('a local error is rethrown, and an unknown error is Unavailable', async () => {
   const bug = new TypeError('a bug');
   await expect(callService('the table', () => Promise.reject(bug))).rejects.toBe(bug);
   await expect(callService('the table', () => Promise.reject(new Error('what?')))).rejects.toThrow(Unavailable);

@@ -1,4 +1,4 @@
-/** Runs of code in DynamoDB: the head with the platform, all the rest where the function of the code may write. */
+/** Code runs in DynamoDB: the head is on the platform side, all other items are on the code side. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { MessageHeads } from '../../lib/aws/run-heads.ts';
@@ -21,7 +21,7 @@ const created = codeCreation(run);
 
 beforeAll(async () => {
   const [first] = dynamoImplementations;
-  if (first === undefined) throw new Error('there is no emulator of DynamoDB');
+  if (first === undefined) throw new Error('no DynamoDB emulator is available');
   emulator = await first.start();
   client = dynamoAt(emulator.endpoint);
 });
@@ -32,16 +32,16 @@ afterAll(async () => {
 beforeEach(async () => {
   table = await createRunsTable(client);
   await platform().create(created);
-  const told = new MessageHeads();
-  told.record(created);
-  code = new DynamoRunLog(table, told);
+  const heads = new MessageHeads();
+  heads.record(created);
+  code = new DynamoRunLog(table, heads);
 });
 
-/** A process that knows nothing yet. */
+/** A platform process without cached heads. */
 const platform = (): DynamoRunLog => new DynamoRunLog(table);
 
-describe('what the function of the code writes', () => {
-  test('the platform reads, whatever it asks for first, and the other way round', async () => {
+describe('items of the code side', () => {
+  test('platform and code functions read each other’s items', async () => {
     const [second, third] = [commit(2), commit(3)];
     await code.put(run, second, expiresAt);
     expect(await platform().commitsAfter(run, firstCommit)).toEqual([second]);
@@ -50,9 +50,9 @@ describe('what the function of the code writes', () => {
     expect(await platform().nextCommits([{ run, after: firstCommit }], 5)).toEqual([[second, third]]);
     expect(await table.get(logKey(run, 'platform', 2))).toBeUndefined();
 
-    const beat = { node: nodeKey(bundleNode), at: noon, resends: 0 };
-    await code.heartbeat(run, beat, expiresAt);
-    expect(await platform().heartbeats(run)).toEqual([beat]);
+    const heartbeat = { node: nodeKey(bundleNode), at: noon, resends: 0 };
+    await code.heartbeat(run, heartbeat, expiresAt);
+    expect(await platform().heartbeats(run)).toEqual([heartbeat]);
     const snapshot = { asOf: commitNo(2), schema: 1, state: 'x' };
     await code.saveSnapshot(run, snapshot, expiresAt);
     expect(await platform().snapshot(run)).toEqual(snapshot);
@@ -60,12 +60,12 @@ describe('what the function of the code writes', () => {
     expect(await code.attached(run, 'input')).toBe('large');
   });
 
-  test('of a slot that is taken is refused on either side', async () => {
+  test('a commit number that is taken is refused for both', async () => {
     await code.put(run, commit(2), expiresAt);
     expect(await platform().put(run, commit(2), expiresAt)).toMatchObject({ kind: 'occupied' });
   });
 
-  test('is shown beside a head that nobody changes', async () => {
+  test('a projection does not change the head', async () => {
     const before = await table.get(headKey(run));
     await code.project(run, { status: 'running', asOf: commitNo(3), attention: 'waiting' });
     await platform().project(run, { status: 'running', asOf: commitNo(2) });
@@ -80,7 +80,7 @@ describe('what the function of the code writes', () => {
     expect((await table.get(projectionKey(run)))?.['ttl']).toEqual(before?.['ttl']);
   });
 
-  test('puts the run into the lists, once', async () => {
+  test('a projection adds the run to the lists once', async () => {
     await code.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
     const log = platform();
     const index = new DynamoRunIndex({ runs: table, control: await createControlTable(client) }, log);
@@ -90,7 +90,7 @@ describe('what the function of the code writes', () => {
   });
 });
 
-test('a run of code that is forgotten leaves its slots taken, where they were, and nothing else', async () => {
+test('a deleted code run leaves only its tombstones', async () => {
   await code.put(run, commit(2), expiresAt);
   await code.heartbeat(run, { node: nodeKey(bundleNode), at: noon, resends: 0 }, expiresAt);
   await code.project(run, { status: 'cancelled', asOf: commitNo(2) });
@@ -104,8 +104,8 @@ test('a run of code that is forgotten leaves its slots taken, where they were, a
   expect(await platform().create(created)).toMatchObject({ kind: 'occupied' });
 });
 
-test('the function of the code creates no run, and knows none that no message was about', async () => {
-  expect(() => new MessageHeads().create(created)).toThrow('only the platform creates runs');
-  expect(() => new MessageHeads().record(creation(run))).toThrow('is no run of code');
+test('the code function cannot create runs and knows only runs of its messages', async () => {
+  expect(() => new MessageHeads().create(created)).toThrow('only platform functions create runs');
+  expect(() => new MessageHeads().record(creation(run))).toThrow('is not a code run');
   expect(await code.head(freshRun())).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** Forgetting is many requests to DynamoDB: broken off at any of them, readers find a sound log, and the next to ask finishes it. */
+/** Deleting a run takes many requests. After an interruption at any of them the log is valid, and a second call completes the deletion. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
@@ -12,7 +12,7 @@ import type { Emulator } from '../contract/emulators/emulator-process.ts';
 import { commit, creation, expiresAt, bundleNode, freshRun, noon } from '../contract/samples.ts';
 
 const [implementation] = dynamoImplementations;
-if (implementation === undefined) throw new Error('there is no DynamoDB at hand');
+if (implementation === undefined) throw new Error('no DynamoDB emulator is available');
 let emulator: Emulator;
 let client: DynamoDBClient;
 beforeAll(async () => {
@@ -27,11 +27,11 @@ afterAll(async () => {
 /** Commit n has the one event n. */
 const dense = (number: number): Commit => commit(number, { firstEventId: eventId(number) });
 
-test('broken off at any request', async () => {
+test('a deletion that is interrupted at any request leaves a valid log and can be completed', async () => {
   const table = await createRunsTable(client);
   const log = new DynamoRunLog(table);
   const sending = client.send.bind(client);
-  for (let fatal = 1, isWhole = false; !isWhole; fatal += 1) {
+  for (let failAt = 1, isComplete = false; !isComplete; failAt += 1) {
     const run = creation(freshRun(), { isTest: true, commit: dense(1) });
     const { address } = run;
     await log.create(run);
@@ -43,19 +43,19 @@ test('broken off at any request', async () => {
     Object.assign(client, {
       send: (...given: Parameters<typeof sending>) => {
         sent += 1;
-        return sent === fatal ? Promise.reject(new Error('killed here')) : sending(...given);
+        return sent === failAt ? Promise.reject(new Error('killed here')) : sending(...given);
       },
     });
-    isWhole = await log.deleteRun(address, expiresAt).then(
+    isComplete = await log.deleteRun(address, expiresAt).then(
       () => true,
       () => false,
     );
     Object.assign(client, { send: sending });
 
-    if (!isWhole) {
+    if (!isComplete) {
       const left = await readRunFold({ log }, address);
       expect(left?.state.progress.status).toMatch(/pending|cancelled/);
-      // The first forgotten slot is followed by none that is not.
+      // After the first tombstone there are only tombstones.
       const commits = await log.commitsAfter(address, firstCommit);
       expect(commits.slice(commits.findIndex(isTombstone)).every(isTombstone) || !commits.some(isTombstone)).toBe(true);
     }
@@ -64,6 +64,6 @@ test('broken off at any request', async () => {
     expect(await log.attached(address, 'graph')).toBeUndefined();
     expect(await log.heartbeats(address)).toEqual([]);
     expect((await log.commitsAfter(address, firstCommit)).every(isTombstone)).toBe(true);
-    if (isWhole) expect(fatal).toBeGreaterThan(6);
+    if (isComplete) expect(failAt).toBeGreaterThan(6);
   }
 });

@@ -1,15 +1,15 @@
-/** A server that speaks as Bedrock does: HTTP/2 in the clear, its streams in AWS's event stream encoding. */
+/** A fake Bedrock server: HTTP/2 without TLS, with streams in AWS's event stream encoding. */
 import { type Http2Server, type ServerHttp2Stream, createServer } from 'node:http2';
 import { crc32 } from 'node:zlib';
 
-/** One message of the encoding: both lengths and their checksum, headers, payload, checksum of all of it. */
+/** A message of the encoding: two lengths and their checksum, headers, payload, and the checksum of the message. */
 function message(headers: Readonly<Record<string, string>>, payload: object): Buffer {
   const head = Buffer.concat(
     Object.entries(headers).map(([name, value]) => {
       const [key, text] = [Buffer.from(name), Buffer.from(value)];
       const length = Buffer.alloc(2);
       length.writeUInt16BE(text.length);
-      // 7: a text
+      // 7: a string
       return Buffer.concat([Buffer.from([key.length]), key, Buffer.from([7]), length, text]);
     }),
   );
@@ -32,14 +32,14 @@ export const event = (type: string, payload: object): Buffer =>
 export const exception = (type: string, text: string): Buffer =>
   message({ ':exception-type': type, ':content-type': 'application/json', ':message-type': 'exception' }, { message: text });
 
-export interface Asked {
+export interface BedrockRequest {
   readonly path: string;
   readonly authorization: string;
   readonly body: string;
 }
 
 export class Bedrock {
-  readonly asked: Asked[] = [];
+  readonly requests: BedrockRequest[] = [];
   #reply: (stream: ServerHttp2Stream) => void = (stream) => stream.end();
   readonly #server: Http2Server = createServer();
   readonly #sessions = new Set<{ destroy(): void }>();
@@ -52,7 +52,7 @@ export class Bedrock {
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
       stream.on('end', () => {
         const body = Buffer.concat(chunks).toString();
-        this.asked.push({ path: String(headers[':path']), authorization: String(headers['authorization']), body });
+        this.requests.push({ path: String(headers[':path']), authorization: String(headers['authorization']), body });
         this.#reply(stream);
       });
     });
@@ -68,7 +68,7 @@ export class Bedrock {
   }
 
   answers(reply: (stream: ServerHttp2Stream) => void): void {
-    this.asked.length = 0;
+    this.requests.length = 0;
     this.#reply = reply;
   }
 

@@ -1,4 +1,4 @@
-/** Items as they lie in the table: what a reader finds in them, what a bill counts, what an index sees. */
+/** Items of the runs table: parsing, billed size, expiry and index keys. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const logItem = (of: ReturnType<typeof commit>): Item => ({
 });
 const headItem = (of: ReturnType<typeof creation>): Item => ({ ...keyOf(headKey(of.address)), ...headAttributes(of) });
 
-/** DynamoDB's count: the bytes of names and values; a number takes about a byte for two digits, and one more. */
+/** DynamoDB's item size: the bytes of names and values. A number has about one byte for two digits, plus one. */
 const sizeOf = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0);
 const valueSize = (value: AttributeValue): number => {
@@ -40,26 +40,26 @@ test('any commit is read back from its item', () => {
   );
 });
 
-describe('an item that is not understood is refused, not misread:', () => {
+describe('an invalid item is refused:', () => {
   const good = logItem(commit(2));
   test.for<[string, Item, RegExp]>([
-    ['another version', { ...good, v: { N: '2' } }, /the item has version 2, and this program reads version 1/],
+    ['another version', { ...good, v: { N: '2' } }, /the item has version 2, but this program reads only version 1/],
     ['no version', Object.fromEntries(Object.entries(good).filter(([name]) => name !== 'v')), /a commit cannot be read/],
-    ['events that are none', { ...good, e: text('[{"type":"NODE_DREAMT"}]') }, /a commit cannot be read/],
-    ['events that are no list', { ...good, e: text('{}') }, /a commit cannot be read/],
-    ['a nonce of another kind', { ...good, n: { N: '5' } }, /a commit cannot be read/],
+    ['an unknown event', { ...good, e: text('[{"type":"NODE_DREAMT"}]') }, /a commit cannot be read/],
+    ['events that are not a list', { ...good, e: text('{}') }, /a commit cannot be read/],
+    ['a nonce of another type', { ...good, n: { N: '5' } }, /a commit cannot be read/],
     ['a number in place of text', { ...good, b: { N: '5' } }, /a commit cannot be read/],
   ])('%s', ([, item, message]) => {
     expect(() => commitIn(item)).toThrow(Unreadable);
     expect(() => commitIn(item)).toThrow(message);
   });
 
-  test('a head in another status', () => {
+  test('a head with an unknown status', () => {
     expect(() => headIn({ ...headItem(creation(run)), status: text('asleep') })).toThrow(Unreadable);
   });
 });
 
-describe('the bill', () => {
+describe('billed size', () => {
   const dispatched = {
     type: 'NODE_DISPATCHED',
     nodeId: nodeId('validate-order'),
@@ -69,7 +69,7 @@ describe('the bill', () => {
     wave: 0,
   } as const;
 
-  test('the head of a run with a small input is one write unit', () => {
+  test('the head of a run with a small input fits in one write unit', () => {
     const input = { orderId: 'ord_0123456789', lines: [{ sku: 'A-1', count: 2 }] };
     const head = creation(run, {
       commit: commit(1, { events: [{ type: 'RUN_STARTED' }, { type: 'INPUT_SET', input: inline(input) }, dispatched] }),
@@ -77,7 +77,7 @@ describe('the bill', () => {
     expect(sizeOf(headItem(head))).toBeLessThanOrEqual(1_024);
   });
 
-  test('a commit of one completion and one dispatch is one write unit', () => {
+  test('a commit of one completion and one dispatch fits in one write unit', () => {
     const completed = {
       type: 'NODE_COMPLETED',
       nodeId: nodeId('validate-order'),
@@ -92,21 +92,21 @@ describe('the bill', () => {
     expect(sizeOf(logItem(commit(2, { events: [completed, dispatched] })))).toBeLessThanOrEqual(600);
   });
 
-  test('a thousand dispatches are compressed to a fraction', () => {
+  test('a thousand dispatches are compressed to less than a tenth', () => {
     const events = Array.from({ length: 1_000 }, (_, index) => ({ ...dispatched, nodeId: nodeId(`node-${index}`) }));
     expect(sizeOf(logItem(commit(2, { events })))).toBeLessThan(JSON.stringify(events).length / 10);
   });
 });
 
 describe('expiry and indexes', () => {
-  test('every item of a run expires at the run’s time, in whole seconds rounded up', () => {
+  test('every item of a run expires at the run’s expiry, rounded up to whole seconds', () => {
     const seconds = { N: String(Math.ceil(expiresAt / 1_000)) };
     expect(logItem(commit(2))['ttl']).toEqual(seconds);
     expect(headItem(creation(run))['ttl']).toEqual(seconds);
     expect(Number(seconds.N) * 1_000).toBeGreaterThanOrEqual(expiresAt);
   });
 
-  test('only the head is in the index by project, and no new run in the one by state', () => {
+  test('only the head is in the index by project, and a new run is not in the index by state', () => {
     const head = headItem(creation(run));
     expect(head['gp']?.S).toMatch(new RegExp(`^${run.projectId}#production#[0-7]$`));
     expect(head['gs']).toEqual(text(`2026-05-01T12:00:00.123Z#${run.runId}`));
@@ -114,7 +114,7 @@ describe('expiry and indexes', () => {
     expect(logItem(commit(2))).not.toHaveProperty('gp');
   });
 
-  test('a projection writes no key of the index by project, and of the one by state only for runs that need attention', () => {
+  test('a projection writes no key of the index by project, and keys of the index by state only for runs that need attention', () => {
     const change = (status: 'running' | 'failed' | 'completed', attention?: 'waiting') =>
       projectionUpdate(run, { status, asOf: commitNo(2), ...(attention && { attention }) }).expression;
     expect(change('running', 'waiting')).toMatch(/SET .*#sp = :sp, #ss = #gs/);

@@ -1,4 +1,4 @@
-/** A batch that fails in part, answered over HTTP as SQS does. */
+/** Batches that fail partly, over HTTP as with SQS. */
 import { createHash } from 'node:crypto';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const batch = z.object({ Entries: z.array(z.looseObject({ Id: z.string(), Messag
 const entriesIn = ({ body }: Recorded) => batch.parse(JSON.parse(body)).Entries;
 const idsIn = (request: Recorded) => entriesIn(request).map(({ Id }) => Id);
 
-/** Which entries of which request fail. */
+/** The entries that fail, by request. */
 let failing: (id: string, request: number) => 'service' | 'sender' | undefined;
 let recorder: Recorder;
 let jobs: SqsJobs;
@@ -47,13 +47,13 @@ afterEach(() => recorder.close());
 
 const send = (count: number) => jobs.send(Array.from({ length: count }, () => nodeJob()));
 
-test('jobs go ten to a request', async () => {
+test('a request has at most ten jobs', async () => {
   failing = () => undefined;
   await send(23);
   expect(recorder.requests.map((request) => idsIn(request).length).toSorted((one, other) => one - other)).toEqual([3, 10, 10]);
 });
 
-test('a FIFO queue is told of groups and duplicates, and a standard one, which would refuse that, is not', async () => {
+test('messages to a FIFO queue have a group and a deduplication id, and messages to a standard queue do not', async () => {
   failing = () => undefined;
   await jobs.send([nodeJob()]);
   await onStandardQueue.send([nodeJob()]);
@@ -62,7 +62,7 @@ test('a FIFO queue is told of groups and duplicates, and a standard one, which w
   expect(standard).toEqual(['Id', 'MessageBody']);
 });
 
-test('what failed of a batch is sent once more, and only that', async () => {
+test('only the failed messages of a batch are sent again', async () => {
   failing = (id, request) => (request === 0 && ['2', '5'].includes(id) ? 'service' : undefined);
   await send(7);
   expect(recorder.requests.map(idsIn)).toEqual([
@@ -71,16 +71,16 @@ test('what failed of a batch is sent once more, and only that', async () => {
   ]);
 });
 
-test('what fails twice is trouble', async () => {
+test('a message that fails twice is Unavailable', async () => {
   failing = (id) => (id === '1' ? 'service' : undefined);
   await expect(send(3)).rejects.toThrow(Unavailable);
   expect(recorder.requests).toHaveLength(2);
 });
 
-test('a message that the queue will never take is no trouble of the moment', async () => {
+test('a message that SQS refuses is a permanent error', async () => {
   failing = (id) => (id === '1' ? 'sender' : undefined);
   const sending = send(3);
-  await expect(sending).rejects.toThrow('a queue of work refused a message: InternalError: no');
+  await expect(sending).rejects.toThrow('a work queue refused a message: InternalError: no');
   await expect(sending).rejects.not.toThrow(Unavailable);
   expect(recorder.requests).toHaveLength(1);
 });

@@ -6,7 +6,7 @@ import { fairSharesOf } from '../../lib/engine/fair-shares.ts';
 import { freshScope } from '../contract/samples.ts';
 import { workflowTaskJob, nodeJob, resultOf } from '../contract/jobs.suite.ts';
 
-test('a job is told by its scope, run, node, pass, attempt and number of the re-send, and by nothing else', () => {
+test('a job is identified by its scope, run, node, iteration, attempt and redispatch number only', () => {
   const job = nodeJob();
   const others = [
     { ...job, run: { ...job.run, projectId: freshScope().projectId } },
@@ -22,14 +22,14 @@ test('a job is told by its scope, run, node, pass, attempt and number of the re-
   expect(nodeJobIdentity({ ...job, commit: commitNo(99) })).toEqual(nodeJobIdentity(job));
 });
 
-test('a result is told from the job that it answers, and from other attempts’', () => {
+test('a result has another id than its job and than results of other attempts', () => {
   const result = resultOf();
   const job = nodeJob({ run: result.run, nodeId: result.nodeId, iteration: result.iteration, attempt: result.attempt });
   expect(resultIdentity(result).deduplication).not.toBe(nodeJobIdentity(job).deduplication);
   expect(resultIdentity({ ...result, attempt: attempt(3) }).deduplication).not.toBe(resultIdentity(result).deduplication);
 });
 
-test('the drives of one run are one group, and each goes once; one sent again goes past it', () => {
+test('workflow tasks of a run share a group and are deduplicated; a redispatched task has another group', () => {
   const job = workflowTaskJob();
   const others = [
     { ...job, nodeId: nodeId('.workflow-task.2') },
@@ -45,7 +45,7 @@ test('the drives of one run are one group, and each goes once; one sent again go
   expect(nodeJobIdentity({ ...job, kind: 'node' }).deduplication).not.toBe(workflowTaskJobIdentity(job).deduplication);
 });
 
-test('every group and id is one that SQS takes, and two nodes never share a group', () => {
+test('every group and id is valid for SQS, and two nodes never share a group', () => {
   const short = fc.stringMatching(/^[A-Za-z0-9_.:-]{1,20}$/);
   const long = fc.stringMatching(/^[A-Za-z0-9_.:-]{100,128}$/);
   const name = fc.oneof(short, long).map(nodeId);
@@ -61,7 +61,7 @@ test('every group and id is one that SQS takes, and two nodes never share a grou
   );
 });
 
-test('jobs of the slow lane share a group by project, environment and lane, and are other messages than those of their first slices', () => {
+test('jobs of the slow lane share a group by project, environment and lane, and differ from the jobs of their first slices', () => {
   const job = nodeJob();
   const slow = { ...job, slowLane: 2 };
   const { projectId, environment: of } = job.run;
@@ -73,13 +73,13 @@ test('jobs of the slow lane share a group by project, environment and lane, and 
     { ...slow, run: { ...slow.run, environment: environment('staging') } },
   ];
   for (const each of elsewhere) expect(nodeJobIdentity(each).group).not.toBe(nodeJobIdentity(slow).group);
-  // A second send of the same move is the same message; those of other attempts and of its first slice are others.
+  // A repeated send has the same id; other attempts and the first slice have other ids.
   expect(nodeJobIdentity({ ...slow, commit: commitNo(99) })).toEqual(nodeJobIdentity(slow));
   const others = [job, { ...slow, resend: 1 }, { ...slow, attempt: attempt(2) }, { ...slow, nodeId: nodeId('other') }];
   for (const each of others) expect(nodeJobIdentity(each).deduplication).not.toBe(nodeJobIdentity(slow).deduplication);
 });
 
-test('where a project has a bound, its jobs are spread over as many groups as it may hold workers, and no others are among them', () => {
+test('with a limit, a project has as many groups as it may have workers, and shares none with other projects', () => {
   const shares = fairSharesOf(100, 10);
   const { run } = nodeJob();
   const jobs = Array.from({ length: 500 }, (_one, number) =>
@@ -90,7 +90,7 @@ test('where a project has a bound, its jobs are spread over as many groups as it
     ...jobs.map((job, number) => nodeJobIdentity({ ...job, slowLane: number % shares.slow }, shares).group),
   ]);
   expect(groups.size).toBe(10);
-  const stranger = nodeJobIdentity({ ...nodeJob(), run: { ...run, projectId: freshScope().projectId } }, shares).group;
-  expect(groups).not.toContain(stranger);
+  const groupOfOther = nodeJobIdentity({ ...nodeJob(), run: { ...run, projectId: freshScope().projectId } }, shares).group;
+  expect(groups).not.toContain(groupOfOther);
   expect(new Set(jobs.map((job) => nodeJobIdentity(job, fairSharesOf(100, 100)).group)).size).toBe(500);
 });

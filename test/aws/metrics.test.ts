@@ -1,4 +1,4 @@
-/** What the functions count, as the lines that CloudWatch reads. */
+/** Metrics in the embedded metric format. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { EmfMetrics } from '../../lib/aws/metrics.ts';
@@ -37,7 +37,7 @@ const emitted = (measures: readonly Metric[]) => {
   return lines.map((text) => line.parse(JSON.parse(text)));
 };
 
-test('what shares its dimensions shares a line, and a line holds a hundred values of a metric', () => {
+test('metrics with the same dimensions share a line, and a line has at most a hundred values of a metric', () => {
   const ended = { WorkflowName: 'order', Status: 'completed' };
   const measures: Metric[] = Array.from({ length: 250 }, (_, index) => ({
     name: 'RunDuration',
@@ -62,7 +62,7 @@ test('what shares its dimensions shares a line, and a line holds a hundred value
   expect(lines.flatMap(({ others }) => others)).toEqual([]);
 });
 
-describe('a run', () => {
+describe('metrics of a run', () => {
   const secret = 'what-a-user-brought';
   const counted = async (answers: readonly ('fails' | 'works')[], end: 'settles' | 'is cancelled' = 'settles') => {
     const it = createTestEnv({
@@ -74,7 +74,7 @@ describe('a run', () => {
     await it.publish(workflow('flow', 'a>b'));
     await it.start({ input: { secret } });
     const [head] = (await it.ports.index.list(scope, { limit: 1 })).heads;
-    if (head === undefined) throw new Error('there is no run');
+    if (head === undefined) throw new Error('no run was listed');
     if (end === 'is cancelled') await cancelRun(it.worker, head.address, secret);
     else await it.settle();
     const lines = emitted(it.ports.metrics.measures);
@@ -83,7 +83,7 @@ describe('a run', () => {
       lines.flatMap(({ dimensions, values }) => (values[name] ?? []).map((each) => [...Object.values(dimensions), each]));
   };
 
-  test('that completes is counted with its nodes, each once', async () => {
+  test('a completed run and its nodes are counted once', async () => {
     const of = await counted(['works']);
     expect(of('RunsStarted')).toEqual([['runs', 1]]);
     expect(of('RunsEnded')).toEqual([
@@ -99,7 +99,7 @@ describe('a run', () => {
     expect([of('AttemptsFailed'), of('Tags')]).toEqual([[], []]);
   });
 
-  test('that had to try again says how often and why', async () => {
+  test('failed attempts are counted with their cause', async () => {
     const of = await counted(['fails', 'works']);
     expect(of('AttemptsFailed')).toEqual([
       ['work', 'error', 1],
@@ -115,7 +115,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('that asks models says how many tokens they used, and what moderation stopped', async () => {
+  test('tokens of models and blocks of moderation are counted', async () => {
     const tokens = { input: 30, output: 4 };
     const it = createTestEnv({
       answer: (node, attempt) =>
@@ -146,7 +146,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('that fails or is cancelled is counted as that', async () => {
+  test('failed and cancelled runs are counted by their status', async () => {
     const failed = await counted(['fails', 'fails', 'fails']);
     expect(failed('RunsEnded')).toEqual([
       ['flow', 'failed', 1],

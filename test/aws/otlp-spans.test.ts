@@ -1,4 +1,4 @@
-/** Spans to a collector that answers, refuses, redirects or does not answer at all. */
+/** Export of spans to a collector that accepts, refuses, redirects or does not respond. */
 import { type Server, createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -44,7 +44,7 @@ afterAll(() => server.close());
 const spansTo = (endpoint = `http://127.0.0.1:${port}/v1/traces`): OtlpSpans =>
   new OtlpSpans({ endpoint, headers: () => Promise.resolve({ authorization: 'Bearer secret' }), installation: 'runs' });
 
-test('they are OTLP in JSON: ids in hex, nanoseconds as text, words as numbers', async () => {
+test('spans are sent as OTLP JSON, with ids in hex, nanoseconds as strings and enums as numbers', async () => {
   await spansTo().send([span]);
   expect(seen.map(({ headers }) => headers['authorization'])).toEqual(['Bearer secret']);
   expect(JSON.parse(seen[0]?.body ?? '')).toEqual({
@@ -83,7 +83,7 @@ test('they are OTLP in JSON: ids in hex, nanoseconds as text, words as numbers',
   });
 });
 
-test.each([400, 401, 429, 503])('an answer of %i is to be asked for again, and does not say what was sent', async (status) => {
+test.each([400, 401, 429, 503])('a response of %i is Unavailable, and the error does not contain sent data', async (status) => {
   answer = { status };
   const failed = await spansTo()
     .send([span])
@@ -93,12 +93,12 @@ test.each([400, 401, 429, 503])('an answer of %i is to be asked for again, and d
   expect(String(failed)).not.toContain('secret');
 });
 
-test('a redirection is not followed: the credential is for one address', async () => {
+test('a redirect is not followed, so that credentials reach only one address', async () => {
   answer = { status: 307, headers: { location: `http://127.0.0.1:${port}/elsewhere` } };
   await expect(spansTo().send([span])).rejects.toThrow(Unavailable);
   expect(seen).toHaveLength(1);
 });
 
-test('a collector that is not there is to be asked again', async () => {
+test('a collector that is not reachable is Unavailable', async () => {
   await expect(spansTo('http://127.0.0.1:1/v1/traces').send([span])).rejects.toThrow(Unavailable);
 });

@@ -1,4 +1,4 @@
-/** How published versions lie in the table: items of every age must stay readable, so none of this may change. */
+/** The stored format of published versions. It must not change, because old items must stay readable. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
 import { Table } from '../../lib/aws/table.ts';
@@ -34,11 +34,11 @@ const stored = [
 function place(kind: string, name: string) {
   return { pk: { S: `${kind}#acme#live#${name}` }, sk: { S: 'version#00000007' } };
 }
-const told = { v: { N: '1' }, latestVersion: { N: '7' }, createdAt: at, updatedAt: at };
+const facts = { v: { N: '1' }, latestVersion: { N: '7' }, createdAt: at, updatedAt: at };
 const summaries = [
-  { pk: { S: 'workflows#acme#live' }, sk: { S: 'order' }, ...told },
-  { pk: { S: 'lenses#acme#live' }, sk: { S: 'tone' }, ...told, archivedAt: at },
-  { pk: { S: 'queries#acme#live' }, sk: { S: 'find' }, kind: { S: 'postgres' }, ...told },
+  { pk: { S: 'workflows#acme#live' }, sk: { S: 'order' }, ...facts },
+  { pk: { S: 'lenses#acme#live' }, sk: { S: 'tone' }, ...facts, archivedAt: at },
+  { pk: { S: 'queries#acme#live' }, sk: { S: 'find' }, kind: { S: 'postgres' }, ...facts },
 ];
 
 let recorder: Recorder;
@@ -50,10 +50,10 @@ beforeAll(async () => {
 });
 afterAll(() => recorder.close());
 
-/** The one request that it makes, without what every request says. */
-const asked = async (ask: () => Promise<unknown>): Promise<unknown> => {
+/** The body of the only request that the call sends. */
+const requestOf = async (call: () => Promise<unknown>): Promise<unknown> => {
   const before = recorder.requests.length;
-  await ask();
+  await call();
   expect(recorder.requests).toHaveLength(before + 1);
   return JSON.parse(String(recorder.requests[before]?.body));
 };
@@ -64,25 +64,25 @@ test('a version is written under its number, in the attribute of its kind', asyn
     () => dynamoLenses(table).putVersion(scope, lens, noon),
     () => dynamoQueries(table).putVersion(scope, query, noon),
   ];
-  for (const [index, put] of puts.entries()) expect(await asked(put)).toMatchObject({ Item: stored[index] });
+  for (const [index, put] of puts.entries()) expect(await requestOf(put)).toMatchObject({ Item: stored[index] });
 });
 
-test('a summary is moved by one update, which says of a query of which kind it is', async () => {
+test('one update moves a summary, with the kind of a query', async () => {
   const set = 'latestVersion = :version, updatedAt = :at, createdAt = if_not_exists(createdAt, :at)';
   const values = { ':v': { N: '1' }, ':version': { N: '7' }, ':at': at };
-  expect(await asked(() => dynamoWorkflows(table).advance(scope, workflow, noon))).toMatchObject({
+  expect(await requestOf(() => dynamoWorkflows(table).advance(scope, workflow, noon))).toMatchObject({
     Key: { pk: { S: 'workflows#acme#live' }, sk: { S: 'order' } },
     UpdateExpression: `SET v = :v, ${set}`,
     ExpressionAttributeValues: values,
   });
-  expect(await asked(() => dynamoQueries(table).advance(scope, query, noon))).toMatchObject({
+  expect(await requestOf(() => dynamoQueries(table).advance(scope, query, noon))).toMatchObject({
     Key: { pk: { S: 'queries#acme#live' }, sk: { S: 'find' } },
     UpdateExpression: `SET v = :v, kind = :kind, ${set}`,
     ExpressionAttributeValues: { ...values, ':kind': { S: 'postgres' } },
   });
 });
 
-test('what lies there is read', async () => {
+test('stored items are read', async () => {
   const summary = { latestVersion: 7, createdAt: noon, updatedAt: noon };
   const [workflows, lenses, queries] = [dynamoWorkflows(table), dynamoLenses(table), dynamoQueries(table)];
   [item] = stored;
@@ -99,7 +99,7 @@ test('what lies there is read', async () => {
   expect(await queries.summary(scope, query.name)).toEqual({ name: 'find', ...summary, kind: 'postgres' });
 });
 
-test('an item of another version, or without what its kind needs, is refused', async () => {
+test('an item of another version, or without the attributes of its kind, is refused', async () => {
   item = { ...stored[0], v: { N: '2' } };
   await expect(dynamoWorkflows(table).version(scope, workflow.name, 7)).rejects.toThrow('the item has version 2');
   [, item] = stored;

@@ -85,15 +85,15 @@ beforeAll(async () => {
   await reservations.release(run, 'POST /v1/runs', 'key', 'me');
 
   const keys = new DynamoKeys(control);
-  await keys.key(keyId('somebody'));
-  await keys.putKey({ keyId: keyId('somebody'), ...run, scopes: ['admin'], secretHash: 'ab', createdAt: noon });
+  await keys.key(keyId('operator'));
+  await keys.putKey({ keyId: keyId('operator'), ...run, scopes: ['admin'], secretHash: 'ab', createdAt: noon });
   await keys.listKeys(run, { limit: 5 });
-  await keys.revokeKey(run, keyId('somebody'), noon);
-  await keys.replaceKey(run, keyId('somebody'), { replacedBy: keyId('successor'), expiresAt });
+  await keys.revokeKey(run, keyId('operator'), noon);
+  await keys.replaceKey(run, keyId('operator'), { replacedBy: keyId('successor'), expiresAt });
   const entry = { at: noon, keyId: null, scope: run, action: 'a', resource: 'r', result: 'success', metadata: {} } as const;
   await new DynamoAudit(control).record('one', entry, expiresAt);
   await new DynamoAudit(control).listEntries(run, { limit: 5, before: { at: noon, id: '' }, since: noon });
-  await new DynamoRateWindows(control).take(keyId('somebody'), noon, 1);
+  await new DynamoRateWindows(control).take(keyId('operator'), noon, 1);
 
   const deployments = new DynamoDeployments(control);
   const manifest = manifestOf('dep_1');
@@ -118,13 +118,13 @@ afterAll(() => recorder.close());
 
 const of = (...operations: readonly string[]) => requests.filter(({ operation }) => operations.includes(operation));
 
-test('only single items are written, and nothing is scanned or put into a transaction; batches only read', () => {
+test('writes are single items, batches only read, and there are no scans and no transactions', () => {
   expect(new Set(requests.map(({ operation }) => operation))).toEqual(
     new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'GetItem', 'BatchGetItem', 'Query']),
   );
 });
 
-test('everything is read strongly, but the two indexes', () => {
+test('every read is strongly consistent, except reads of the two indexes', () => {
   const [weak, strong] = [false, true].map((isStrong) =>
     of('GetItem', 'Query').filter(({ ConsistentRead }) => (ConsistentRead ?? false) === isStrong),
   );
@@ -133,7 +133,7 @@ test('everything is read strongly, but the two indexes', () => {
   expect(strong?.length).toBeGreaterThan(10);
 });
 
-test('the runs of a project and those of a state are spread over eight partitions each', () => {
+test('the runs of a project and of a state are spread over eight partitions each', () => {
   for (const index of ['byProject', 'byState']) {
     const read = of('Query').filter(({ IndexName }) => IndexName === index);
     const partitions = read.map(({ ExpressionAttributeValues: values }) => values?.[':p']?.S ?? '');
@@ -143,24 +143,24 @@ test('the runs of a project and those of a state are spread over eight partition
   expect(projected?.ExpressionAttributeValues?.[':sp']?.S).toMatch(/#production#waiting#[0-7]$/);
 });
 
-test('batches are read strongly', () => {
+test('batch reads are strongly consistent', () => {
   expect(of('BatchGetItem')).toHaveLength(2);
   for (const { RequestItems } of of('BatchGetItem')) expect(RequestItems).toMatchObject({ runs: { ConsistentRead: true } });
 });
 
-test('every item of the runs table expires by itself', () => {
+test('every item of the runs table has an expiry', () => {
   const items = of('PutItem').filter(({ TableName }) => TableName === 'runs');
   expect(items).toHaveLength(6);
   for (const { Item } of items)
     expect(Item?.['ttl'], JSON.stringify(Item?.['sk'])).toEqual({ N: expect.stringMatching(/^\d{10}$/) });
 });
 
-test('a due entry outlives a sweep that stands still for a month', () => {
+test('a due entry is retained while the sweep is down for a month', () => {
   const due = of('PutItem').find(({ Item }) => Item?.['pk']?.S?.startsWith('due#'));
   expect(Number(due?.Item?.['ttl']?.N)).toBe(29_000_000 * 60 + 30 * 86_400);
 });
 
-test('what comes and goes in the control table expires, and what is to stay does not', () => {
+test('temporary items of the control table have an expiry, and permanent ones do not', () => {
   const items = of('PutItem').filter(({ TableName }) => TableName === 'control');
   const expiring = items.filter(({ Item }) => Item?.['ttl'] !== undefined).map(({ Item }) => Item?.['pk']?.S);
   expect(expiring.map((pk) => pk?.split('#')[0])).toEqual(['idempotency', 'audit', 'pin']);
@@ -168,16 +168,16 @@ test('what comes and goes in the control table expires, and what is to stay does
   expect(rate?.ExpressionAttributeValues?.[':expiry']).toEqual({ N: String(Math.ceil(noon / 1_000) + 3_600) });
 });
 
-test('every write that could undo another’s has a condition', () => {
-  const free = requests.filter(
+test('every write that could overwrite another writer’s has a condition', () => {
+  const unconditional = requests.filter(
     ({ operation, ConditionExpression }) => !['GetItem', 'BatchGetItem', 'Query'].includes(operation) && !ConditionExpression,
   );
-  // Last one wins: a beat. Twice is once: a due entry, a pointer to a key, an audit entry, a deployment's entry, a run's hold on one. Only adds: a rate window.
-  const sortKeys = free.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
+  // Last writer wins: a heartbeat. Idempotent: a due entry, a key pointer, an audit entry, a deployment's list entry, a pin. Additive: a rate window.
+  const sortKeys = unconditional.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
   expect(sortKeys).toEqual([
     'heartbeat#fetch-1',
     expect.stringMatching(/^project_\d+#production$/),
-    '2026-05-01T12:00:00.123Z#somebody',
+    '2026-05-01T12:00:00.123Z#operator',
     '2026-05-01T12:00:00.123',
     'an addition',
     'at#2026-05-01T12:00:00.123Z#dep_1',

@@ -1,4 +1,4 @@
-/** An index that lags behind, which no emulator shows. */
+/** Reads from an index that is behind its table. Emulators do not have this delay. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runPartition } from '../../lib/aws/run-keys.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
@@ -12,7 +12,7 @@ import { creation, freshRun, freshScope, noon } from '../contract/samples.ts';
 
 const { log } = memoryPorts();
 const scope = freshScope();
-/** What the index still says. */
+/** The rows that the index still has. */
 let rows: readonly RunAddress[] = [];
 let recorder: Recorder;
 let index: DynamoRunIndex;
@@ -37,7 +37,7 @@ const created = async (): Promise<RunAddress> => {
   return run;
 };
 
-test('a run that has moved on is not shown in a state it has left', async () => {
+test('a run is not listed in a state that it has left', async () => {
   const [left, stayed] = [await created(), await created()];
   await log.project(left, { status: 'completed', asOf: commitNo(3) });
   await log.project(stayed, { status: 'running', asOf: commitNo(3), attention: 'waiting' });
@@ -46,11 +46,11 @@ test('a run that has moved on is not shown in a state it has left', async () => 
   expect(heads.map(({ address }) => address)).toEqual([stayed]);
 });
 
-test('a run whose items are gone leaves a shorter page, and the list goes on behind it', async () => {
+test('a deleted run makes a page shorter, and the next page continues after it', async () => {
   rows = [freshRun(scope), freshRun(scope), freshRun(scope)];
-  const [newest, gone, oldest] = rows.toSorted((one, other) => (one.runId < other.runId ? 1 : -1));
+  const [newest, deleted, oldest] = rows.toSorted((one, other) => (one.runId < other.runId ? 1 : -1));
   for (const run of [newest, oldest]) if (run !== undefined) await log.create(creation(run));
   const page = await index.list(scope, { limit: 2 });
   expect(page.heads.map(({ address }) => address)).toEqual([newest]);
-  expect(page.next).toEqual({ createdAt: noon, runId: gone?.runId });
+  expect(page.next).toEqual({ createdAt: noon, runId: deleted?.runId });
 });

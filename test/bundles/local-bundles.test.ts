@@ -7,7 +7,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { answering, freshFolder, hostOf, scope } from './given.ts';
 
-const ok = (body: unknown) => ({ kind: 'answered', status: 200, body });
+const ok = (body: unknown) => ({ kind: 'responded', status: 200, body });
 
 describe('a bundle', () => {
   test('gets the message as a request, and its answer comes back parsed', async () => {
@@ -20,7 +20,7 @@ describe('a bundle', () => {
        }`,
     );
     expect(await host.ask(manifest, { headers: { 'x-vqs-message-attempt': '3' }, body: 'hello' })).toEqual({
-      kind: 'answered',
+      kind: 'responded',
       status: 503,
       body: { seen: { method: 'POST', path: '/.well-known/workflow/v1/flow', attempt: '3' }, body: 'hello' },
     });
@@ -112,7 +112,7 @@ describe('a response', () => {
   test('that is no JSON has no body', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => new Response('<html>', { status: 502 });`);
-    expect(await host.ask(manifest)).toEqual({ kind: 'answered', status: 502, body: undefined });
+    expect(await host.ask(manifest)).toEqual({ kind: 'responded', status: 502, body: undefined });
   });
 
   test('larger than a mebibyte is none, and the thread lives on', async () => {
@@ -152,7 +152,7 @@ describe('a response', () => {
   ])('must be a Response: %s is none', async (_what, value) => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => (${value});`);
-    expect(await host.ask(manifest)).toEqual({ kind: 'crashed', message: 'TypeError: POST must answer with a Response' });
+    expect(await host.ask(manifest)).toEqual({ kind: 'crashed', message: 'TypeError: POST must return a Response' });
   });
 });
 
@@ -224,7 +224,7 @@ describe('code that breaks its thread', () => {
     const manifest = await host.deploy(
       'dpl_1',
       `import { parentPort } from 'node:worker_threads';
-       for (const said of [7, 'x', { kind: 'answered' }, { kind: 'answered', id: 99, status: 200, body: '1' }]) parentPort.postMessage(said);
+       for (const said of [7, 'x', { kind: 'responded' }, { kind: 'responded', id: 99, status: 200, body: '1' }]) parentPort.postMessage(said);
        ${answering(`'true'`)}`,
     );
     expect(await host.ask(manifest)).toEqual(ok('true'));
@@ -272,7 +272,7 @@ describe('an artifact that cannot be loaded', () => {
     await host.artifacts.put(named, Buffer.from('something else'));
     expect(await host.ask(manifest)).toMatchObject({ kind: 'unloadable', message: expect.stringContaining('digest') });
     await host.artifacts.remove(named);
-    expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message: 'the artifact is gone' });
+    expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message: 'the artifact is deleted' });
     expect(await host.ask(manifest, { queueName: '__wkf_step_x' })).toMatchObject({
       message: `the artifact has no ${bundlePaths.step}`,
     });
@@ -399,9 +399,9 @@ describe('what code prints', () => {
     await host.ask(manifest);
     expect(Math.max(...host.printed.map(({ text }) => text.length))).toBeLessThanOrEqual(8_192);
     expect(host.printed.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(300_000);
-    expect(host.printed.at(-1)?.text).toMatch(/more was printed/);
+    expect(host.printed.at(-1)?.text).toMatch(/output truncated/);
     await host.ask(manifest);
-    expect(host.printed.filter(({ text }) => /more was printed/.test(text))).toHaveLength(2);
+    expect(host.printed.filter(({ text }) => /output truncated/.test(text))).toHaveLength(2);
   });
 });
 

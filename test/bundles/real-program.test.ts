@@ -30,7 +30,7 @@ const host = async () => {
   mkdirSync(join(root, 'workflows'));
   writeFileSync(join(root, 'stepwell.config.json'), '{}');
   writeFileSync(join(root, 'workflows', 'greet.ts'), source);
-  const shell = { cwd: root, note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
+  const shell = { cwd: root, log: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
   const { manifest, archive } = await buildProject(shell, await readProject(shell), undefined);
   const made = programsOf({ file: threadFile(programThreadFile) });
   await made.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
@@ -40,7 +40,7 @@ const host = async () => {
 test('a project’s workflow is built, imported and driven, turn by turn, and what its steps print is told twice', async () => {
   const made = await host();
   const drive = made.begin(made.manifest, { input: 21 });
-  expect(await drive.ended).toEqual({ kind: 'over' });
+  expect(await drive.ended).toEqual({ kind: 'finished' });
   const [first, ...others] = drive.turns;
   expect(first?.entries).toEqual([1, 2].map((n) => ({ kind: 'scheduled', command: { kind: 'function', key: `half ${n}` } })));
   expect(others.flatMap(({ entries }) => entries).filter(({ kind }) => kind !== 'scheduled')).toEqual([
@@ -66,7 +66,7 @@ test('a step that ends the thread is the one that was at work', async () => {
 test('a workflow that is not there, and a step of an earlier drive', async () => {
   const made = await host();
   expect(await made.begin(made.manifest, { workflow: 'other' }).ended).toMatchObject({ kind: 'unknown_workflow' });
-  const open = [{ key: 'half 1', attempt: attempt(1), dispatchCommit: commitNo(2), lost: 0 }];
+  const open = [{ key: 'half 1', attempt: attempt(1), dispatchCommit: commitNo(2), lostAttempts: 0 }];
   const drive = made.begin(made.manifest, {
     input: 1,
     open,
@@ -76,7 +76,7 @@ test('a workflow that is not there, and a step of an earlier drive', async () =>
       { kind: 'settled', key: 'half 2', result: { status: 'completed', output: 7, endedAt: instant(Date.now()) } },
     ],
   });
-  expect(await drive.ended).toEqual({ kind: 'over' });
+  expect(await drive.ended).toEqual({ kind: 'finished' });
   expect(drive.turns[0]?.entries[0]).toMatchObject({ kind: 'retried', key: 'half 1', failure: { cause: 'lost' } });
   expect(drive.turns.at(-1)?.entries.at(-1)).toEqual({ kind: 'returned', output: [1, 7] });
 });

@@ -32,7 +32,7 @@ const startWorkflowTask: StartWorkflowTask = (workflows, task, host) => {
   const overtaken = Promise.withResolvers<number>();
   const handsOn = Promise.withResolvers<void>();
   let turns: Promise<unknown> = Promise.resolve();
-  const turn = (entries: CommandBatch['entries'], next: CommandBatch['next'] = 'goes_on'): Promise<void> => {
+  const turn = (entries: CommandBatch['entries'], next: CommandBatch['next'] = 'running'): Promise<void> => {
     const mine = turns.then(() => host.commitBatch({ entries, next }));
     turns = mine;
     return mine.then((answer) => {

@@ -11,7 +11,7 @@ import { historyOf, programOf, programsOf, recordingHost, runIdOf } from './prog
 vi.setConfig({ testTimeout: 60_000 });
 const patiently = { timeout: 30_000 };
 
-const over = { kind: 'over' };
+const over = { kind: 'finished' };
 const one = (key: string) => [{ key, attempt: firstAttempt }];
 const atOnce = durationMs(50);
 
@@ -134,7 +134,7 @@ describe('a drive', () => {
     const drive = host.begin(await host.deploy('dpl_1', programOf(`async () => 1`)));
     expect(await drive.ended).toEqual({
       kind: 'unloadable',
-      message: expect.stringMatching(/^the deployment cannot be begun now/),
+      message: expect.stringMatching(/^the deployment cannot be started now/),
     });
     expect(drive.turns).toEqual([]);
   });
@@ -190,7 +190,7 @@ describe('code that breaks its thread', () => {
     expect(await exiting.ended).toMatchObject({ kind: 'crashed', running: one('body') });
     expect(await waiting.ended).toEqual({
       kind: 'crashed',
-      message: 'its thread was ended because of another run on it',
+      message: 'the thread was ended because of another run on it',
       running: [],
     });
   });
@@ -239,7 +239,7 @@ describe('code that breaks its thread', () => {
       key,
       attempt: attempt(3),
       dispatchCommit: commitNo(4),
-      lost: 0,
+      lostAttempts: 0,
       ...(retryAt === undefined ? {} : { retryAt: instant(retryAt) }),
     });
     const manifest = await host.deploy('dpl_1', programOf(`async () => process.exit(1)`));
@@ -250,25 +250,25 @@ describe('code that breaks its thread', () => {
   test.each([
     [
       'a turn that is none',
-      `{ kind: 'turn', drive: 1, turn: '{"entries":[{"kind":"asked"}],"next":"rests"}' }`,
-      /a turn is wrong at \/entries\/0/,
+      `{ kind: 'batch', taskId: 1, batch: '{"entries":[{"kind":"scheduled"}],"next":"suspended"}' }`,
+      /a command batch is invalid at \/entries\/0/,
     ],
-    ['what is no JSON', `{ kind: 'turn', drive: 1, turn: '{' }`, /a turn is no JSON/],
+    ['what is no JSON', `{ kind: 'batch', taskId: 1, batch: '{' }`, /a command batch is not JSON/],
     [
       'a value that cannot be stored',
-      `{ kind: 'turn', drive: 1, turn: '{"__proto__":1}' }`,
-      /a turn holds a key that cannot be stored/,
+      `{ kind: 'batch', taskId: 1, batch: '{"__proto__":1}' }`,
+      /a command batch holds a key that cannot be stored/,
     ],
     [
       'an attempt of 0',
-      `{ kind: 'turn', drive: 1, turn: JSON.stringify({ entries: [{ kind: 'failed', key: 'a', attempt: 0, startedAt: 1, endedAt: 1, failure: { cause: 'error', message: '' } }], next: "rests" }) }`,
-      /wrong at \/entries\/0\/attempt/,
+      `{ kind: 'batch', taskId: 1, batch: JSON.stringify({ entries: [{ kind: 'failed', key: 'a', attempt: 0, startedAt: 1, endedAt: 1, failure: { cause: 'error', message: '' } }], next: "suspended" }) }`,
+      /invalid at \/entries\/0\/attempt/,
     ],
-    ['an end that is none', `{ kind: 'ended', drive: 1, end: '{"kind":"done"}' }`, /its end is wrong/],
+    ['an end that is none', `{ kind: 'ended', taskId: 1, end: '{"kind":"done"}' }`, /its end is invalid/],
     [
       'a command that is not to be performed',
-      `{ kind: 'perform', drive: 1, call: 1, command: '{"kind":"sleep"}' }`,
-      /a command is wrong/,
+      `{ kind: 'perform', taskId: 1, call: 1, command: '{"kind":"sleep"}' }`,
+      /a command is invalid/,
     ],
   ])('and tells %s is refused, and its thread ended', async (_what, message, why) => {
     const host = programsOf();
@@ -284,7 +284,7 @@ describe('code that breaks its thread', () => {
     const manifest = await host.deploy(
       'dpl_1',
       `import { parentPort } from 'node:worker_threads';
-       for (const said of [7, 'x', { kind: 'turn' }, { kind: 'ended', drive: 99, end: '{"kind":"over"}' }]) parentPort.postMessage(said);
+       for (const said of [7, 'x', { kind: 'batch' }, { kind: 'ended', taskId: 99, end: '{"kind":"finished"}' }]) parentPort.postMessage(said);
        ${programOf(`async () => 1`)}`,
     );
     const drive = host.begin(manifest);
@@ -297,8 +297,8 @@ describe('an artifact that cannot be loaded', () => {
   const two = (versions: string) => `${programOf('async () => 1')} workflows.push(${versions});`;
   test.each<[string, string, unknown]>([
     ['exports no workflows', `export const other = 1;`, 'the module exports no `workflows`'],
-    ['exports workflows that are no list', `export const workflows = {};`, '`workflows` must be a list'],
-    ['exports a list of others', `export const workflows = [{ spec: { name: 'a' } }];`, expect.stringContaining('at place 0')],
+    ['exports workflows that are no list', `export const workflows = {};`, '`workflows` must be an array'],
+    ['exports a list of others', `export const workflows = [{ spec: { name: 'a' } }];`, expect.stringContaining('workflows[0]')],
     ['names one twice', two(`workflow('greet')`), 'two workflows have the name greet and no version'],
     [
       'names a version twice',
@@ -339,7 +339,7 @@ describe('an artifact that cannot be loaded', () => {
     const named = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
     const archive = await host.artifacts.read(named, 10_000);
     await host.artifacts.remove(named);
-    expect(await host.begin(manifest).ended).toEqual({ kind: 'unloadable', message: 'the artifact is gone' });
+    expect(await host.begin(manifest).ended).toEqual({ kind: 'unloadable', message: 'the artifact is deleted' });
     const other = await host.deploy('dpl_2', 'export const workflows = [];', 'other.mjs');
     expect(await host.begin(other).ended).toEqual({ kind: 'unloadable', message: 'the artifact has no workflows.mjs' });
     if (!(archive instanceof Uint8Array)) throw new Error('the archive was there');
@@ -423,7 +423,7 @@ describe('threads', () => {
     expect(host.printed.filter(({ stream }) => stream === 'stdout').reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(
       300_000,
     );
-    expect(host.printed.filter(({ text }) => /more was printed/.test(text))).toHaveLength(1);
+    expect(host.printed.filter(({ text }) => /output truncated/.test(text))).toHaveLength(1);
     expect(host.printed.at(-1)).toMatchObject({ stream: 'stderr', text: 'last words', runId: runIdOf(1) });
   });
 });

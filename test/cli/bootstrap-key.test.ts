@@ -1,11 +1,11 @@
-/** `keys bootstrap`: the first key, with the operator's own credentials, once. */
+/** `keys bootstrap` reads the first admin key with the operator's AWS credentials. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { newKey } from '../../lib/api/auth/key-format.ts';
-import '../../lib/cli/keys/bootstrap-key.ts';
+import '../../lib/cli/actions/bootstrap-key.ts';
 import { environment } from '../../lib/engine/ids.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
 import { dataIn, errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
@@ -40,7 +40,7 @@ afterEach(async () => {
 const asked = () => recorder.requests.map(({ headers, body }) => [headers['x-amz-target'], bodyShape.parse(JSON.parse(body))]);
 
 describe('keys bootstrap', () => {
-  test('prints the key alone on stdout, and says on stderr whose it is', async () => {
+  test('prints only the key on stdout, and its id and environment on stderr', async () => {
     const printed = await typist().type('keys', 'bootstrap', '--secret-arn', arn);
     expect([printed.exitCode, printed.out]).toEqual([0, `${key}\n`]);
     expect(printed.err).toContain(`Key ${keyId} of production`);
@@ -48,19 +48,19 @@ describe('keys bootstrap', () => {
     expect(asked()).toMatchObject([['secretsmanager.GetSecretValue', { SecretId: arn }]]);
   });
 
-  test('finds the secret by the stack that has it, and takes none whose name only begins so', async () => {
+  test('finds the secret by its stack name, and ignores a stack with the same prefix', async () => {
     expect(dataIn(await typist().type('--json', 'keys', 'bootstrap'), z.looseObject({ key: z.string() })).key).toBe(key);
     expect(asked().map(([target]) => target)).toEqual(['secretsmanager.ListSecrets', 'secretsmanager.GetSecretValue']);
     const none = await typist().type('--json', 'keys', 'bootstrap', '--stack', 'Stepwell');
     expect([none.exitCode, errorIn(none).code]).toEqual([1, 'no_secret']);
   });
 
-  test('asks in the region that it is told', async () => {
+  test('uses the region of --region', async () => {
     expectExit(await typist().type('keys', 'bootstrap', '--secret-arn', arn, '--region', 'ap-south-1'), 0);
     expect(recorder.requests.at(-1)?.headers.authorization).toContain('/ap-south-1/secretsmanager/');
   });
 
-  test('saves it for a profile, in a file of the owner’s alone, and prints nothing of it', async () => {
+  test('--save writes a private file for a profile and does not print the key', async () => {
     const home = freshFolder();
     const here = typist({ env: { HOME: home }, cwd: home });
     const printed = await here.type('keys', 'bootstrap', '--save', 'prod', '--url', 'https://flows.example.com/prod/');
@@ -70,7 +70,7 @@ describe('keys bootstrap', () => {
     expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([`${key}\n`, 0o600]);
     const profiles: unknown = JSON.parse(readFileSync(join(home, '.config', 'stepwell', 'config.json'), 'utf8'));
     expect(profiles).toEqual({ profiles: { prod: { url: 'https://flows.example.com/prod', apiKeyFile: file } } });
-    // Once more, over a file that has been opened to others meanwhile.
+    // Save again over a file that other users can read.
     writeFileSync(file, 'old', { mode: 0o644 });
     expectExit(await here.type('keys', 'bootstrap', '--save', 'prod'), 0);
     expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([`${key}\n`, 0o600]);
@@ -79,7 +79,7 @@ describe('keys bootstrap', () => {
   test.each([
     ['a secret without a value', 'no_key', undefined],
     ['a secret that holds something else, which is not repeated', 'no_key', 'hunter2'],
-  ])('%s is a refusal', async (_what, code, text) => {
+  ])('%s fails the command', async (_what, code, text) => {
     value = text;
     const printed = await typist().type('--json', 'keys', 'bootstrap', '--secret-arn', arn);
     expect([printed.exitCode, errorIn(printed).code]).toEqual([1, code]);
@@ -91,7 +91,7 @@ describe('keys bootstrap', () => {
     [['--secret-arn', 'StorageFirstKey']],
     [['--save', 'new']],
     [['--region', 'EU']],
-  ])('%j cannot be meant so', async (args) => {
+  ])('%j is a usage error', async (args) => {
     const printed = await typist().type('--json', 'keys', 'bootstrap', ...args);
     expect([printed.exitCode, errorIn(printed).code, recorder.requests.length]).toEqual([3, 'usage', 0]);
   });

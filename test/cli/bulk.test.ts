@@ -1,7 +1,7 @@
-/** Many runs at once: counted, asked about, worked through, told. */
+/** Bulk operations: counting, confirmation, failures and the report. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { newBulkId, bulkStartTime } from '../../lib/cli/runs/bulk-id.ts';
+import { newBulkId, bulkStartTime } from '../../lib/cli/actions/bulk-runs.ts';
 import { CliError } from '../../lib/cli/command.ts';
 import { minutes } from '../../lib/engine/time.ts';
 import { fetchOf } from '../client/in-process.ts';
@@ -53,38 +53,38 @@ const statuses = async (): Promise<readonly string[]> =>
     .parse(dataIn(await admin.type('--json', 'runs', 'list', '--all'), z.unknown()))
     .items.map(({ status }) => status);
 
-describe('before anything is done', () => {
-  test.each([['cancel'], ['rerun']])('%s refuses where nobody can be asked', async (verb) => {
+describe('confirmation', () => {
+  test.each([['cancel'], ['rerun']])('%s is refused in a non-interactive terminal without --yes', async (verb) => {
     await runsOf('flow', openGraph, 2);
     for (const json of [[], ['--json']]) {
       const { exitCode, out, err } = await admin.type(...json, 'runs', verb, '--workflow', 'flow');
       expect(exitCode).toBe(3);
-      expect(out + err).toContain(`2 runs would be affected: ${verb} them? There is nobody to ask: add --yes.`);
+      expect(out + err).toContain(`2 runs would be affected: ${verb} them? This terminal is not interactive: add --yes.`);
     }
     expect(await statuses()).toEqual(['pending', 'pending']);
   });
-  test('a person is asked, and no is no', async () => {
+  test('answering no changes nothing', async () => {
     await runsOf('flow', openGraph, 2);
     const person = await here.typistOf(['admin'], { isInteractive: true, answer: false });
     const { exitCode, err } = await person.type('runs', 'cancel', '--workflow', 'flow');
     expect(person.asked).toEqual(['2 runs would be affected: cancel them?']);
-    expect([exitCode, err]).toEqual([1, 'error: Nothing was done.\n']);
+    expect([exitCode, err]).toEqual([1, 'error: Nothing was changed.\n']);
     expect(await statuses()).toEqual(['pending', 'pending']);
   });
-  test('a person is asked, and yes is yes', async () => {
+  test('answering yes applies the operation', async () => {
     await runsOf('flow', openGraph, 2);
     const person = await here.typistOf(['admin'], { isInteractive: true, answer: true });
     expect((await person.type('runs', 'cancel', '--workflow', 'flow')).exitCode).toBe(0);
     expect(await statuses()).toEqual(['cancelled', 'cancelled']);
   });
-  test('where nothing matches nobody is asked', async () => {
+  test('no confirmation is asked if no run matches', async () => {
     const { exitCode, out } = await admin.type('runs', 'cancel', '--workflow', 'flow');
     expect([exitCode, out]).toEqual([0, 'No run matches.\n']);
   });
 });
 
 describe('cancel', () => {
-  test('works through pages, and leaves what the filters leave', async () => {
+  test('reads all pages, and skips runs that the filters exclude', async () => {
     await runsOf('flow', openGraph, 103);
     await runsOf('other', openGraph, 1);
     await runsOf('done', instantGraph(), 1);
@@ -94,7 +94,7 @@ describe('cancel', () => {
     expect(answer.err).toContain('103 of 103');
     expect((await statuses()).toSorted().filter((status) => status !== 'cancelled')).toEqual(['completed', 'pending']);
   });
-  test('waits where its key has used up its requests, as long as it is told to', async () => {
+  test('waits for Retry-After when the key is rate limited', async () => {
     await runsOf('night', night, 30);
     const slow = await here.typistOf(['admin'], { rateLimitPerMinute: 20 });
     const begun = here.api.world.clock.now();
@@ -102,13 +102,13 @@ describe('cancel', () => {
     expect(dataIn(answer, shape).counts).toEqual({ ...counts, done: 30 });
     expect(here.api.world.clock.now() - begun).toBeGreaterThanOrEqual(minutes(1));
   });
-  test('takes no more than it is told to, the newest first', async () => {
+  test('--max-runs limits the runs to the newest ones', async () => {
     const ids = await runsOf('flow', openGraph, 3);
     const data = dataIn(await admin.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--max-runs', '2'), shape);
     expect(data.items.map(({ runId }) => runId)).toEqual(ids.slice(1).toReversed());
     expect(data.hasMore).toBe(true);
   });
-  test('goes on after a failure, passes over what has ended meanwhile, tells each, and ends with 1', async () => {
+  test('continues after a failure, skips ended runs, reports each run, and exits with 1', async () => {
     const ids = await runsOf('flow', openGraph, 5);
     const [bad = '', over = ''] = ids;
     const fetchHere = fetchOf(here.api);
@@ -129,7 +129,7 @@ describe('cancel', () => {
     expect(out).toMatch(new RegExp(`${over} +– skipped +it has ended already`));
     expect(out).toContain('3 done, 1 skipped, 1 failed, 0 not tried.');
   });
-  test('gives up where the service is gone: 4, and says what was not tried', async () => {
+  test('stops when the service is unreachable, reports runs that were not tried, and exits with 4', async () => {
     await runsOf('flow', openGraph, 9);
     const fetchHere = fetchOf(here.api);
     const { type } = await here.typistOf(['admin'], {
@@ -141,7 +141,7 @@ describe('cancel', () => {
     const answer = await type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
     expect([answer.exitCode, dataIn(answer, shape).counts]).toEqual([4, { ...counts, failed: 5, notTried: 4 }]);
   });
-  test('interrupted: what was done is told, the rest was not tried, and 130', async () => {
+  test('an interrupt reports completed and not tried runs, and exits with 130', async () => {
     await runsOf('flow', openGraph, 6);
     const fetchHere = fetchOf(here.api);
     let cancels = 0;
@@ -158,7 +158,7 @@ describe('cancel', () => {
 });
 
 describe('rerun', () => {
-  test('under its bulk id once more does nothing twice, and takes none of what it made', async () => {
+  test('repeating a bulk id reruns no run twice and excludes its own reruns', async () => {
     const ids = await runsOf('flow', instantGraph('error'), 3);
     const first = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
     expect(first.counts).toEqual({ ...counts, done: 3 });
@@ -171,27 +171,30 @@ describe('rerun', () => {
     const other = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
     expect(other.counts.done).toBe(6);
   });
-  test('its bulk id is told before it begins', async () => {
+  test('the bulk id is printed before the first rerun', async () => {
     await runsOf('flow', instantGraph(), 1);
     const { err } = await admin.type('runs', 'rerun', '--workflow', 'flow', '--yes');
-    expect(err).toMatch(/^If this breaks off, go on with --bulk-id bulk_\w+ and the same filters\.$/m);
+    expect(err).toMatch(/^If this is interrupted, continue with --bulk-id bulk_\w+ and the same filters\.$/m);
   });
-  test('a bulk id that is none, or older than the service remembers, is refused', async () => {
+  test('an invalid or expired bulk id is refused', async () => {
     const now = Date.UTC(2026, 0, 2);
     const id = newBulkId(now, '01234567-89ab-cdef');
     expect(bulkStartTime(id, now + 1_000)).toBe(now);
     expect(() => bulkStartTime(id, now + 86_400_000)).toThrow(CliError);
     const answer = await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes', '--bulk-id', 'mine');
-    expect([answer.exitCode, errorIn(answer).message]).toEqual([3, "--bulk-id must be one that a bulk printed, and is 'mine'."]);
+    expect([answer.exitCode, errorIn(answer).message]).toEqual([
+      3,
+      "--bulk-id must be an id that a bulk operation printed (value: 'mine').",
+    ]);
   });
 });
 
 describe('redrive', () => {
-  test('takes the runs that a lost message failed, and no other', async () => {
+  test('reruns only the runs that failed with recovery_error', async () => {
     const [lost = '', other = ''] = await runsOf('flow', instantGraph('error'), 2);
     const fetchHere = fetchOf(here.api);
     const { type } = await here.typistOf(['admin'], {
-      // The functions here lose no message, so its mark is put on one of the runs on its way.
+      // No message is lost in this test, so the error code is inserted into one response.
       fetch: async (target, init = {}) => {
         const answer = await fetchHere(target, init);
         const text = await answer.text();
@@ -209,7 +212,7 @@ describe('redrive', () => {
     expect(data.items.map(({ runId }) => runId)).toEqual([lost]);
     expect(data.items.map(({ runId }) => runId)).not.toContain(other);
   });
-  test('explains itself', async () => {
+  test('--help explains dead-letter queues', async () => {
     expect((await admin.type('redrive', '--help')).out).toContain('dead-letter queue');
   });
 });

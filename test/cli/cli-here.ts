@@ -1,17 +1,17 @@
-/** The command line over the HTTP functions of a world in memory: a test types, and reads what was printed where. */
+/** Runs the command line against the HTTP functions on in-memory ports, and captures stdout and stderr. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import * as z from 'zod';
-// Loaded before anything is played: the clock of a test does not wait for modules.
+// Imported before the tests run: virtual time does not wait for module loading.
 import '../../lib/cli/connection.ts';
 import '../../lib/cli/describe-error.ts';
-import '../../lib/cli/runs/cancel-runs.ts';
-import '../../lib/cli/runs/result.ts';
-import '../../lib/cli/runs/watch-run.ts';
+import '../../lib/cli/actions/bulk-runs.ts';
+import '../../lib/cli/actions/runs.ts';
+import '../../lib/cli/actions/runs.ts';
 import { runCli } from '../../lib/cli/run-cli.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
+import type { Terminal } from '../../lib/cli/command.ts';
 import { durationMs } from '../../lib/engine/time.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
 import { type InProcess, fetchOf, inProcess } from '../client/in-process.ts';
@@ -25,14 +25,14 @@ export interface Printed {
 const done = z.strictObject({ ok: z.literal(true), data: z.unknown() });
 const refused = z.strictObject({ ok: z.literal(false), error: z.looseObject({ code: z.string(), message: z.string() }) });
 
-/** What `--json` printed, which must be the one form and of the given shape. */
+/** Parses the `data` of `--json` output with the given schema. */
 export const dataIn = <Schema extends z.ZodType>({ out }: Printed, schema: Schema): z.output<Schema> =>
   schema.parse(done.parse(JSON.parse(out)).data);
 export const errorIn = ({ out }: Printed): z.output<typeof refused>['error'] => refused.parse(JSON.parse(out)).error;
 
 export const url = 'https://api.example.com';
 
-/** An own folder for what a command reads and writes. */
+/** A new folder for the files of a command. */
 export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'cli-'));
 
 export interface Typist {
@@ -45,7 +45,7 @@ export interface Typist {
 
 const requestMs = 10_000;
 
-/** Nobody may be spoken to. */
+/** Fails every request. */
 export const nobody: Terminal['fetch'] = () => Promise.reject(new Error('nothing was to be sent'));
 
 export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; readonly typed?: string } = {}): Typist => {
@@ -69,7 +69,7 @@ export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; r
         isInteractive: false,
         signal: interruption.signal,
         now: () => Date.UTC(2026, 0, 1),
-        // Pauses are over at once; the time that a request may take never passes.
+        // Pauses end immediately; request timeouts never fire.
         sleep: (ms, signal) =>
           new Promise((resolve) => {
             if (ms < requestMs || signal.aborted) return resolve();
@@ -100,7 +100,7 @@ export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; r
 };
 
 export interface CliHere extends InProcess {
-  /** with a key of these scopes */
+  /** a command line with a key of these scopes */
   readonly typistOf: (
     scopes: readonly KeyScope[],
     given?: Parameters<typeof typist>[0] & { readonly rateLimitPerMinute?: number },

@@ -1,4 +1,4 @@
-/** What every command has in common: help, exit codes, one form of answer, no colour where none is wanted. */
+/** Behaviour of all commands: help, exit codes, the --json form and colour. */
 import { describe, expect, test } from 'vitest';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { cliHere, dataIn, errorIn, nobody, typist, url } from './cli-here.ts';
@@ -10,59 +10,62 @@ const unauthorized = () =>
   Promise.resolve(Response.json({ code: 'unauthorized', message: 'no', correlationId: 'c' }, { status: 401 }));
 
 describe('help', () => {
-  test.each([['--help'], ['help']])('stepwell %s names every command and exit code, on stdout, and asks nobody', async (word) => {
-    const { type, sent } = typist();
-    const { exitCode, out, err } = await type(word);
-    expect([exitCode, err, sent.length]).toEqual([0, '', 0]);
-    for (const name of [
-      'runs',
-      'workflows',
-      'deploy',
-      'activate',
-      'rollback',
-      'keys',
-      'audit',
-      'doctor',
-      'open',
-      'redrive',
-      'explain',
-    ])
-      expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
-    expect(out).toContain('130 interrupted');
-  });
-  test('of a command tells its options', async () => {
+  test.each([['--help'], ['help']])(
+    'stepwell %s prints every command and exit code on stdout, and sends nothing',
+    async (word) => {
+      const { type, sent } = typist();
+      const { exitCode, out, err } = await type(word);
+      expect([exitCode, err, sent.length]).toEqual([0, '', 0]);
+      for (const name of [
+        'runs',
+        'workflows',
+        'deploy',
+        'activate',
+        'rollback',
+        'keys',
+        'audit',
+        'doctor',
+        'open',
+        'redrive',
+        'explain',
+      ])
+        expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+      expect(out).toContain('130 interrupted');
+    },
+  );
+  test('of a command lists its options', async () => {
     const { exitCode, out } = await typist().type('runs', 'start', '--help');
     expect(exitCode).toBe(0);
     expect(out).toContain('--idempotency-key <key>');
   });
-  test.each([[[]], [['runs']]])('%j alone is told how it is written, on stderr', async (args) => {
+  test.each([[[]], [['runs']]])('%j without a subcommand prints help on stderr', async (args) => {
     const { exitCode, out, err } = await typist().type(...args);
     expect([exitCode, out]).toEqual([3, '']);
     expect(err).toContain('Usage: stepwell');
   });
 });
 
-describe('a command line that cannot be meant so ends with 3, and nothing is sent', () => {
+describe('an invalid command line exits with 3 and sends nothing', () => {
   test.each([
     [['walk'], "unknown command 'walk'"],
     [['runs', 'lsit'], 'Did you mean list?'],
     [['runs', 'get'], "missing required argument 'runId'"],
-    [['runs', 'get', 'wrun_1'], '<runId> must be a run id, such as wrun_01M7XSDTEE14XW69VBQD8BT3DC, and is "wrun_1"'],
+    [['runs', 'get', 'wrun_1'], '<runId> must be a run id, such as wrun_01M7XSDTEE14XW69VBQD8BT3DC (value: "wrun_1")'],
     [['runs', 'get', runId, runId], 'too many arguments'],
     [['runs', 'list', '--status', 'over'], 'Allowed choices are pending, running'],
-    [['runs', 'list', '--limit', 'all'], '--limit must be a number, and is "all"'],
+    [['runs', 'list', '--limit', 'all'], '--limit must be a number (value: "all")'],
     [
       ['runs', 'list', '--created-after', 'yesterday'],
-      '--created-after must be a time such as 2026-01-31T12:00:00Z, and is "yesterday"',
+      '--created-after must be a time such as 2026-01-31T12:00:00Z (value: "yesterday")',
     ],
     [['runs', 'start', '..'], '<workflow> must be the name of a workflow'],
     [['runs', 'start', 'flow', '--input', '{'], '--input must be JSON'],
     [['runs', 'start', 'flow', '--input', '{}', '--input-file', 'x'], '--input and --input-file exclude each other'],
     [['runs', 'start', 'flow', '--input-file', 'nowhere.json'], 'nowhere.json cannot be read'],
-    [['runs', 'cancel'], 'Name a run, or say which'],
+    [['runs', 'cancel'], 'Give a run id or a filter'],
     [['runs', 'cancel', runId, '--workflow', 'flow'], 'A run id and filters exclude each other'],
     [['runs', 'cancel', '--status', 'completed'], 'Allowed choices are pending, running'],
-    [['runs', 'rerun'], 'Name a run, or say which'],
+    [['runs', 'rerun'], 'Give a run id or a filter'],
     [['runs', 'rerun', '--workflow', 'flow', '--idempotency-key', 'x'], '--idempotency-key is for one run'],
     [['keys', 'create', '--scopes', 'admin,all'], '--scopes must be of these: trigger:write'],
     [['keys', 'create'], "required option '--scopes"],
@@ -70,7 +73,7 @@ describe('a command line that cannot be meant so ends with 3, and nothing is sen
     [['workflows', 'publish', 'nowhere.json'], 'nowhere.json cannot be read'],
     [['deploy'], 'There is no stepwell.config.ts in '],
     [['activate', 'a b'], '<deploymentId> must be a deployment id'],
-    [['--url', 'ftp://x', 'runs', 'list'], 'must be one of http or https'],
+    [['--url', 'ftp://x', 'runs', 'list'], 'must use http or https'],
     [['--url', url, '--profile', 'x', 'runs', 'list'], '--url and --profile exclude each other'],
     [['--profile', 'x', 'runs', 'list'], 'There is no profile x'],
   ])('%j', async (args, message) => {
@@ -86,8 +89,8 @@ describe('a command line that cannot be meant so ends with 3, and nothing is sen
   });
 });
 
-describe('how it ends', () => {
-  test('refused: 1, with the code, the correlation id and what to do', async () => {
+describe('exit codes', () => {
+  test('a refused request exits with 1 and prints the code, the correlation id and the recovery', async () => {
     const { type } = typist({ ...withKey, fetch: unauthorized });
     const { exitCode, out, err } = await type('runs', 'list');
     expect([exitCode, out]).toEqual([1, '']);
@@ -99,14 +102,14 @@ describe('how it ends', () => {
       correlationId: 'c',
     });
   });
-  test('a missing scope is named', async () => {
+  test('a missing scope is printed', async () => {
     const { typistOf } = cliHere();
     const { type } = await typistOf(['runs:read']);
     const answer = await type('workflows', 'list', '--json');
     expect(answer.exitCode).toBe(1);
     expect(errorIn(answer)).toMatchObject({ code: 'missing_scope', required: 'workflows:read' });
   });
-  test('no answer: 4, with the reason', async () => {
+  test('an unreachable service exits with 4 and prints the reason', async () => {
     const cause = Object.assign(new AggregateError([], ''), { code: 'ECONNREFUSED' });
     const { type } = typist({ ...withKey, fetch: () => Promise.reject(new TypeError('fetch failed', { cause })) });
     const { exitCode, err } = await type('runs', 'list');
@@ -114,13 +117,13 @@ describe('how it ends', () => {
     expect(err).toContain('ECONNREFUSED');
     expect(errorIn(await type('runs', 'list', '--json')).code).toBe('unreachable');
   });
-  test('no installation, and no key: 3', async () => {
+  test('a missing installation or key exits with 3', async () => {
     expect(errorIn(await typist().type('runs', 'list', '--json')).code).toBe('no_connection');
     const { exitCode, err } = await typist({ env: { STEPWELL_URL: url } }).type('runs', 'list');
     expect(exitCode).toBe(3);
     expect(err).toContain('set STEPWELL_API_KEY');
   });
-  test('interrupted: 130, quietly', async () => {
+  test('an interrupt exits with 130 and prints nothing', async () => {
     const { api, typistOf, play } = cliHere();
     const { type, interrupt, sent } = await typistOf(['admin']);
     const run = await started(api, await api.key(['admin']), { graph: openGraph });
@@ -140,7 +143,7 @@ describe('colour', () => {
     const { type } = await typistOf(['admin'], given);
     return (await type('runs', 'list', ...more)).out;
   };
-  test('is there on a terminal, beside the word', async () => {
+  test('is used on a terminal, in addition to the text', async () => {
     const out = await printed({ supportsColour: true });
     expect(out).toContain(escape);
     expect(out).toContain('✓ completed');
@@ -149,14 +152,14 @@ describe('colour', () => {
     ['there is no terminal', {}, []],
     ['NO_COLOR is set', { supportsColour: true, env: { NO_COLOR: '1' } }, []],
     ['the terminal is dumb', { supportsColour: true, env: { TERM: 'dumb' } }, []],
-    ['--no-color is said', { supportsColour: true }, ['--no-color']],
-    ['a program reads it', { supportsColour: true }, ['--json']],
-  ])('is not there where %s, and the word still is', async (_why, given, more) => {
+    ['--no-color is set', { supportsColour: true }, ['--no-color']],
+    ['--json is set', { supportsColour: true }, ['--json']],
+  ])('is not used when %s; the text is the same', async (_why, given, more) => {
     const out = await printed(given, ...more);
     expect(out).not.toContain(escape);
     expect(out).toContain('completed');
   });
-  test('what a workflow says cannot steer the terminal', async () => {
+  test('control characters in workflow output are escaped', async () => {
     const { api, typistOf, play } = cliHere();
     const key = await api.key(['admin']);
     const code = 'throw new Error("\\u001b]0;owned\\u0007 \\u001b[31mred \\u009b2J\\rover")';
@@ -171,12 +174,12 @@ describe('colour', () => {
     const { type } = await typistOf(['admin']);
     const { out, err } = await play(type('runs', 'watch', run));
     expect(out + err).toContain('owned');
-    // oxlint-disable-next-line no-control-regex -- these are what must not be there
+    // oxlint-disable-next-line no-control-regex -- the output must not contain them
     expect(out + err).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
   });
 });
 
-test('with --json stdout is one document, and progress stays on stderr', async () => {
+test('--json prints one document on stdout and progress on stderr', async () => {
   const { api, typistOf } = cliHere();
   await started(api, await api.key(['admin']));
   const { type } = await typistOf(['admin']);
@@ -185,7 +188,7 @@ test('with --json stdout is one document, and progress stays on stderr', async (
   expect(answer.err).toContain('stepwell runs watch');
 });
 
-test('what is asked of this machine alone sends nothing', async () => {
+test('local commands send no requests', async () => {
   const { type, sent } = typist({ ...withKey, fetch: nobody });
   await type('profiles', 'list');
   await type('open', '--no-browser');

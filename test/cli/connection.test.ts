@@ -1,4 +1,4 @@
-/** Which installation is spoken to, with which key, and what is said about how the key is kept. */
+/** Resolution of the installation and its key, key file warnings, and profiles. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ const embedded = (mode?: number): void => {
     mode,
   );
 };
-/** The address and the key that a request goes out with. */
+/** Returns the address and the key of a request. */
 const spoken = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
   let target = '';
   const { type, sent } = typist({
@@ -42,7 +42,7 @@ const spoken = async (env: Readonly<Record<string, string>>, ...args: readonly s
   return { target, key: sent[0]?.headers.get('authorization') ?? null, err: printed.err };
 };
 
-describe('the first that is given', () => {
+describe('the order of sources', () => {
   beforeEach(async () => {
     embedded();
     write(join(cwd, 'prod.key'), 'sw_prod_file\n');
@@ -70,14 +70,14 @@ describe('the first that is given', () => {
   ])('%s', async (_what, env, args, target, key) => {
     expect(await spoken(env, ...args)).toEqual({ target, key: `Bearer ${key}`, err: '' });
   });
-  test('a profile that is in use comes before the embedded cloud', async () => {
+  test('the current profile precedes the embedded cloud', async () => {
     expectExit(await here().type('profiles', 'use', 'prod'), 0);
     expect((await spoken({})).target).toBe('https://prod.example.com');
   });
-  test('STEPWELL_DIR says where the embedded cloud is', async () => {
+  test('STEPWELL_DIR locates the embedded cloud', async () => {
     expect(errorIn(await here({ STEPWELL_DIR: 'elsewhere' }).type('--json', 'runs', 'list')).code).toBe('no_connection');
   });
-  test('a profile without its key is told so, and nothing is sent', async () => {
+  test('a profile whose key is missing is refused, and nothing is sent', async () => {
     const { type, sent } = here({ STEPWELL_API_KEY: 'sw_other' });
     const answer = await type('--json', '--profile', 'test', 'runs', 'list');
     expect([answer.exitCode, errorIn(answer).code, sent.length]).toEqual([3, 'no_key', 0]);
@@ -89,7 +89,7 @@ describe('the first that is given', () => {
 });
 
 describe('open', () => {
-  test('opens the API’s description where somebody sits there', async () => {
+  test('opens the OpenAPI document in an interactive terminal', async () => {
     const env = { STEPWELL_URL: 'https://api.example.com' };
     const person = typist({ env, isInteractive: true });
     expect((await person.type('open')).out).toBe('https://api.example.com\n');
@@ -101,18 +101,18 @@ describe('open', () => {
   });
 });
 
-describe('a key is for its owner', () => {
-  test('a file that others may read is warned about', async () => {
+describe('key protection', () => {
+  test('a key file that other users can read causes a warning', async () => {
     embedded();
     chmodSync(join(cwd, '.stepwell', 'local.json'), 0o644);
     expect((await spoken({})).err).toContain('holds a key and can be read by others: chmod 600');
   });
-  test('plain http to elsewhere is warned about, to this machine it is not', async () => {
+  test('plain http causes a warning, except for this machine', async () => {
     const key = { STEPWELL_API_KEY: 'sw_x' };
     expect((await spoken({ ...key, STEPWELL_URL: 'http://api.example.com' })).err).toContain('is not https');
     expect((await spoken({ ...key, STEPWELL_URL: 'http://127.0.0.1:1' })).err).toBe('');
   });
-  test('no message repeats it', async () => {
+  test('no message contains the key', async () => {
     const { type } = typist({ env: { STEPWELL_URL: 'https://x.example.com', STEPWELL_API_KEY: 'sw_test_secret with spaces' } });
     const { exitCode, out, err } = await type('runs', 'list');
     expect(exitCode).toBe(3);
@@ -145,13 +145,13 @@ describe('profiles', () => {
     expect(await list()).toEqual([]);
     expect(errorIn(await here().type('runs', 'list', '--json')).code).toBe('no_connection');
   });
-  test('stand in a file of the owner alone', async () => {
+  test('are stored in a private file', async () => {
     await here().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
     const path = join(home, '.config', 'stepwell', 'config.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ profiles: { one: { url: 'https://one.example.com' } } });
   });
-  test('XDG_CONFIG_HOME says where', async () => {
+  test('XDG_CONFIG_HOME sets the location', async () => {
     const folder = freshFolder();
     await here({ XDG_CONFIG_HOME: folder }).type('profiles', 'add', 'one', '--url', 'https://one.example.com');
     expect(readFileSync(join(folder, 'stepwell', 'config.json'), 'utf8')).toContain('one.example.com');
@@ -166,7 +166,7 @@ describe('profiles', () => {
     const answer = await here().type('--json', 'profiles', ...args);
     expect([answer.exitCode, errorIn(answer).code]).toEqual([exitCode, code]);
   });
-  test('a file that is none is not overwritten', async () => {
+  test('an invalid profile file is not overwritten', async () => {
     mkdirSync(join(home, '.config', 'stepwell'), { recursive: true });
     const path = write(
       join(home, '.config', 'stepwell', 'config.json'),

@@ -1,12 +1,12 @@
-/** `workflows delete`: nothing is deleted unless its name was typed, and it is waited for. */
+/** `workflows delete` requires the name as confirmation and waits for the end of the deletion. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { sweepDeletions } from '../functions/sweep.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
+import type { Terminal } from '../../lib/cli/command.ts';
 import { cliHere, dataIn, errorIn } from './cli-here.ts';
 
-/** Between two looks the sweep comes by; the time that a request may take never passes. */
+/** The sweep runs between two checks; request timeouts never fire. */
 const sleeping =
   (between: () => Promise<unknown>): Terminal['sleep'] =>
   (ms, signal) =>
@@ -25,24 +25,24 @@ const withRun = async (given: { typed?: string; isInteractive?: boolean } = {}) 
   return { here, key, admin, isThere, isClosed };
 };
 
-test('the name is asked for, and typed it is deleted', async () => {
+test('typing the name deletes the workflow', async () => {
   const { admin, isThere } = await withRun({ isInteractive: true, typed: 'flow' });
   const { exitCode, out, err } = await admin.type('workflows', 'delete', 'flow');
   expect(admin.asked).toEqual([
-    'This deletes the workflow flow, up to version 1, and all its runs, for good; open runs are cancelled. Its name:',
+    'This permanently deletes the workflow flow, versions 1 to 1, and all its runs; open runs are cancelled. Type its name:',
   ]);
   expect([exitCode, out]).toEqual([0, 'flow is deleted.\n']);
   expect(err).toContain('0 runs found so far\n');
   expect(await isThere()).toBe(false);
 });
 
-test.each(['', 'Flow', 'flow ', 'y'])('typed as %j it is not', async (typed) => {
+test.each(['', 'Flow', 'flow ', 'y'])('typing %j deletes nothing', async (typed) => {
   const { admin, isClosed } = await withRun({ isInteractive: true, typed });
   expect(await admin.type('workflows', 'delete', 'flow')).toMatchObject({ exitCode: 3 });
   expect(await isClosed()).toBe(false);
 });
 
-test('where there is nobody to ask, --confirm says the name, and nothing else will do', async () => {
+test('a non-interactive terminal requires --confirm with the name', async () => {
   const { admin, isThere, isClosed } = await withRun();
   const asked = await admin.type('--json', 'workflows', 'delete', 'flow');
   expect([asked.exitCode, errorIn(asked)]).toMatchObject([
@@ -57,16 +57,16 @@ test('where there is nobody to ask, --confirm says the name, and nothing else wi
   expect(await isThere()).toBe(false);
 });
 
-test('without waiting it says how to see how far it has come', async () => {
+test('--no-wait prints how to see the progress', async () => {
   const { admin, isClosed } = await withRun();
   const { exitCode, out } = await admin.type('workflows', 'delete', 'flow', '--confirm', 'flow', '--no-wait');
-  expect([exitCode, out]).toEqual([0, 'flow is being deleted. stepwell workflows get flow shows how far that has come.\n']);
+  expect([exitCode, out]).toEqual([0, 'flow is being deleted. stepwell workflows get flow shows the progress.\n']);
   expect(await isClosed()).toBe(true);
   expect((await admin.type('workflows', 'get', 'flow')).err).toContain(', being deleted: 0 runs found so far');
   expect((await admin.type('--json', 'workflows', 'publish', 'flow')).exitCode).not.toBe(0);
 });
 
-test('a workflow of that name that was published meanwhile ends the wait as well', async () => {
+test('a new workflow with the same name ends the wait too', async () => {
   const { here, key } = await withRun();
   const admin = await here.typistOf(['admin'], {
     sleep: sleeping(async () => {
@@ -77,7 +77,7 @@ test('a workflow of that name that was published meanwhile ends the wait as well
   expect((await admin.type('workflows', 'delete', 'flow', '--confirm', 'flow')).out).toBe('flow is deleted.\n');
 });
 
-test('one that is not there: 1', async () => {
+test('an unknown name exits with 1', async () => {
   const { admin } = await withRun();
   const answer = await admin.type('--json', 'workflows', 'delete', 'nobody', '--confirm', 'nobody');
   expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'workflow_not_found']);

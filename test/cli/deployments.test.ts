@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { upload } from '../../lib/cli/deployments/upload.ts';
+import { upload } from '../../lib/cli/actions/deploy.ts';
 import { CliError } from '../../lib/cli/command.ts';
 import * as deployments from '../../lib/api/schemas/deployments.ts';
 import { packedDeployment } from '../artifact/packed.ts';
@@ -58,7 +58,7 @@ function folder(name: string, workflows: readonly string[], more: Readonly<Recor
 }
 
 describe('deploy', () => {
-  test('packs, uploads and activates, and says what changed', async () => {
+  test('packs, uploads and activates a folder, and prints what changed', async () => {
     const first = await admin.type('deploy', folder('one', ['orders', 'mails']), '--deployment-id', 'one');
     expect([first.exitCode, first.out]).toEqual([0, '(none) → one\n+ orders\n+ mails\n']);
     expect(first.err).toMatch(/^one: 2 files, \d+ bytes packed$/m);
@@ -69,14 +69,14 @@ describe('deploy', () => {
       workflows: { added: ['bills'], removed: ['mails'], changed: [] },
     });
   });
-  test('the same content is the same deployment, and is not uploaded again', async () => {
+  test('the same content has the same deployment id and is not uploaded again', async () => {
     const idOf = async () => dataIn(await admin.type('--json', 'deploy', folder('one', ['orders'])), activated).deploymentId;
     const id = await idOf();
     expect(id).toMatch(/^[0-9a-f]{24}$/);
     expect(await idOf()).toBe(id);
     expect(uploads).toBe(1);
   });
-  test('--no-activate changes nothing for callers, and says what it would', async () => {
+  test('--no-activate does not activate, and prints what an activation changes', async () => {
     await admin.type('deploy', folder('one', ['orders']), '--deployment-id', 'one');
     const answer = await admin.type(
       '--json',
@@ -94,7 +94,7 @@ describe('deploy', () => {
     });
     expect((await admin.type('deployments', 'get')).out).toMatch(/^one {2}✓ active/);
   });
-  test('takes an archive that is packed already, and refuses one that is not the manifest’s', async () => {
+  test('accepts a packed archive, and refuses one that does not match its manifest', async () => {
     const { manifest, archive } = await packedDeployment('packed');
     writeFileSync(join(cwd, 'a.tgz'), archive);
     writeFileSync(join(cwd, 'm.json'), JSON.stringify(manifest));
@@ -102,10 +102,7 @@ describe('deploy', () => {
     writeFileSync(join(cwd, 'b.tgz'), Buffer.concat([archive, Buffer.from('x')]));
     const before = admin.sent.length;
     const answer = await admin.type('--json', 'deploy', '--artifact', 'b.tgz', '--manifest', 'm.json');
-    expect([answer.exitCode, errorIn(answer).message]).toEqual([
-      3,
-      'b.tgz is not the archive that m.json describes: its size or digest is another.',
-    ]);
+    expect([answer.exitCode, errorIn(answer).message]).toEqual([3, 'b.tgz does not match m.json: its size or digest differs.']);
     expect(admin.sent.length).toBe(before);
   });
   test.each([
@@ -140,12 +137,12 @@ describe('the upload', () => {
   const refused = () => new Response('<Error><Code>AccessDenied</Code><Message>secret</Message></Error>', { status: 403 });
   const busy = () => new Response('', { status: 503 });
 
-  test('is tried again after passing trouble', async () => {
+  test('is retried after transient errors', async () => {
     const { done, tries } = answering(busy, () => new Response(''));
     await done;
     expect(tries()).toBe(2);
   });
-  test('a refusal is told once, without the address, which is a secret', async () => {
+  test('a refusal is not retried, and its message omits the presigned URL', async () => {
     const { done, tries } = answering(refused);
     const fault = await done.catch((trouble: unknown) => trouble);
     expect(fault).toBeInstanceOf(CliError);
@@ -153,7 +150,7 @@ describe('the upload', () => {
     expect(String(fault)).not.toContain('secret');
     expect(tries()).toBe(1);
   });
-  test('without an answer: 4', async () => {
+  test('without a response the command exits with 4', async () => {
     const fault = await answering().done.catch((trouble: unknown) => trouble);
     expect(fault).toMatchObject({ code: 'unreachable', exitCode: 4 });
   });
@@ -163,16 +160,16 @@ describe('activate, rollback and deployments', () => {
   beforeEach(async () => {
     for (const id of ['one', 'two']) expectExit(await admin.type('deploy', folder(id, [id], { deploymentId: id })), 0);
   });
-  test('rollback goes to the one before, or to one that is named', async () => {
+  test('rollback activates the previous deployment or a named one', async () => {
     expect((await admin.type('rollback')).out).toBe('two → one\n+ one\n- two\n');
     expect(dataIn(await admin.type('--json', 'rollback', '--deployment-id', 'two'), activated).previousDeploymentId).toBe('one');
   });
-  test('activate says so, and an unknown one is refused', async () => {
+  test('activate prints the change, and refuses an unknown deployment', async () => {
     expect((await admin.type('activate', 'one')).out).toMatch(/^two → one\n/);
     const answer = await admin.type('--json', 'activate', 'three');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_found']);
   });
-  test('list and get show them; the active one is not removed, the other is', async () => {
+  test('list and get show deployments; remove refuses the active one', async () => {
     const { items } = dataIn(await admin.type('--json', 'deployments', 'list'), listShape);
     expect(new Map(items.map(({ deploymentId, status }) => [deploymentId, status]))).toEqual(
       new Map([
@@ -185,9 +182,9 @@ describe('activate, rollback and deployments', () => {
     expect((await admin.type('deployments', 'get', 'one')).out).toContain('.well-known/workflow/v1/flow.js');
     const answer = await admin.type('--json', 'deployments', 'remove', 'two');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'deployment_active']);
-    expect((await admin.type('deployments', 'remove', 'one')).out).toBe('one is removed; its id stays taken.\n');
+    expect((await admin.type('deployments', 'remove', 'one')).out).toBe('one is removed; its id cannot be used again.\n');
   });
-  test('where none is active, get says so', async () => {
+  test('get fails if no deployment is active', async () => {
     const other = await cliHere().typistOf(['admin']);
     const answer = await other.type('--json', 'deployments', 'get');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'no_active_deployment']);

@@ -1,14 +1,14 @@
-/** `doctor --aws`, against what AWS answers for a small and for a normal account. */
+/** `doctor --aws` with the responses of AWS for a small and for a normal account. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-// Loaded before anything is tested: the SDK of AWS sets a global when it is loaded.
-import '../../lib/cli/diagnostics/doctor-account.ts';
+// Imported before the tests: the AWS SDK sets a global when it is loaded.
+import '../../lib/cli/actions/doctor-account.ts';
 import { isSignatureValid } from '../../lib/local/aws/signature.ts';
 import { dataIn, errorIn, freshFolder, typist } from './cli-here.ts';
 
-/** The answers as AWS documents them: Lambda GetAccountSettings, API Gateway GetAccount, Service Quotas ListServiceQuotas. */
+/** Responses as AWS documents them: Lambda GetAccountSettings, API Gateway GetAccount, Service Quotas ListServiceQuotas. */
 const answersOf = (concurrency: number, more: { unreserved?: number; rate?: number; logRole?: boolean } = {}) => ({
   lambda: {
     AccountLimit: {
@@ -87,7 +87,7 @@ async function examined(
   return { exitCode: printed.exitCode, asked, of: (name: string) => checks.find((check) => check.name === name), checks };
 }
 
-test('a normal account has what the default settings ask for', async () => {
+test('a normal account passes with the default settings', async () => {
   const { exitCode, checks } = await examined(normal);
   expect(checks.map(({ name, result }) => [name, result])).toEqual(
     ['region', 'concurrency', 'reservation', 'api gateway', 'log role', 'schedules'].map((name) => [name, 'ok']),
@@ -96,7 +96,7 @@ test('a normal account has what the default settings ask for', async () => {
 });
 
 describe('a small account', () => {
-  test('fails with the default settings, and is told which to change', async () => {
+  test('fails with the default settings, and the message names the settings to change', async () => {
     const { exitCode, of } = await examined(small);
     expect(of('concurrency')).toMatchObject({
       result: 'fail',
@@ -108,13 +108,13 @@ describe('a small account', () => {
   test.each([
     ['in cdk.json', { preset: 'small' }, []],
     ['tried out', {}, ['--preset', 'small']],
-  ])('takes the preset, with a warning: %s', async (_where, context, options) => {
+  ])('passes with the preset and a warning: %s', async (_where, context, options) => {
     const { exitCode, of } = await examined(small, context, ...options);
-    expect(of('concurrency')).toMatchObject({ result: 'warn', message: expect.stringContaining('which is the least') });
+    expect(of('concurrency')).toMatchObject({ result: 'warn', message: expect.stringContaining('the minimum') });
     expect(exitCode).toBe(2);
   });
 
-  test('can reserve nothing', async () => {
+  test('cannot reserve concurrency', async () => {
     const { exitCode, of } = await examined(small, { preset: 'small', reservesWatchers: 'true' });
     expect(of('reservation')).toMatchObject({ result: 'fail', message: expect.stringMatching(/rolls back.*reservesWatchers/) });
     expect(exitCode).toBe(1);
@@ -125,14 +125,14 @@ describe('a reservation', () => {
   test.each([
     [answersOf(150), 'ok'],
     [answersOf(149), 'fail'],
-    // After the deployment, or where others have reserved as much: only the operator can tell.
+    // The reservation exists already, by this installation or by others; the check cannot distinguish them.
     [answersOf(150, { unreserved: 100 }), 'warn'],
-  ])('%#: leaves 100 to all others, or fails', async (answers, result) => {
+  ])('%#: must leave 100 unreserved', async (answers, result) => {
     expect((await examined(answers, { reservesWatchers: true })).of('reservation')?.result).toBe(result);
   });
 });
 
-test('a stage that promises more requests than the account may have is warned about', async () => {
+test('a stage limit above the account limit is a warning', async () => {
   const { of } = await examined(answersOf(1_000, { rate: 2_500 }), { requestsPerSecond: '5000' });
   expect(of('api gateway')).toMatchObject({
     result: 'warn',
@@ -140,7 +140,7 @@ test('a stage that promises more requests than the account may have is warned ab
   });
 });
 
-test('without the account’s log role the deployment fails, unless it sets it', async () => {
+test('a missing log role fails, unless the deployment sets it', async () => {
   const own = { setsAccountLogRole: false };
   expect((await examined(normal, own)).of('log role')).toMatchObject({
     result: 'fail',
@@ -149,7 +149,7 @@ test('without the account’s log role the deployment fails, unless it sets it',
   expect((await examined(answersOf(1_000, { logRole: true }), own)).of('log role')?.result).toBe('ok');
 });
 
-test('every request is signed as AWS asks, in the region that was given', async () => {
+test('every request is signed for the given region', async () => {
   const { asked } = await examined(normal, {}, '--region', 'ap-south-1');
   expect(asked.map(({ url }) => url)).toEqual([
     'https://lambda.ap-south-1.amazonaws.com/2016-08-19/account-settings',
@@ -169,7 +169,7 @@ test('every request is signed as AWS asks, in the region that was given', async 
   }
 });
 
-test('without credentials it says so, and asks nobody', async () => {
+test('without credentials it fails and sends nothing', async () => {
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
   for (const file of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(file, join(freshFolder(), 'none'));
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
@@ -185,7 +185,7 @@ test('without credentials it says so, and asks nobody', async () => {
   expect(asked).toEqual([]);
 });
 
-test('what AWS refuses is passed on', async () => {
+test('a refusal of AWS is reported', async () => {
   const printed = await account(403).type('doctor', '--aws', '--json');
   expect([printed.exitCode, errorIn(printed)]).toEqual([
     1,
@@ -195,6 +195,6 @@ test('what AWS refuses is passed on', async () => {
   expect((await unreachable.type('doctor', '--aws', '--json')).exitCode).toBe(4);
 });
 
-test('its options belong to it', async () => {
+test('--region and --preset require --aws', async () => {
   expect((await account(normal).type('doctor', '--region', 'eu-west-1')).exitCode).toBe(3);
 });

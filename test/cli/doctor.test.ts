@@ -1,11 +1,11 @@
-/** `doctor`: a line for each check, and an exit code that says the worst of them. */
+/** `doctor` prints a line for each check, and exits with the code of the worst result. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { checkNode } from '../../lib/cli/diagnostics/doctor-machine.ts';
+import { checkNode } from '../../lib/cli/actions/doctor.ts';
 import { days } from '../../lib/engine/time.ts';
 import { after } from '../../lib/engine/time.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
@@ -15,7 +15,7 @@ import { cliHere, dataIn, freshFolder, typist, url } from './cli-here.ts';
 const shape = z.strictObject({
   checks: z.array(z.strictObject({ name: z.string(), result: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
 });
-/** A port that nobody takes: the check is not what these tests are about. */
+/** A free port, so that the port check passes in unrelated tests. */
 const quiet = { STEPWELL_PORT: '0' };
 
 interface Given {
@@ -23,7 +23,7 @@ interface Given {
   readonly scopes?: readonly KeyScope[];
   readonly expiresInDays?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** answers instead of the service where it returns something */
+  /** replaces the service's response if it returns one */
   readonly instead?: (path: string) => Response | undefined;
 }
 
@@ -47,7 +47,7 @@ async function examined({ skewMs = 0, scopes = ['admin'], expiresInDays, env = {
   return { exitCode: printed.exitCode, sent, of: (name: string) => checks.find((check) => check.name === name) };
 }
 
-test('all is well: a line with a word for each, and 0', async () => {
+test('all checks pass: one line for each, and exit code 0', async () => {
   const { api, typistOf } = cliHere();
   const { type } = await typistOf(['admin'], {
     env: quiet,
@@ -69,37 +69,37 @@ describe('the clock', () => {
   test.each([
     [95_000, 'this machine is 1 min 35 s ahead of the service: set its clock'],
     [-7_200_000, 'this machine is 2 h behind the service: set its clock'],
-  ])('that is off by %d ms is warned about, and 2', async (skewMs, message) => {
+  ])('that is off by %d ms is a warning and exits with 2', async (skewMs, message) => {
     const { exitCode, of } = await examined({ skewMs });
     expect(of('clock')).toEqual({ name: 'clock', result: 'warn', message });
     expect(exitCode).toBe(2);
   });
-  test('that is off by seconds is well', async () => {
+  test('that is off by seconds passes', async () => {
     expect((await examined({ skewMs: 20_000 })).of('clock')?.result).toBe('ok');
   });
 });
 
 describe('the key', () => {
-  test('without admin: what it may read is named', async () => {
+  test('without admin: its read scopes are printed', async () => {
     const { exitCode, of } = await examined({ scopes: ['runs:read', 'trigger:write'] });
-    expect(of('key')).toMatchObject({ result: 'ok', message: expect.stringContaining('with runs:read, and') });
+    expect(of('key')).toMatchObject({ result: 'ok', message: expect.stringContaining('it has runs:read; ') });
     expect(exitCode).toBe(0);
   });
-  test('that is unknown fails, and 1', async () => {
+  test('that is unknown fails and exits with 1', async () => {
     const { exitCode, of } = await examined({ env: { STEPWELL_API_KEY: 'sw_test_12345678_unknown' } });
     expect(of('key')).toMatchObject({ result: 'fail' });
     expect(exitCode).toBe(1);
   });
-  test('that is not there fails, and nothing is asked with it', async () => {
+  test('that is missing fails, and no request is sent with it', async () => {
     const { of, sent } = await examined({ env: { STEPWELL_API_KEY: '' } });
-    expect(of('key')).toMatchObject({ result: 'fail', message: 'there is none: set STEPWELL_API_KEY' });
+    expect(of('key')).toMatchObject({ result: 'fail', message: 'no key is configured: set STEPWELL_API_KEY' });
     expect(sent.filter(({ headers }) => headers.has('authorization'))).toEqual([]);
   });
-  test('that is used up is warned about', async () => {
+  test('that is rate limited is a warning', async () => {
     const instead = (path: string) => (path === '/v1/keys' ? Response.json({}, { status: 429 }) : undefined);
     expect((await examined({ instead })).of('key')).toMatchObject({ result: 'warn' });
   });
-  test('is not shown to whoever answers before it is known who that is', async () => {
+  test('is not sent before the service is identified', async () => {
     const { sent, of } = await examined({ instead: (path) => (path === '/v1/health' ? new Response('hello') : undefined) });
     expect(of('health')).toMatchObject({ result: 'fail' });
     expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false]);
@@ -107,7 +107,7 @@ describe('the key', () => {
 });
 
 describe('the service', () => {
-  test('that does not answer fails, with the reason', async () => {
+  test('that does not respond fails with the reason', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
     const { type } = typist({
       env: { HOME: freshFolder(), STEPWELL_URL: url, ...quiet },
@@ -115,40 +115,40 @@ describe('the service', () => {
     });
     const { exitCode, out } = await type('doctor');
     expect(exitCode).toBe(1);
-    expect(out).toContain('✗ fail  reachable: no answer: connect ECONNREFUSED 127.0.0.1:1');
+    expect(out).toContain('✗ fail  reachable: no response: connect ECONNREFUSED 127.0.0.1:1');
   });
-  test('of another version is told by the routes that it lacks', async () => {
+  test('of an older version is detected by its missing routes', async () => {
     const instead = (path: string) => (path === '/v1/openapi.json' ? Response.json({ paths: {} }) : undefined);
     const { exitCode, of } = await examined({ instead });
-    expect(of('version')?.message).toMatch(/^the service is another version: it lacks getHealth, /);
+    expect(of('version')?.message).toMatch(/^the service is an older version: it lacks getHealth, /);
     expect(exitCode).toBe(2);
   });
 });
 
 describe('this machine', () => {
-  test('needs Node 24', () => {
+  test('requires Node 24', () => {
     expect([checkNode('22.9.0').result, checkNode('24.0.0').result]).toEqual(['fail', 'ok']);
   });
-  test('without a connection is looked at all the same', async () => {
+  test('is checked even if no installation is configured', async () => {
     const { exitCode, out } = await typist({ env: { HOME: freshFolder(), ...quiet } }).type('doctor');
     expect(exitCode).toBe(1);
     expect(out).toContain('✓ ok    node: ');
-    expect(out).toContain('✗ fail  connection: There is no installation to speak to');
+    expect(out).toContain('✗ fail  connection: No installation is configured');
   });
-  test('says that a port is taken', async () => {
+  test('a port in use is a warning', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = z.object({ port: z.int() }).parse(server.address());
     const { of, exitCode } = await examined({ env: { STEPWELL_PORT: String(port) } });
     server.close();
-    expect(of('port')).toMatchObject({ result: 'warn', message: `${port} is taken: npm start takes the next one that is free` });
+    expect(of('port')).toMatchObject({ result: 'warn', message: `${port} is in use: npm start uses the next free port` });
     expect(exitCode).toBe(2);
   });
   test.each([
-    ['that others may read', 0o755, undefined, 'warn', 'chmod 700'],
-    ['that does not run', 0o700, undefined, 'ok', 'it does not run'],
-    ['whose process is gone', 0o700, 2_147_483_646, 'warn', 'which is gone'],
-    ['that runs', 0o700, process.pid, 'ok', 'it runs at http://127.0.0.1:4700'],
+    ['that other users can read', 0o755, undefined, 'warn', 'chmod 700'],
+    ['that is not running', 0o700, undefined, 'ok', 'it is not running'],
+    ['whose process does not exist', 0o700, 2_147_483_646, 'warn', 'which does not exist'],
+    ['that is running', 0o700, process.pid, 'ok', 'running at http://127.0.0.1:4700'],
   ])('has a state folder %s', async (_what, mode, pid, result, message) => {
     const folder = join(freshFolder(), 'state');
     mkdirSync(folder, { mode });

@@ -1,8 +1,8 @@
-/** `explain`: one plain sentence first, for each way that a run can stand or have ended. */
+/** `explain` summarises each state and each end of a run. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Run, RunEvent } from '../../lib/client/index.ts';
-import { explain } from '../../lib/cli/diagnostics/explain.ts';
+import { explain } from '../../lib/cli/actions/explain.ts';
 import { days, hours, minutes } from '../../lib/engine/time.ts';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { cliHere, dataIn } from './cli-here.ts';
@@ -42,35 +42,35 @@ describe('an open run', () => {
       'queued',
       run({ nodes: [node({})] }),
       [event('node.queued', -3, { attempt: 1 })],
-      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has said yet that it took it.`,
+      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has started it yet.`,
       { state: 'queued', attempt: 1, since: at(-3) },
     ],
     [
       'running',
       run({ nodes: [node({ status: 'running', startedAt: at(-2) })] }),
       [event('node.queued', -3), event('node.started', -2)],
-      `Node work (http) is at work since ${at(-2)} (2 min ago).`,
+      `Node work (http) is running since ${at(-2)} (2 min ago).`,
       { state: 'running', attempt: 1, since: at(-2) },
     ],
     [
       'with a message of a deployment',
       run({ nodes: [node({ type: 'message' })] }),
       [event('node.retried', -9, { attempt: 1, failure, retryAt: at(4) })],
-      `Message work is tried again at ${at(4)} (in 4 min). The attempt before it failed: http_503: it answered 503.`,
+      `Message work is retried at ${at(4)} (in 4 min). The previous attempt failed: http_503: it answered 503.`,
       { state: 'retrying', attempt: 1, since: at(-9), until: at(4), lastFailure: 'http_503: it answered 503' },
     ],
     [
-      'running again',
+      'running a second attempt',
       run({ nodes: [node({ status: 'running', startedAt: at(-2), attempt: 2 })] }),
       [event('node.retried', -9, { attempt: 1, failure, retryAt: at(-4) })],
-      `Node work (http) is at work, attempt 2 since ${at(-2)} (2 min ago). The attempt before it failed: http_503: it answered 503.`,
+      `Node work (http) is running, attempt 2 since ${at(-2)} (2 min ago). The previous attempt failed: http_503: it answered 503.`,
       { state: 'running', attempt: 2, since: at(-2), lastFailure: 'http_503: it answered 503' },
     ],
     [
       'sleeping',
       run({ nodes: [node({ status: 'waiting', type: 'delay', wakeAt: at(125) })] }),
       [event('node.waiting', -5, { wakeAt: at(125) })],
-      `Node work (delay) sleeps until ${at(125)} (in 2 h 5 min); stepwell runs wake ends that earlier.`,
+      `Node work (delay) sleeps until ${at(125)} (in 2 h 5 min); stepwell runs wake ends the sleep early.`,
       { state: 'sleeping', attempt: 1, since: at(-5), until: at(125) },
     ],
     [
@@ -81,42 +81,42 @@ describe('an open run', () => {
         ],
       }),
       [event('signal.awaited', -5, { name: 'paid', correlation: 'order-7', expiresAt: at(125) })],
-      `Node work (signal) waits for the signal paid of order-7 since ${at(-5)} (5 min ago), until ${at(125)} (in 2 h 5 min).`,
+      `Node work (signal) waits for the signal paid with correlation order-7 since ${at(-5)} (5 min ago), until ${at(125)} (in 2 h 5 min).`,
       { state: 'awaiting', attempt: 1, since: at(-5), until: at(125) },
     ],
     [
-      'asleep beyond its time',
+      'sleeping past its wake-up time',
       run({ nodes: [node({ status: 'waiting', type: 'delay', wakeAt: at(-1) })] }),
       [event('node.waiting', -5, { wakeAt: at(-1) })],
-      `Node work (delay) sleeps, and was to wake at ${at(-1)} (1 min ago): that is about to happen; stepwell runs wake ends that earlier.`,
+      `Node work (delay) sleeps; its wake-up was due at ${at(-1)} (1 min ago) and follows shortly; stepwell runs wake ends the sleep early.`,
       { state: 'sleeping', attempt: 1, since: at(-5), until: at(-1) },
     ],
     [
-      'to be tried again',
+      'waiting for a retry',
       run({ nodes: [node({ attempt: 3 })] }),
       [event('node.queued', -9), event('node.retried', -1, { attempt: 2, failure, retryAt: at(4) })],
-      `Node work (http) is tried again, attempt 3 at ${at(4)} (in 4 min). The attempt before it failed: http_503: it answered 503.`,
+      `Node work (http) is retried, attempt 3 at ${at(4)} (in 4 min). The previous attempt failed: http_503: it answered 503.`,
       { state: 'retrying', attempt: 3, since: at(-1), until: at(4), lastFailure: 'http_503: it answered 503' },
     ],
     [
-      'due to be tried again',
+      'with an overdue retry',
       run({ nodes: [node({ attempt: 3 })] }),
       [event('node.retried', -5, { attempt: 2, failure, retryAt: at(-2) })],
-      `Node work (http) is tried again, attempt 3: it was due at ${at(-2)} (2 min ago), and is about to be. The attempt before it failed: http_503: it answered 503.`,
+      `Node work (http) is retried, attempt 3: the retry was due at ${at(-2)} (2 min ago) and follows shortly. The previous attempt failed: http_503: it answered 503.`,
       { state: 'retrying', attempt: 3, since: at(-5), until: at(-2), lastFailure: 'http_503: it answered 503' },
     ],
     [
-      'waiting for a run that it called',
+      'waiting for a child run',
       run({ nodes: [node({ status: 'waiting', type: 'subflow', childRunId: runId, wakeAt: at(125) })] }),
       [event('subflow.called', -5, {})],
-      `Node work (subflow) waits for the run ${runId} that it called since ${at(-5)} (5 min ago), until ${at(125)} (in 2 h 5 min); stepwell explain ${runId} says why that waits.`,
+      `Node work (subflow) waits for the child run ${runId} since ${at(-5)} (5 min ago), until ${at(125)} (in 2 h 5 min); stepwell explain ${runId} explains that run.`,
       { state: 'calling', attempt: 1, since: at(-5), until: at(125) },
     ],
     [
-      'not to begin yet, by a node',
+      'with a delayed node',
       run({ nodes: [node({})] }),
       [event('node.queued', -1, { notBefore: at(30) })],
-      `Node work (http) is not to begin before ${at(30)} (in 30 min).`,
+      `Node work (http) does not start before ${at(30)} (in 30 min).`,
       { state: 'delayed', attempt: 1, since: at(-1), until: at(30) },
     ],
   ])('%s', (_what, given, events, sentence, only) => {
@@ -125,19 +125,19 @@ describe('an open run', () => {
     expect(nodes).toEqual([{ nodeId: 'work', summary: sentence, ...only }]);
   });
 
-  test('that waits for a place of its workflow says so, and when it gets one', () => {
+  test('that waits for a concurrency slot names the limit', () => {
     const { summary, nodes } = explain(run({ status: 'pending', waitingFor: { kind: 'slot', slots: 2 } }), [], now);
     expect(summary).toMatch(
-      /^It waits for a place: 2 runs are at work, .* It begins when one ends, in the order of the starts\. It fails/,
+      /^It waits for a concurrency slot: 2 runs are active, .* It starts when one of them ends, in the order of the starts\. It fails/,
     );
     expect(nodes).toEqual([]);
   });
 
-  test('that is to begin later says when', () => {
+  test('that starts later prints the time', () => {
     const { summary } = explain(run({ status: 'pending', availableAt: at(45), nodes: [node({})] }), [], now);
-    expect(summary).toMatch(/^It has not begun: it was asked to wait until .* \(in 45 min\)\./);
+    expect(summary).toMatch(/^It has not started: its start is set to .* \(in 45 min\)\./);
   });
-  test('with many open nodes counts them, and says which is due first', () => {
+  test('with many open nodes counts them and prints the next due time', () => {
     const nodes = [
       node({ nodeId: 'a', status: 'running' }),
       node({ nodeId: 'b', status: 'waiting', wakeAt: at(9) }),
@@ -146,35 +146,31 @@ describe('an open run', () => {
     ];
     const explained = explain(run({ nodes }), [], now);
     expect(explained.summary).toMatch(
-      /^It waits for 3 nodes: 1 at work, 2 asleep\. The first is due .*:05:00.000Z \(in 5 min\)\./,
+      /^It waits for 3 nodes: 1 running, 2 sleeping\. The next one is due at .*:05:00.000Z \(in 5 min\)\./,
     );
     expect(explained.nodes.map(({ nodeId }) => nodeId)).toEqual(['a', 'b', 'c']);
   });
-  test('of a deployment’s code that has nothing in flight waits to be told something', () => {
+  test('of bundle code without messages in flight waits for the next message', () => {
     const nodes = [node({ type: 'message', status: 'completed' })];
     const explained = explain(run({ deploymentId: 'orders-42', nodes }), [], now);
-    expect(explained.summary).toMatch(/^Its code has answered every message that it was sent/);
+    expect(explained.summary).toMatch(/^Its code has processed every message/);
     expect(explained.nodes).toEqual([]);
   });
-  test('in which nothing is at work says who will see to it', () => {
-    expect(explain(run({ nodes: [node({ status: 'completed' })] }), [], now).summary).toContain('the sweep looks at it');
+  test('without an active node names the sweep', () => {
+    expect(explain(run({ nodes: [node({ status: 'completed' })] }), [], now).summary).toContain('the sweep checks the run');
   });
 });
 
 describe('a run that has ended', () => {
   const completedAt = at(-10);
   test.each([
-    [
-      'completed',
-      run({ status: 'completed', completedAt }),
-      /^It completed at .* \(10 min ago\): there is nothing more to do\.$/,
-    ],
+    ['completed', run({ status: 'completed', completedAt }), /^It completed at .* \(10 min ago\)\.$/],
     [
       'cancelled',
       run({ status: 'cancelled', completedAt, cancelReason: 'not needed' }),
       /^It was cancelled at .*: not needed\.$/,
     ],
-    ['cancelled without a word', run({ status: 'cancelled', completedAt }), /^It was cancelled at .*, without a reason\.$/],
+    ['cancelled without a reason', run({ status: 'cancelled', completedAt }), /^It was cancelled at .*, without a reason\.$/],
     [
       'failed in a node',
       run({ status: 'failed', completedAt, error: failure, nodes: [node({ status: 'failed', attempt: 3, error: failure })] }),
@@ -221,7 +217,7 @@ describe('on the command line', () => {
     ],
   };
 
-  test('the sentence comes first', async () => {
+  test('the summary is printed first', async () => {
     const { api, typistOf } = cliHere();
     const run = await started(api, await api.key(['admin']), { graph: openGraph });
     api.world.clock.advance(minutes(7));
@@ -230,7 +226,7 @@ describe('on the command line', () => {
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^Node work \(javascript\) is in the queue since .* \(7 min ago\)/);
   });
-  test('a sleep is told with its end, as the service tells it', async () => {
+  test('a sleep is explained with its wake-up time', async () => {
     const { api, typistOf } = cliHere();
     const run = await started(api, await api.key(['admin']), { graph: night });
     api.world.clock.advance(hours(2));
@@ -239,7 +235,7 @@ describe('on the command line', () => {
     expect(nodes).toMatchObject([{ nodeId: 'night', state: 'sleeping' }]);
     expect(nodes[0]?.summary).toContain('(in 6 h)');
   });
-  test('an end is told', async () => {
+  test('the end of a run is explained', async () => {
     const { api, typistOf } = cliHere();
     const run = await started(api, await api.key(['admin']), { graph: instantGraph('error') });
     api.world.clock.advance(days(1));

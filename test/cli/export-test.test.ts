@@ -36,7 +36,7 @@ beforeEach(async () => {
   admin = await here.typistOf(['admin'], { cwd });
 });
 
-/** A run of it, driven to its end. */
+/** Starts a run and executes it to its end. */
 async function ran(input: object): Promise<string> {
   const { world } = here.api;
   const scope = { projectId: projectId('acme'), environment: environment('test') };
@@ -70,7 +70,7 @@ const never = (): never => {
 const written = z.strictObject({ written: z.array(z.string()) });
 const historyIn = (path: string): unknown => JSON.parse(readFileSync(join(cwd, path), 'utf8'));
 
-test('writes a history that the code can be replayed on, and a test of it', async () => {
+test('writes a history and a test that replays it', async () => {
   const id = await ran({ size: 20 });
   const name = `order-${id.slice(-6).toLowerCase()}`;
   const answer = await admin.type('--json', 'runs', 'export-test', id);
@@ -94,7 +94,7 @@ test('writes a history that the code can be replayed on, and a test of it', asyn
   expect([again.exitCode, errorIn(again).code]).toEqual([1, 'file_exists']);
 });
 
-test('names, places and runners are the caller’s', async () => {
+test('options set the file names, the folder and the runner', async () => {
   const id = await ran({ size: 1 });
   const options = ['--into', 'replays', '--name', 'first', '--import', '../flows.ts', '--runner', 'node'];
   expectExit(await admin.type('runs', 'export-test', id, ...options), 0);
@@ -104,7 +104,7 @@ test('names, places and runners are the caller’s', async () => {
   expectExit(await admin.type('runs', 'export-test', id, '--name', '../out'), 3);
 });
 
-test('values that events name by a reference are in the history', async () => {
+test('the history contains values that events reference', async () => {
   const text = Array.from({ length: 20_000 }, (_, index) => index * 7_919).join();
   const id = await ran({ size: 1, text });
   expectExit(await admin.type('runs', 'export-test', id, '--name', 'large'), 0);
@@ -113,7 +113,7 @@ test('values that events name by a reference are in the history', async () => {
   expect(await replay(order, history)).toEqual({ status: 'completed', output: { length: 1, one: 1, two: 2, last: text } });
 });
 
-test('a run whose values are too large for the service to show is refused, and so is one of a graph', async () => {
+test('a run with omitted values and a graph run are refused', async () => {
   const id = await ran({ size: 5_000_000 });
   const large = await admin.type('--json', 'runs', 'export-test', id);
   expect([large.exitCode, errorIn(large)]).toMatchObject([1, { code: 'value_omitted' }]);

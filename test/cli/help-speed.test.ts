@@ -1,11 +1,11 @@
-/** `--help` stays quick because of what it does not load: judged by what the entry imports before a command is called. */
+/** `--help` is fast because the entry statically imports no heavy module. */
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every source that the entry loads by itself, without what is imported when a command is called. */
+/** Every source that the entry imports statically. */
 async function loadedByHelp(): Promise<readonly string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -30,9 +30,9 @@ async function loadedByHelp(): Promise<readonly string[]> {
   return [...seen];
 }
 
-test('help loads names and descriptions, and neither the client nor the schemas nor the prompts', async () => {
+test('--help loads the command declarations, but not the client, the schemas or the prompts', async () => {
   const loaded = await loadedByHelp();
-  // The walk has gone somewhere: the parser and every list of commands.
+  // Ensures that the walk found the parser and the command files.
   expect(loaded.filter((path) => path.startsWith('lib/cli/commands/')).length).toBeGreaterThanOrEqual(6);
   expect(loaded.some((path) => path.includes('node_modules/commander/'))).toBe(true);
   expect(

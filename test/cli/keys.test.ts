@@ -11,7 +11,7 @@ let admin: Typist;
 beforeEach(async () => {
   here = cliHere();
   admin = await here.typistOf(['admin']);
-  // What is made now is newer than the admin's own key.
+  // Keys created from now on are newer than the admin key.
   here.api.world.clock.advance(seconds(1));
 });
 const listShape = z.strictObject({ items: z.array(keys.keyList.shape.data.unwrap().element), hasMore: z.boolean() });
@@ -19,17 +19,17 @@ const auditShape = z.strictObject({ items: z.array(auditList.shape.data.unwrap()
 const list = async () => dataIn(await admin.type('--json', 'keys', 'list'), listShape).items;
 
 describe('keys', () => {
-  test('create prints the key alone on stdout, this once', async () => {
+  test('create prints only the key on stdout, once', async () => {
     const { exitCode, out, err } = await admin.type('keys', 'create', '--scopes', 'trigger:write, runs:read', '--rate', '600');
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^sw_test_\w+\n$/);
-    expect(err).toContain('trigger:write, runs:read. It is shown this once.');
+    expect(err).toContain('trigger:write, runs:read. It is shown only once.');
     const [made] = await list();
     expect(made).toMatchObject({ scopes: ['trigger:write', 'runs:read'], rateLimitPerMinute: 600 });
     const shown = await admin.type('keys', 'list');
     expect(shown.out + shown.err).not.toContain(out.trim().slice(-12));
   });
-  test('create takes an end and no limit', async () => {
+  test('create accepts an expiry and no rate limit', async () => {
     const line = ['keys', 'create', '--scopes', 'admin', '--expires-in-days', '30', '--rate', 'none'];
     expect(dataIn(await admin.type('--json', ...line), keys.createdKeyResponse)).toMatchObject({
       expiresAt: new Date(here.api.world.clock.now() + 30 * 86_400_000).toISOString(),
@@ -38,7 +38,7 @@ describe('keys', () => {
     const both = await admin.type('--json', ...line, '--expires-at', '2027-01-01T00:00:00Z');
     expect([both.exitCode, errorIn(both).code]).toEqual([3, 'usage']);
   });
-  test('revoke and rotate: the list says by words what became of each', async () => {
+  test('list shows revoked and rotated keys as text', async () => {
     const make = async () =>
       dataIn(await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read'), keys.createdKeyResponse);
     const [one, two] = [await make(), await make()];
@@ -57,7 +57,7 @@ describe('keys', () => {
 });
 
 describe('audit', () => {
-  test('tells who did what, by filters', async () => {
+  test('lists requests by filters', async () => {
     const made = await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read');
     const { keyId } = dataIn(made, keys.createdKeyResponse);
     here.api.world.clock.advance(seconds(1));

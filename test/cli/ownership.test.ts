@@ -1,4 +1,4 @@
-/** `validate-ownership` and `check-config`: a line for each check, and an exit code that says the worst of them. */
+/** `validate-ownership` and `check-config` print a line for each check, and exit with the code of the worst result. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -23,9 +23,9 @@ const production = {
 };
 
 interface World {
-  /** answers instead of the service where it returns something */
+  /** replaces the service's response if it returns one */
   readonly service?: (path: string) => Response | undefined;
-  /** the environment of the application; undefined: nobody answers there */
+  /** the environment of the application; undefined: the application does not respond */
   readonly app?: Record<string, string>;
   readonly env?: Record<string, string>;
   readonly cwd?: string;
@@ -55,21 +55,21 @@ const inWorld = ({ service = well, app = production, env = {}, cwd }: World = {}
 const strictly = ['validate-ownership', '--strict', '--app-url', appUrl, '--diagnostics-token', token];
 
 describe('validate-ownership', () => {
-  test('all is well: a line for each check, and 0', async () => {
+  test('all checks pass: one line for each, and exit code 0', async () => {
     const { exitCode, out } = await inWorld().type(...strictly);
     expect(out.trim().split('\n')).toEqual([
-      '[PASS] worker_health: the service says that it is well',
+      '[PASS] worker_health: the service is healthy',
       '[PASS] active_deployment: one is active',
-      '[PASS] diagnostics: the application answers',
-      '[PASS] remote_mode: runs are carried out by the service',
-      '[PASS] strict_mode: the guard stops a wrong start',
+      '[PASS] diagnostics: the application responds',
+      '[PASS] remote_mode: runs execute in the service',
+      '[PASS] strict_mode: the guard prevents a wrong start',
       '[PASS] target_world: workflow-studio/world-remote',
       '[PASS] ownership_status: no callback has reached the application',
     ]);
     expect(exitCode).toBe(0);
   });
 
-  test('without an application only the service is asked', async () => {
+  test('without an application only the service is checked', async () => {
     const { type, sent } = inWorld();
     expect((await type('validate-ownership')).exitCode).toBe(0);
     expect(sent.map(({ path }) => path)).toEqual(['/v1/health', '/v1/deployments/active']);
@@ -78,7 +78,7 @@ describe('validate-ownership', () => {
   test.each([
     { 'x-vqs-signature': 'abc' },
     { 'x-vqs-queue-name': '__wkf_workflow_greet', 'x-vqs-message-id': 'msg_1', 'x-vqs-message-attempt': '1' },
-  ])('a callback %o that reached the application fails, and 1; fifteen minutes later it is a warning, and 2', async (markers) => {
+  ])('a callback %o that reached the application fails; after fifteen minutes it is a warning', async (markers) => {
     const time = { now: 0 };
     const host = appHost({ env: production, now: () => time.now });
     const headers = { 'content-type': 'application/json', ...markers };
@@ -91,11 +91,11 @@ describe('validate-ownership', () => {
         Response.error(),
     });
     const failed = await type(...strictly);
-    expect(failed.out).toContain('[FAIL] ownership_status: unexpected hits: 1 in 15 minutes, 1 ever, the last at 1970-01-01');
+    expect(failed.out).toContain('[FAIL] ownership_status: unexpected hits: 1 in 15 minutes, 1 in total, the last at 1970-01-01');
     expect(failed.exitCode).toBe(1);
     time.now = 16 * 60_000;
     const warned = await type(...strictly);
-    expect(warned.out).toContain('[WARN] ownership_status: unexpected hits: 0 in 15 minutes, 1 ever');
+    expect(warned.out).toContain('[WARN] ownership_status: unexpected hits: 0 in 15 minutes, 1 in total');
     expect(warned.exitCode).toBe(2);
   });
 
@@ -103,7 +103,7 @@ describe('validate-ownership', () => {
     ['another world', { ...production, WORKFLOW_TARGET_WORLD: 'local' }, 'target_world'],
     ['local mode', { ...production, WORKFLOW_EXECUTION_MODE: 'local' }, 'remote_mode'],
     ['another token', { ...production, WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: 'other' }, 'diagnostics'],
-  ])('an application with %s fails strictly, and is a warning otherwise', async (_what, app, name) => {
+  ])('an application with %s fails with --strict and is a warning otherwise', async (_what, app, name) => {
     const strict = await inWorld({ app }).type(...strictly);
     expect(strict.out).toMatch(new RegExp(String.raw`^\[FAIL\] ${name}: `, 'm'));
     expect(strict.exitCode).toBe(1);
@@ -112,7 +112,7 @@ describe('validate-ownership', () => {
     expect(loose.exitCode).toBe(2);
   });
 
-  test('no active deployment fails, with the service’s words', async () => {
+  test('a missing active deployment fails with the message of the service', async () => {
     const refusal = {
       code: 'no_active_deployment',
       message: 'No active deployment. Activate a deployment before triggering runs.',
@@ -123,15 +123,15 @@ describe('validate-ownership', () => {
     expect(exitCode).toBe(1);
   });
 
-  test('a service that does not answer is asked again, fails, and is not told the key', async () => {
+  test('a service that does not respond is retried, fails, and never receives the key', async () => {
     const { type, sent } = inWorld({ service: () => undefined });
     const { exitCode, out } = await type('validate-ownership');
-    expect(out).toBe('[FAIL] worker_health: no answer: connect ECONNREFUSED\n');
+    expect(out).toBe('[FAIL] worker_health: no response: connect ECONNREFUSED\n');
     expect(exitCode).toBe(1);
     expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false, false, false]);
   });
 
-  test('the key goes to the service alone, and the token to the application alone', async () => {
+  test('only the service receives the key, and only the application receives the token', async () => {
     const { type, sent } = inWorld();
     await type(...strictly);
     expect(sent.map(({ path, headers }) => [path.split('/').at(-1), headers.get('authorization')])).toEqual([
@@ -141,18 +141,18 @@ describe('validate-ownership', () => {
     ]);
   });
 
-  test('the token may come from the environment', async () => {
+  test('the token can come from the environment', async () => {
     const { type } = inWorld({ env: { WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: token } });
     expect((await type('validate-ownership', '--strict', '--app-url', appUrl)).exitCode).toBe(0);
   });
 
-  test('--json has the checks', async () => {
+  test('--json prints the checks', async () => {
     const printed = await inWorld().type(...strictly, '--json');
     expect(dataIn(printed, shape).checks).toHaveLength(7);
     expect(dataIn(printed, shape).checks[1]).toEqual({ name: 'active_deployment', result: 'pass', message: 'one is active' });
   });
 
-  test('a configuration names the service, the key and the world; --url goes before it', async () => {
+  test('a configuration sets the service, the key and the world; --url precedes it', async () => {
     const cwd = freshFolder();
     const config = {
       execution: { mode: 'remote', remoteWorkerUrl: 'https://configured.example.com/prod', apiKeyEnv: 'ITS_KEY', retries: 0 },
@@ -166,14 +166,16 @@ describe('validate-ownership', () => {
     expect(sent.map(({ path }) => path)).toContain('/prod/v1/deployments/active');
     expect(sent[1]?.headers.get('authorization')).toBe('Bearer sw_its_key');
     // Without the file the usual world is expected.
-    expect((await inWorld(given).type(...strictly)).out).toContain("[FAIL] target_world: the application's is acme/world");
+    expect((await inWorld(given).type(...strictly)).out).toContain(
+      "[FAIL] target_world: the application's target world is acme/world",
+    );
     const direct = inWorld(given);
     await direct.type(...strictly, '--config', 'stepwell.config.json', '--url', url);
     expect(direct.sent[1]).toMatchObject({ path: '/v1/deployments/active' });
     expect(direct.sent[1]?.headers.get('authorization')).toBe('Bearer sw_test_key');
   });
 
-  test('an invalid configuration is told, and nothing is sent', async () => {
+  test('an invalid configuration is refused, and nothing is sent', async () => {
     const cwd = freshFolder();
     writeFileSync(join(cwd, 'c.json'), '{"execution":{"failPolicy":"fallback-local"}}');
     const { type, sent } = inWorld({ cwd });
@@ -183,15 +185,15 @@ describe('validate-ownership', () => {
   });
 
   test.each([
-    [['--strict'], '--strict asks the application'],
+    [['--strict'], '--strict requires --app-url'],
     [['--app-url', 'app.example.com'], '--app-url must be an address'],
-  ])('%j cannot be meant so: 3', async (words, message) => {
+  ])('%j is a usage error', async (words, message) => {
     const { exitCode, err } = await inWorld().type('validate-ownership', ...words);
     expect(err).toContain(message);
     expect(exitCode).toBe(3);
   });
 
-  test('the service itself: first without a deployment, then with one', async () => {
+  test('the service without and with an active deployment', async () => {
     const api = http();
     const key = await api.key(['deploy:read', 'deploy:write']);
     const host = appHost({ env: production });
@@ -225,32 +227,32 @@ describe('check-config', () => {
     inWorld({ cwd: folderWith(files), env }).type('check-config', ...words);
   const key = { WORKFLOW_COMPUTE_API_KEY: 'sw_local_x' };
 
-  test('valid: 0', async () => {
+  test('a valid configuration exits with 0', async () => {
     const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(here) }, key);
     expect(out.trim().split('\n')).toEqual([
       '[PASS] schema: stepwell.config.json is valid',
-      '[PASS] mode: runs are carried out by the service',
-      '[PASS] https: nobody reads what is sent to 127.0.0.1:4700',
+      '[PASS] mode: runs execute in the service',
+      '[PASS] https: the connection to 127.0.0.1:4700 is encrypted or stays on this machine',
       '[PASS] key: WORKFLOW_COMPUTE_API_KEY is set',
     ]);
     expect(exitCode).toBe(0);
   });
 
-  test('a program that exports it is run', async () => {
+  test('a TypeScript configuration is imported', async () => {
     const text = `const url: string = 'http://127.0.0.1:4700';\nexport default { execution: { mode: 'remote', remoteWorkerUrl: url } };\n`;
     expect(await judged({ 'stepwell.config.ts': text }, key)).toMatchObject({ exitCode: 0, err: '' });
   });
 
-  test('doubtful: 2', async () => {
+  test('a warning exits with 2', async () => {
     const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(here) });
     expect(out).toContain('[WARN] key: WORKFLOW_COMPUTE_API_KEY is not set here');
     expect(exitCode).toBe(2);
   });
 
-  test('a host that nobody answers for in time is unknown: 2', async () => {
+  test('a host that does not resolve in time is a warning', async () => {
     const config = { execution: { mode: 'remote', remoteWorkerUrl: 'https://stepwell.invalid/prod' } };
     const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(config) }, key);
-    expect(out).toContain('[WARN] host: stepwell.invalid is not known here');
+    expect(out).toContain('[WARN] host: stepwell.invalid has no address here');
     expect(exitCode).toBe(2);
   });
 
@@ -267,15 +269,15 @@ describe('check-config', () => {
       { 'stepwell.config.ts': "throw new Error('not today');\n" },
       'stepwell.config.ts cannot be read: not today',
     ],
-    ['nothing', {}, '[FAIL] schema: stepwell.config.json there is none here'],
-    ['two', { 'stepwell.config.json': '{}', 'stepwell.config.ts': 'export default {};\n' }, 'only one may be there'],
-  ])('%s: 1', async (_what, files, line) => {
+    ['nothing', {}, '[FAIL] schema: stepwell.config.json neither it nor stepwell.config.ts exists here'],
+    ['two', { 'stepwell.config.json': '{}', 'stepwell.config.ts': 'export default {};\n' }, 'stepwell.config.ts exists too'],
+  ])('%s exits with 1', async (_what, files, line) => {
     const { exitCode, out } = await judged(files);
     expect(out).toContain(line);
     expect(exitCode).toBe(1);
   });
 
-  test('another file can be named; one that is not there is a failure', async () => {
+  test('--config names another file; a missing file fails', async () => {
     expect((await judged({ 'other.json': '{}' }, {}, '--config', 'other.json')).exitCode).toBe(0);
     const missing = await judged({}, {}, '--config', 'other.json', '--json');
     expect(dataIn(missing, shape).checks).toMatchObject([{ name: 'schema', result: 'fail' }]);

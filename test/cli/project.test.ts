@@ -11,7 +11,7 @@ import { readArchive } from '../../lib/artifact/read-archive.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder, typist, url } from './cli-here.ts';
 
-// Threads start, and bundles are made, when the machine lets them.
+// Starting threads and building bundles depends on the load of the machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const built = z.strictObject({
@@ -42,7 +42,7 @@ const project = (files: Readonly<Record<string, string>>): void => write(root, {
 const build = async (...args: readonly string[]) => dataIn(await typist({ cwd: root }).type('--json', 'build', ...args), built);
 
 describe('build', () => {
-  test('makes one module of all workflow files, a manifest with their versions, and says how large it is', async () => {
+  test('bundles all workflow files, writes a manifest with their versions, and prints the sizes', async () => {
     project({
       'flows/orders.ts': `${sdk}import { sum } from './parts/sum.ts';\n${workflow('orders', '10')}${workflow('orders', '2')}${workflow('orders')}export const other = sum;`,
       'flows/parts/sum.ts': 'export const sum = (one: number, other: number): number => one + other;',
@@ -76,7 +76,7 @@ describe('build', () => {
     expect(out).toMatch(/[0-9a-f]{24}: \d+ files in one of \d+ bytes, \d+ packed\n/);
   });
 
-  test('takes workflows of a program that was written for openworkflow, and leaves its client out until it is used', async () => {
+  test('finds workflows of an openworkflow program, and connects its client only on use', async () => {
     project({
       'flows/orders.ts': `import { OpenWorkflow, defineWorkflow } from 'stepwell/openworkflow';
 export const ow = new OpenWorkflow();
@@ -93,7 +93,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     ]);
   });
 
-  test('gives the same bytes wherever the project lies, whenever it is built and however deep a package is', async () => {
+  test('the bytes do not depend on the folder, the time or the depth of a package', async () => {
     const files = {
       'stepwell.config.ts': config,
       'flows/a.ts': `${sdk}import left from 'left';\n${workflow('a', '1', 'return left(input);')}`,
@@ -113,7 +113,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     expect(here?.workflows).toHaveLength(2);
   });
 
-  test('takes the configuration of a folder above, several folders, and leaves out what is to be ignored', async () => {
+  test('uses a parent folder’s configuration and several folders, and skips ignored files', async () => {
     write(root, {
       'stepwell.config.json': JSON.stringify({ dirs: ['one', 'two'], ignorePatterns: ['**/drafts/**'] }),
       'one/a.ts': sdk + workflow('a'),
@@ -131,7 +131,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     expect(JSON.parse(readFileSync(join(root, 'out', 'manifest.json'), 'utf8'))).toMatchObject({ deploymentId: 'mine' });
   });
 
-  test('takes a workflow that is exported twice for one', async () => {
+  test('counts a workflow that is exported twice once', async () => {
     project({
       'flows/a.ts': `${sdk}${workflow('a')}`,
       'flows/index.ts': `export * from './a.ts'; export { wa as again } from './a.ts';`,
@@ -139,7 +139,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     expect((await build()).workflows).toEqual([{ name: 'a', file: 'flows/a.ts' }]);
   });
 
-  test('sends what files print while they are imported to stderr', async () => {
+  test('prints the output of imported files on stderr', async () => {
     project({ 'flows/a.ts': `${sdk}console.log('loading');\n${workflow('a')}` });
     const printed = await typist({ cwd: root }).type('--json', 'build');
     expect(dataIn(printed, built).workflows).toHaveLength(1);
@@ -155,9 +155,9 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     ['what does not parse', { 'flows/a.ts': 'export const = 1;' }, /flows\/a\.ts:1:14: /],
     ['what is not there', { 'flows/a.ts': `import './gone.ts';` }, /flows\/a\.ts:1:8: Could not resolve "\.\/gone\.ts"/],
     ['what throws', { 'flows/a.ts': `throw new Error('no such setting');` }, /cannot be imported: Error: no such setting\./],
-    ['what exits', { 'flows/a.ts': 'process.exit(3);' }, /cannot be imported: it ended the thread with code 3\./],
+    ['what exits', { 'flows/a.ts': 'process.exit(3);' }, /cannot be imported: it exited with code 3\./],
     ['a name that cannot be', { 'flows/a.ts': sdk + workflow('a/b') }, /cannot be imported: TypeError: the name of a workflow/],
-    ['no workflow', { 'flows/a.ts': 'export const a = 1;' }, /No file exports what defineWorkflow made/],
+    ['no workflow', { 'flows/a.ts': 'export const a = 1;' }, /No file exports a workflow of defineWorkflow/],
     ['no file', {}, /There is no workflow file in flows/],
     ['a version that cannot be', { 'flows/a.ts': sdk + workflow('a', '\\n') }, /\/workflows\/0\/version/],
   ])('refuses %s', async (_what, files, message) => {
@@ -173,9 +173,9 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
       'there is no configuration',
       {},
       'no_project',
-      /There is no stepwell\.config\.ts in .* or above it: stepwell init writes one\./,
+      /There is no stepwell\.config\.ts in .* or a parent folder: stepwell init creates one\./,
     ],
-    ['there are two', { 'stepwell.config.ts': config, 'stepwell.config.json': '{}' }, 'config_invalid', /Only one of/],
+    ['there are two', { 'stepwell.config.ts': config, 'stepwell.config.json': '{}' }, 'config_invalid', /Keep only one of/],
     [
       'it says what cannot be',
       { 'stepwell.config.json': '{"dirs":[],"worker":{"concurrency":0},"colour":1}' },
@@ -183,7 +183,12 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
       /\/dirs: [^]*\/worker\/concurrency: /,
     ],
     ['it is no program', { 'stepwell.config.ts': 'export default {' }, 'config_invalid', /stepwell\.config\.ts cannot be read/],
-    ['it exports nothing', { 'stepwell.config.ts': 'export const config = {};' }, 'config_invalid', /says what cannot be/],
+    [
+      'it exports nothing',
+      { 'stepwell.config.ts': 'export const config = {};' },
+      'config_invalid',
+      /stepwell\.config\.ts is invalid/,
+    ],
     ['a folder is outside', { 'stepwell.config.json': '{"dirs":"../flows"}' }, 'config_invalid', /\.\.\/flows is outside/],
   ])('is refused where %s', async (_what, files, code, message) => {
     write(root, files);
@@ -191,7 +196,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     expect(errorIn(answer)).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  test('a configuration of the application may hold that of a project', async () => {
+  test('an application configuration can contain project settings', async () => {
     write(root, { 'stepwell.config.json': '{"dirs":"flows","execution":{"mode":"local"}}', 'flows/a.ts': sdk + workflow('a') });
     expect((await build()).workflows).toHaveLength(1);
     expectExit(await typist({ cwd: root }).type('check-config'), 0);
@@ -202,7 +207,7 @@ const changed = activatedResponse.extend({
   workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()), changed: z.array(z.string()) }),
 });
 
-/** A key of the service in memory, which takes uploads too. */
+/** A key for the in-memory service, which accepts uploads too. */
 const admin = async (here: CliHere, given: Parameters<CliHere['typistOf']>[1] = {}): Promise<Typist> => {
   const fetchHere = fetchOf(here.api);
   return here.typistOf(['admin'], {
@@ -217,7 +222,7 @@ const admin = async (here: CliHere, given: Parameters<CliHere['typistOf']>[1] = 
 };
 
 describe('deploy', () => {
-  test('builds the project, activates it, and says which workflows came, went and are other ones', async () => {
+  test('builds and activates the project, and prints added, removed and changed workflows', async () => {
     const made = await admin(cliHere());
     project({
       'flows/a.ts': sdk + workflow('a', '1'),
@@ -239,14 +244,14 @@ describe('deploy', () => {
     expect((await made.type('deploy')).out).toMatch(/^[0-9a-f]{24} is active already\.\n$/);
   });
 
-  test('--no-activate changes nothing, and says what it would', async () => {
+  test('--no-activate does not activate, and prints what an activation changes', async () => {
     const made = await admin(cliHere());
     project({ 'flows/a.ts': sdk + workflow('a') });
     expect((await made.type('deploy', '--no-activate')).out).toMatch(/is verified and not active[^]*\+ a\n$/);
     expect(errorIn(await made.type('--json', 'deployments', 'get')).code).toBe('no_active_deployment');
   });
 
-  test('speaks to the project’s profile, unless it is told another place', async () => {
+  test('uses the project’s profile, unless another installation is named', async () => {
     write(root, { 'stepwell.config.json': '{"dirs":"flows","profile":"staging"}', 'flows/a.ts': sdk + workflow('a') });
     const nowhere = typist({ cwd: root, env: { HOME: root } });
     expect(errorIn(await nowhere.type('--json', 'deploy')).message).toContain('There is no profile staging');
@@ -255,10 +260,10 @@ describe('deploy', () => {
     expect(told.sent.length).toBeGreaterThan(0);
   });
 
-  test('without a folder and without a project says what is missing', async () => {
+  test('fails without a folder and without a project', async () => {
     expect(errorIn(await typist({ cwd: root }).type('--json', 'deploy')).code).toBe('no_project');
     expect(errorIn(await typist({ cwd: root }).type('--json', 'deploy', '--manifest', 'm.json')).message).toContain(
-      'belong together',
+      'require each other',
     );
   });
 });
@@ -273,7 +278,7 @@ describe('dev', () => {
       });
     });
 
-  test('deploys at every change that makes another artifact, and goes on after one that cannot be built', async () => {
+  test('deploys every change that changes the artifact, and continues after a failed build', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
     const here = cliHere();
     const made = await admin(here, { sleep: awake });
@@ -295,10 +300,10 @@ describe('dev', () => {
     expect(err).toContain('not yet');
   });
 
-  test('deploys nothing that was made while a file of it changed', async () => {
+  test('does not deploy a build during which a file changed', async () => {
     const changed = join(root, 'flows/a.ts');
     const other = sdk + workflow('a', undefined, 'return 2;');
-    // It is imported while it is built, and there it becomes another one.
+    // The build imports this file, and the import changes it.
     const changing = `import { readFileSync, writeFileSync } from 'node:fs';
 const path = ${JSON.stringify(changed)};
 if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path, ${JSON.stringify(other)});\n`;
@@ -313,7 +318,7 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     expect(active?.deploymentId).toBe((await build()).deploymentId);
   });
 
-  test('goes to no profile unasked', async () => {
+  test('does not use the current profile', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
     const home = freshFolder();
     const made = typist({ cwd: root, env: { HOME: home } });
@@ -324,7 +329,7 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
 });
 
 describe('init', () => {
-  test('writes a project that builds and that the compiler takes, and changes nothing the second time', async () => {
+  test('writes a project that builds and compiles, and changes nothing the second time', async () => {
     const made = typist({ cwd: root });
     const first = await made.type('--json', 'init');
     const shape = z.strictObject({ written: z.array(z.string()), kept: z.array(z.string()) });
@@ -342,9 +347,9 @@ describe('init', () => {
     expect(readFileSync(join(root, 'workflows/greet.ts'), 'utf8')).toBe('mine');
   });
 
-  test('takes another kind of configuration for one', async () => {
+  test('recognizes a configuration with another extension', async () => {
     write(root, { 'stepwell.config.mjs': 'export default {};' });
-    expect((await typist({ cwd: root }).type('init')).out).toContain('stepwell.config.mjs was there, and stays as it is');
+    expect((await typist({ cwd: root }).type('init')).out).toContain('stepwell.config.mjs exists and is not changed');
     expect(existsSync(join(root, 'stepwell.config.ts'))).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** `lenses …` and `queries …`: what is published in versions, besides workflows. */
+/** `lenses …` and `queries …`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -59,7 +59,7 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
     return dataIn(await admin.type('--json', plural, 'list', ...more), shape).items.map((each) => each.name);
   };
 
-  test('publish makes version 1, then the next; get prints what can be published again', async () => {
+  test('publish creates version 1 and then version 2; get prints a publishable definition', async () => {
     const file = write('it.json', body);
     expect((await admin.type(plural, 'publish', file)).out).toBe(`${name}@1\n`);
     expect(dataIn(await admin.type('--json', plural, 'publish', file), published).version).toBe(2);
@@ -71,7 +71,7 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
     expect(dataIn(await admin.type('--json', plural, 'get', name, '--version-number', '1'), shown).version).toBe(1);
   });
 
-  test('publish tells each fault with its place, and 1; without a name it sends nothing, and 3', async () => {
+  test('publish prints each finding with its pointer; without a name it sends nothing', async () => {
     const refused = await admin.type('--json', plural, 'publish', write('bad.json', bad));
     const { errors } = z.object({ errors: z.array(z.unknown()) }).parse(errorIn(refused));
     expect([refused.exitCode, errorIn(refused).code]).toEqual([1, fault]);
@@ -82,20 +82,20 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
     expect(admin.sent).toHaveLength(before);
   });
 
-  test('list shows what there is, archive takes it away, publish brings it back', async () => {
-    expect((await admin.type(plural, 'list')).out).toBe(`There is no such ${noun}.\n`);
+  test('archive hides a name from the list, and publish restores it', async () => {
+    expect((await admin.type(plural, 'list')).out).toBe(`No ${noun} matches.\n`);
     for (let n = 0; n < 2; n += 1) await admin.type(plural, 'publish', write('it.json', body));
     expect((await admin.type(plural, 'list')).out).toMatch(line);
     expect((await admin.type(plural, 'archive', name)).out).toMatch(new RegExp(`^${name} is archived since `));
     expect([await list(), await list('--archived')]).toEqual([[], [name]]);
     expect((await admin.type(plural, 'get', name)).err).toMatch(/, archived \d{4}-/);
     const { out, err } = await admin.type(plural, 'publish', write('it.json', body));
-    expect([out, err]).toEqual([`${name}@3\n`, `The ${noun} ${name} was archived; this version has opened it again.\n`]);
+    expect([out, err]).toEqual([`${name}@3\n`, `The ${noun} ${name} was archived; publishing this version unarchived it.\n`]);
     expect(await list()).toEqual([name]);
     expect((await admin.type(plural, 'publish', write('it.json', body))).err).toBe('');
   });
 
-  test('one that is not there: 1', async () => {
+  test('an unknown name exits with 1', async () => {
     for (const command of ['get', 'archive']) {
       const answer = await admin.type('--json', plural, command, 'nobody');
       expect([answer.exitCode, errorIn(answer).code]).toEqual([1, `${noun}_not_found`]);

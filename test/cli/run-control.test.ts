@@ -41,14 +41,14 @@ const waiting = {
 const outputOf = async (run: string) => JSON.parse((await here.play(admin.type('runs', 'result', run))).out);
 
 describe('a signal', () => {
-  test('to a run is delivered to the node that waits', async () => {
+  test('to a run reaches the waiting node', async () => {
     const run = await started(here.api, key, { graph: waiting });
     await here.play(Promise.resolve());
     const { exitCode, out } = await admin.type('runs', 'signal', run, 'paid', '--payload', '{"amount":3}', '--signal-id', 's1');
     expect([exitCode, out]).toEqual([0, 's1 is delivered.\n']);
     expect(await outputOf(run)).toEqual({ amount: 3 });
   });
-  test('by correlation is kept until somebody waits for it; the same id is the same signal', async () => {
+  test('by correlation is stored until a node waits for it; the same id is sent once', async () => {
     const payload = ['--payload-file', write('payload.json', { amount: 4 })];
     const line = [
       'signals',
@@ -62,7 +62,7 @@ describe('a signal', () => {
       '60',
       ...payload,
     ];
-    expect((await admin.type(...line)).out).toBe('s2 is kept: nobody waits for it yet.\n');
+    expect((await admin.type(...line)).out).toBe('s2 is stored: no run waits for it yet.\n');
     expect(dataIn(await admin.type('--json', ...line), signals.sentResponse)).toEqual({ signalId: 's2', delivered: false });
     const [start, paid, end] = waiting.nodes;
     const correlated = { ...paid, config: { ...paid?.config, correlation: 'order 7' } };
@@ -77,7 +77,7 @@ describe('a signal', () => {
       ['signals', 'send', 'paid', '--correlation', 'x', '--payload', '1', '--payload-file', 'x'],
       '--payload and --payload-file exclude each other.',
     ],
-  ])('%j sends nothing, and 3', async (line, message) => {
+  ])('%j sends nothing and exits with 3', async (line, message) => {
     const { exitCode, err } = await admin.type(...line);
     expect([exitCode, err]).toEqual([3, expect.stringContaining(message)]);
     expect(admin.sent).toEqual([]);
@@ -93,7 +93,7 @@ describe('tags', () => {
     edges: [{ source: 'start', target: 'work' }],
   };
   const shape = z.strictObject({ items: z.array(tagList.shape.data.unwrap().element), hasMore: z.boolean() });
-  test('of a run that failed, over pages, from where one likes', async () => {
+  test('of a failed run are listed over pages, from any event', async () => {
     const run = await started(here.api, key, { graph: failing });
     await here.play(admin.type('runs', 'result', run));
     const all = dataIn(await admin.type('--json', 'runs', 'tags', run), shape);
@@ -103,19 +103,19 @@ describe('tags', () => {
       new RegExp(`^${first?.eventId} .* ${first?.severity} +${first?.tag}`, 'm'),
     );
     const one = dataIn(await admin.type('--json', 'runs', 'tags', run, '--limit', '1'), shape);
-    // Those of one event stay together.
+    // A page does not split the tags of one event.
     expect(one).toEqual({ items: all.items.filter(({ eventId }) => eventId === first?.eventId), hasMore: true });
     const rest = dataIn(await admin.type('--json', 'runs', 'tags', run, '--after', String(all.items.at(-1)?.eventId)), shape);
     expect(rest).toEqual({ items: [], hasMore: false });
   });
-  test('of which there are none', async () => {
+  test('an empty list', async () => {
     const run = await started(here.api, key, { graph: openGraph });
-    expect((await admin.type('runs', 'tags', run, '--after', '999')).out).toBe('There is nothing to remark.\n');
+    expect((await admin.type('runs', 'tags', run, '--after', '999')).out).toBe('No tags.\n');
   });
 });
 
 describe('view', () => {
-  test('looks templates up in the run, and prints the view alone', async () => {
+  test('resolves templates in the run, and prints only the view', async () => {
     const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
     const { exitCode, out, err } = await admin.type('runs', 'view', run, '--config', '{"total":"{{ctx.input.n}}"}');
     expect([exitCode, JSON.parse(out), err]).toEqual([
@@ -128,7 +128,7 @@ describe('view', () => {
       '1 of them',
     );
   });
-  test('of a bad template: its place, and 1; without a configuration, or with two: 3', async () => {
+  test('an invalid template exits with 1 and its pointer; a missing or second configuration exits with 3', async () => {
     const run = await started(here.api, key, { graph: instantGraph() });
     const refused = await admin.type('--json', 'runs', 'view', run, '--config', '{"a":"{{ctx."}');
     expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { errors: [{ pointer: '/config/a' }] }]);
@@ -138,10 +138,10 @@ describe('view', () => {
 });
 
 describe('stop', () => {
-  test('deletes a test run that was kept, and refuses another run', async () => {
+  test('deletes a kept test run, and refuses other runs', async () => {
     const kept = await admin.type('workflows', 'test', write('draft.json', instantGraph()), '--keep');
     const [run = ''] = /wrun_\w+/.exec(kept.err) ?? [];
-    expect((await admin.type('runs', 'stop', run)).out).toBe(`${run} is deleted with every trace of it.\n`);
+    expect((await admin.type('runs', 'stop', run)).out).toBe(`${run} and all of its data are deleted.\n`);
     const gone = await admin.type('--json', 'runs', 'get', run);
     expect([gone.exitCode, errorIn(gone).code]).toEqual([1, 'not_found']);
     const other = await admin.type('--json', 'runs', 'stop', await started(here.api, key));

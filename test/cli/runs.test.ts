@@ -1,4 +1,4 @@
-/** `runs …`, one run at a time. */
+/** `runs …` for one run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ beforeEach(async () => {
 const publish = (name: string, graph: object) => here.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
 
 describe('start', () => {
-  test('prints the run’s id alone, and takes input from the line and from a file', async () => {
+  test('prints only the run id, and reads input from an option or a file', async () => {
     await publish('flow', instantGraph());
     const { exitCode, out } = await admin.type('runs', 'start', 'flow', '--input', '{"n":1}');
     expect(exitCode).toBe(0);
@@ -37,14 +37,14 @@ describe('start', () => {
     );
     expect(dataIn(await admin.type('runs', 'get', runId, '--json'), runs.runResponse).input).toEqual({ n: 2 });
   });
-  test('the same key, or the same content, is the same run; neither is another', async () => {
+  test('the same key or content key starts the same run; without one each start is new', async () => {
     await publish('flow', instantGraph());
     const idOf = async (...more: readonly string[]) => (await admin.type('runs', 'start', 'flow', ...more)).out;
     expect(await idOf('--idempotency-key', 'k')).toBe(await idOf('--idempotency-key', 'k'));
     expect(await idOf('--content-key', '--input', '{"a":1,"b":2}')).toBe(await idOf('--content-key', '--input', '{"b":2,"a":1}'));
     expect(await idOf()).not.toBe(await idOf());
   });
-  test('hands on when to begin and when to give up', async () => {
+  test('sends the start time and the deadline', async () => {
     await publish('flow', openGraph);
     const times = ['--available-at', '2026-01-02T00:00:00Z', '--deadline-at', '2026-01-03T01:00:00+01:00'];
     const { out } = await admin.type('runs', 'start', 'flow', ...times);
@@ -53,21 +53,21 @@ describe('start', () => {
       deadlineAt: '2026-01-03T00:00:00.000Z',
     });
   });
-  test('of a workflow that is not there is refused: 1', async () => {
+  test('of an unknown workflow exits with 1', async () => {
     const answer = await admin.type('--json', 'runs', 'start', 'nowhere');
     expect([answer.exitCode, errorIn(answer)['status']]).toEqual([1, 409]);
   });
 });
 
 describe('list', () => {
-  test('over pages, up to the limit, and says whether there are more', async () => {
+  test('reads pages up to the limit, and prints whether more exist', async () => {
     await publish('flow', instantGraph());
     for (let n = 0; n < 105; n += 1) await admin.type('runs', 'start', 'flow');
     const list = async (...more: readonly string[]) => dataIn(await admin.type('--json', 'runs', 'list', ...more), listShape);
     expect([(await list()).items.length, (await list()).hasMore]).toEqual([25, true]);
     expect(await list('--limit', '104')).toMatchObject({ hasMore: true, items: { length: 104 } });
     expect(await list('--all')).toMatchObject({ hasMore: false, items: { length: 105 } });
-    expect((await admin.type('runs', 'list', '--limit', '1')).out).toContain('There are more: --limit <n> or --all.');
+    expect((await admin.type('runs', 'list', '--limit', '1')).out).toContain('More rows exist: use --limit <n> or --all.');
   });
   test('by filters', async () => {
     await started(here.api, key, { name: 'one', graph: instantGraph() });
@@ -78,16 +78,16 @@ describe('list', () => {
     expect(await names('--workflow', 'two')).toEqual(['two']);
     expect(await names('--created-after', '2027-01-01T00:00:00Z')).toEqual([]);
     expect(await names('--created-before', '2027-01-01T00:00:00Z')).toEqual(['two', 'one']);
-    expect((await admin.type('runs', 'list', '--status', 'failed')).out).toBe('There is no such run.\n');
+    expect((await admin.type('runs', 'list', '--status', 'failed')).out).toBe('No run matches.\n');
   });
-  test('a failure is told with its reason', async () => {
+  test('shows the reason of a failure', async () => {
     await started(here.api, key, { graph: instantGraph('error') });
     expect((await admin.type('runs', 'list')).out).toMatch(/✗ failed .*ended_in_error: end node end ends the run as an error/);
   });
 });
 
 describe('get and events', () => {
-  test('tell a person about the run and each node', async () => {
+  test('print the run and each node', async () => {
     const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
     const { out } = await admin.type('runs', 'get', run);
     expect(out).toContain(`${run}  ✓ completed`);
@@ -95,18 +95,18 @@ describe('get and events', () => {
     expect(out).toMatch(/^end +end +✓ completed +1 /m);
     expect((await admin.type('runs', 'get', run, '--no-data')).out).not.toContain('{"n":1}');
   });
-  test('a run that is not there: 1', async () => {
+  test('an unknown run exits with 1', async () => {
     const answer = await admin.type('--json', 'runs', 'get', 'wrun_01M7XSDTEE14XW69VBQD8BT3DC');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_found']);
   });
-  test('events come in order, from where one likes', async () => {
+  test('events are in order, from any event', async () => {
     const run = await started(here.api, key);
     const all = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
     expect(all.items.at(-1)?.type).toBe('run.completed');
     const some = dataIn(await admin.type('--json', 'runs', 'events', run, '--after', '1', '--limit', '2'), eventShape);
     expect([some.items.map(({ eventId }) => eventId), some.hasMore]).toEqual([[2, 3], true]);
     expect((await admin.type('runs', 'events', run, '--limit', '2')).out).toMatch(
-      /1 +\S+ +input\.set\n.*\nThere are more: --after 2\./,
+      /1 +\S+ +input\.set\n.*\nMore events exist: use --after 2\./,
     );
   });
 });
@@ -120,7 +120,7 @@ describe('watch and result', () => {
     edges: [{ source: 'start', target: 'work' }],
   };
 
-  test('a run that completes: each event, then the end, and 0', async () => {
+  test('watch prints each event and the end, and exits with 0', async () => {
     const run = await started(here.api, key, { graph: openGraph });
     const { exitCode, out } = await here.play(admin.type('runs', 'watch', run));
     expect(exitCode).toBe(0);
@@ -128,7 +128,7 @@ describe('watch and result', () => {
     expect(out).toMatch(/node\.completed {2}work$/m);
     expect(out.trimEnd().split('\n').at(-1)).toBe(`✓ completed  ${run}`);
   });
-  test('one that fails: why, and 1', async () => {
+  test('a failed run prints the reason and exits with 1', async () => {
     const run = await started(here.api, key, { graph: failing });
     const { exitCode, out } = await here.play(admin.type('runs', 'watch', run));
     expect(exitCode).toBe(1);
@@ -139,18 +139,18 @@ describe('watch and result', () => {
     const data = dataIn(await admin.type('--json', 'runs', 'result', run), runs.runResponse);
     expect(data.status).toBe('failed');
   });
-  test('for a program: one document with the run and its events', async () => {
+  test('--json prints one document with the run and its events', async () => {
     const run = await started(here.api, key, { graph: openGraph });
     const answer = await here.play(admin.type('runs', 'watch', run, '--json'));
     const data = dataIn(answer, watchShape);
     expect([data.run.status, data.events.at(-1)?.type]).toEqual(['completed', 'run.completed']);
   });
-  test('the output alone is printed', async () => {
+  test('result prints only the output', async () => {
     const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
     const { exitCode, out, err } = await admin.type('runs', 'result', run);
     expect([exitCode, JSON.parse(out), err]).toEqual([0, { given: { n: 1 } }, '']);
   });
-  test('a run that takes too long: 1, and it goes on', async () => {
+  test('a run that exceeds --timeout exits with 1 and continues', async () => {
     await publish('flow', openGraph);
     const later = new Date(here.api.world.clock.now() + hours(1)).toISOString();
     const { out } = await admin.type('runs', 'start', 'flow', '--available-at', later);
@@ -161,7 +161,7 @@ describe('watch and result', () => {
 });
 
 describe('cancel, wake, resume and rerun', () => {
-  test('cancel says so, once more too, and an ended run is refused', async () => {
+  test('cancel can be repeated, and an ended run is refused', async () => {
     const run = await started(here.api, key, { graph: openGraph });
     const cancelled = await admin.type('--json', 'runs', 'cancel', run, '--reason', 'not needed');
     expect(dataIn(cancelled, runs.cancelledResponse).status).toBe('cancelled');
@@ -182,20 +182,20 @@ describe('cancel, wake, resume and rerun', () => {
       { source: 'night', target: 'end' },
     ],
   };
-  test('wake names what it woke', async () => {
+  test('wake prints the nodes that it woke', async () => {
     const run = await started(here.api, key, { graph: night });
-    expect((await admin.type('runs', 'wake', run, '--node', 'start')).out).toBe('Nothing slept.\n');
+    expect((await admin.type('runs', 'wake', run, '--node', 'start')).out).toBe('No node was sleeping.\n');
     expect((await admin.type('runs', 'wake', run, '--node', 'start', 'night')).out).toBe('Woken: night.\n');
     expect(dataIn(await here.play(admin.type('--json', 'runs', 'result', run)), runs.runResponse).status).toBe('completed');
   });
-  test('resume keeps reason and payload', async () => {
+  test('resume stores the reason and the payload', async () => {
     const run = await started(here.api, key, { graph: night });
     const resumed = await admin.type('--json', 'runs', 'resume', run, '--reason', 'paid', '--payload', '{"amount":3}');
     expect(dataIn(resumed, runs.resumedResponse)).toEqual({ accepted: true });
     const { items } = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
     expect(items.find(({ type }) => type === 'run.resumed')?.payload).toMatchObject({ reason: 'paid' });
   });
-  test('rerun makes a new run, of another input where one is given; the same key makes one', async () => {
+  test('rerun starts a new run, optionally with another input; the same key starts one run', async () => {
     const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
     const line = ['runs', 'rerun', run, '--input', '{"n":2}', '--idempotency-key', 'again'];
     const { out } = await admin.type(...line);
@@ -203,7 +203,7 @@ describe('cancel, wake, resume and rerun', () => {
     const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse);
     expect([made.rerunOf, made.input]).toEqual([run, { n: 2 }]);
   });
-  test('rerun goes on from a node, and the results before it stand', async () => {
+  test('rerun --from continues from a node and keeps earlier results', async () => {
     const run = await started(here.api, key, { graph: night });
     await here.play(admin.type('runs', 'wake', run));
     const { out } = await admin.type('runs', 'rerun', run, '--from', 'night');

@@ -23,7 +23,7 @@ beforeEach(async () => {
 const create = (...more: readonly string[]) => admin.type('schedules', 'create', 'nightly', '--workflow', 'report', ...more);
 const shown = async () => dataIn(await admin.type('--json', 'schedules', 'get', 'nightly'), schedules.scheduleResponse);
 
-test('create says when it runs next, and hands on every term', async () => {
+test('create sends every option and prints the next run', async () => {
   const { exitCode, out } = await create('--rate', '1 hour');
   expect([exitCode, out]).toEqual([0, expect.stringMatching(/^nightly runs next at 2026-01-\S+ \(in .*\)\.\n$/)]);
   expect(await shown()).toMatchObject({ rate: '1 hour', overlap: 'skip', catchUpSeconds: 86_400, paused: false });
@@ -49,21 +49,21 @@ test('create says when it runs next, and hands on every term', async () => {
 
 test.each([
   ['two timings', ['--cron', '0 3 * * ? *', '--rate', '1 hour'], '--cron and --rate exclude each other.'],
-  ['an unknown policy', ['--rate', '1 hour', '--overlap', 'wait'], "'--overlap <what>' argument 'wait' is invalid"],
+  ['an unknown policy', ['--rate', '1 hour', '--overlap', 'wait'], "'--overlap <policy>' argument 'wait' is invalid"],
   ['no such time', ['--rate', '1 hour', '--start-at', 'tomorrow'], '--start-at must be a time such as'],
   ['too short a time to catch up', ['--rate', '1 hour', '--catch-up-seconds', '5'], '--catch-up-seconds must be 120 or more'],
-])('create with %s sends nothing, and 3', async (_what, line, message) => {
+])('create with %s sends nothing and exits with 3', async (_what, line, message) => {
   const { exitCode, err } = await create(...line);
   expect([exitCode, err]).toEqual([3, expect.stringContaining(message)]);
   expect(admin.sent).toEqual([]);
 });
 
-test('what the service refuses is told with its place, and 1', async () => {
+test('a refusal prints the pointer and exits with 1', async () => {
   const refused = await admin.type('--json', 'schedules', 'create', 'x', '--workflow', 'report', '--rate', 'sometimes');
   expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { status: 400, errors: [{ pointer: '/rate' }] }]);
 });
 
-test('update changes what is given, and takes away what it is told to', async () => {
+test('update changes the given fields and removes "none" values', async () => {
   await create('--rate', '1 hour', '--workflow-version', '1', '--start-at', '2026-02-01T00:00:00Z');
   expectExit(await admin.type('schedules', 'update', 'nightly', '--overlap', 'allow', '--start-at', 'none'), 0);
   const changed = await shown();
@@ -77,14 +77,14 @@ test('update changes what is given, and takes away what it is told to', async ()
   expect(admin.sent).toHaveLength(sent);
 });
 
-test('pause, resume and delete: the list says by words what became of it', async () => {
-  expect((await admin.type('schedules', 'list')).out).toBe('There is no schedule.\n');
+test('pause, resume and delete show in the list as text', async () => {
+  expect((await admin.type('schedules', 'list')).out).toBe('No schedule matches.\n');
   await create('--rate', '1 hour');
   expect((await admin.type('schedules', 'list')).out).toMatch(/^nightly +report +every 1 hour +✓ active +2026-/m);
   expect((await admin.type('schedules', 'pause', 'nightly')).out).toBe('nightly is paused.\n');
   expect((await admin.type('schedules', 'list')).out).toMatch(/every 1 hour +◷ paused/);
   expect((await admin.type('schedules', 'resume', 'nightly')).out).toMatch(/^nightly runs next at 2026-/);
-  expect((await admin.type('schedules', 'delete', 'nightly')).out).toBe('nightly is deleted; runs that it started go on.\n');
+  expect((await admin.type('schedules', 'delete', 'nightly')).out).toBe('nightly is deleted; runs that it started continue.\n');
   const listShape = z.strictObject({ items: z.array(schedules.scheduleList.shape.data.unwrap().element), hasMore: z.boolean() });
   expect(dataIn(await admin.type('--json', 'schedules', 'list'), listShape).items).toEqual([]);
   for (const command of ['get', 'pause', 'resume', 'delete']) {
@@ -93,7 +93,7 @@ test('pause, resume and delete: the list says by words what became of it', async
   }
 });
 
-test('get shows a person when, what and whether', async () => {
+test('get shows the timing, the workflow and the state', async () => {
   const line = ['--cron', '0 3 ? * MON-FRI *', '--time-zone', 'Europe/Berlin', '--input', '{"n":1}'];
   await create(...line, '--end-at', '2026-01-10T00:00:00Z');
   const { out } = await admin.type('schedules', 'get', 'nightly');
@@ -101,5 +101,5 @@ test('get shows a person when, what and whether', async () => {
   expect(out).toMatch(/^when +0 3 \? \* MON-FRI \* \(Europe\/Berlin\)$/m);
   expect(out).toMatch(/^input +\{"n":1\}$/m);
   here.api.world.clock.advance(days(10));
-  expect((await admin.type('schedules', 'get', 'nightly')).out).toMatch(/^nightly {2}– over\n/);
+  expect((await admin.type('schedules', 'get', 'nightly')).out).toMatch(/^nightly {2}– ended\n/);
 });

@@ -1,10 +1,10 @@
-/** `worker start`: where its tables and queues are, how much it takes at once, what it prints and how it ends. */
+/** `worker start`: its settings, its concurrency, its log lines and its exit codes. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { CliError, type CommandContext, exitCodes } from '../../lib/cli/command.ts';
-import { createStartWorker } from '../../lib/cli/worker/start-worker.ts';
+import { createStartWorker } from '../../lib/cli/actions/worker.ts';
 import type { WorkerEnd, CodeWorkerOptions } from '../../lib/contract/worker-program.ts';
 import { errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
 
@@ -21,7 +21,7 @@ const write = (path: string, value: unknown): string => {
 const settingsOf = (name: string) => ({ STEPWELL_RUNS_TABLE: name });
 const usual = { visibilityTimeoutSeconds: '30', drainSeconds: '25' };
 
-/** What the program was told, and what became of it. */
+/** Starts the action with a fake worker program; returns the program's options, the log lines and the outcome. */
 async function started(
   {
     env = {},
@@ -59,7 +59,7 @@ async function started(
   return { told, notes, outcome };
 }
 const refuse = (): never => {
-  throw new Error('a worker needs nothing of this');
+  throw new Error('the worker does not use this');
 };
 const unused = {
   fetch: refuse,
@@ -73,7 +73,7 @@ const unused = {
   client: refuse,
 };
 
-describe('where it works', () => {
+describe('settings', () => {
   const profile = async (name: string): Promise<void> => {
     const file = write(`${name}.json`, settingsOf(`${name}-runs`));
     const { type } = typist({ env: { HOME: home }, cwd });
@@ -85,7 +85,7 @@ describe('where it works', () => {
   };
   const project = (more: object): string => write('stepwell.config.json', more);
 
-  test('the first of these that is given', async () => {
+  test('the first configured source wins', async () => {
     for (const name of ['flag', 'named', 'ofenv', 'ofproject', 'used']) await profile(name);
     embedded();
     const file = write('file.json', settingsOf('file'));
@@ -106,20 +106,20 @@ describe('where it works', () => {
     expect(await table({})).toBe('local');
   });
 
-  test('a profile that says nothing of workers is no place for one: named, it is told so; in use, it is passed by', async () => {
+  test('a named profile without worker settings is refused; a current one is skipped', async () => {
     const { type } = typist({ env: { HOME: home }, cwd });
     expectExit(await type('profiles', 'add', 'bare', '--url', 'https://example.com'), 0);
     expectExit(await type('profiles', 'use', 'bare'), 0);
-    await expect(started({ options: { profile: 'bare' } })).rejects.toThrow('Of workers, the profile bare says nothing');
-    await expect(started({})).rejects.toThrow('There is nothing that says where the tables and queues are');
+    await expect(started({ options: { profile: 'bare' } })).rejects.toThrow('No worker settings in the profile bare');
+    await expect(started({})).rejects.toThrow('No worker settings are configured');
     embedded();
     expect((await started({})).told.variables).toEqual(settingsOf('local'));
   });
 
   test.each([
     ['no JSON', 'nonsense', 'is not JSON'],
-    ['other things', '{"NODE_OPTIONS":"--inspect"}', 'other things than a function’s variables'.replace('’', "'")],
-    ['values that are no text', '{"STEPWELL_RUNS_TABLE":1}', "other things than a function's variables"],
+    ['other things', '{"NODE_OPTIONS":"--inspect"}', 'must contain only variables of the code function'],
+    ['values that are no text', '{"STEPWELL_RUNS_TABLE":1}', 'must contain only variables of the code function'],
   ])('a file with %s is refused', async (_what, text, message) => {
     writeFileSync(join(cwd, 'worker.json'), text);
     const answer = await typist({ env: { HOME: home }, cwd }).type('--json', 'worker', 'start', '--settings', 'worker.json');
@@ -130,12 +130,12 @@ describe('where it works', () => {
   });
 });
 
-describe('how much it takes', () => {
+describe('concurrency', () => {
   beforeEach(() => {
     mkdirSync(join(cwd, '.stepwell'));
     write('.stepwell/worker.json', settingsOf('local'));
   });
-  test('as the option says, else the project, else ten', async () => {
+  test('comes from the option, then the project, then the default of ten', async () => {
     expect((await started({})).told).toMatchObject({ concurrency: 10, visibilityTimeoutSeconds: 30, drainSeconds: 25 });
     write('stepwell.config.json', { worker: { concurrency: 4 } });
     expect((await started({})).told.concurrency).toBe(4);
@@ -146,24 +146,24 @@ describe('how much it takes', () => {
     ['--concurrency', '1001'],
     ['--visibility-timeout-seconds', '2'],
     ['--drain-seconds', '0'],
-  ])('%s %s cannot be meant', async (option, value) => {
+  ])('%s %s is a usage error', async (option, value) => {
     const answer = await typist({ env: { HOME: home }, cwd }).type('--json', 'worker', 'start', option, value);
     expect([answer.exitCode, errorIn(answer).message]).toEqual([3, expect.stringContaining(option)]);
   });
 });
 
-describe('what it says', () => {
+describe('output', () => {
   beforeEach(() => {
     mkdirSync(join(cwd, '.stepwell'));
     write('.stepwell/worker.json', settingsOf('local'));
   });
-  test('a line for people, and with --json a line for programs', async () => {
+  test('log lines are text, or JSON with --json', async () => {
     const { notes, outcome } = await started({});
     expect(notes).toEqual([
-      '2026-01-01T00:00:00.000Z info  works for the embedded cloud of this folder, 10 at once',
+      '2026-01-01T00:00:00.000Z info  receiving messages of the embedded cloud of this folder, up to 10 at once',
       '2026-01-01T00:00:00.000Z warn  a message comes back runId=wrun_1 receives=2',
     ]);
-    expect(outcome).toEqual({ data: { completed: 3, remaining: 0 }, text: '3 done.' });
+    expect(outcome).toEqual({ data: { completed: 3, remaining: 0 }, text: '3 completed.' });
     const [, line = ''] = (await started({ isJson: true })).notes;
     expect(z.looseObject({}).parse(JSON.parse(line))).toEqual({
       at: '2026-01-01T00:00:00.000Z',
@@ -173,16 +173,16 @@ describe('what it says', () => {
       receives: 2,
     });
   });
-  test('what was left to others is said in the end', async () => {
+  test('messages left for other workers are counted at the end', async () => {
     expect((await started({}, { kind: 'finished', completed: 1, remaining: 2 })).outcome.text).toBe(
-      '1 done, 2 left to other workers.',
+      '1 completed, 2 left for other workers.',
     );
   });
   test.each([
     ['refused', { kind: 'refused', message: 'AccessDenied: no' }, 'aws', exitCodes.failed],
     ['unreachable', { kind: 'unreachable', message: 'ECONNREFUSED' }, 'aws', exitCodes.unreachable],
     ['missing_variables', { kind: 'missing_variables', names: ['STEPWELL_BUCKET'] }, 'worker_settings', exitCodes.usage],
-  ] as const)('one that is %s ends with its code', async (_what, end, code, exitCode) => {
+  ] as const)('an end %s has its error code and exit code', async (_what, end, code, exitCode) => {
     const fault = await started({}, end).catch((trouble: unknown) => trouble);
     expect(fault).toBeInstanceOf(CliError);
     expect(fault).toMatchObject({ code, exitCode });

@@ -23,7 +23,7 @@ const write = (name: string, value: unknown): string => {
 };
 const listShape = z.strictObject({ items: z.array(workflows.workflowList.shape.data.unwrap().element), hasMore: z.boolean() });
 
-test('publish makes version 1, then the next; get prints what can be published again', async () => {
+test('publish creates version 1 and then version 2; get prints a publishable definition', async () => {
   const file = write('flow.json', { name: 'flow', ...instantGraph() });
   expect((await admin.type('workflows', 'publish', file)).out).toBe('flow@1\n');
   expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), versions.publishedResponse).version).toBe(2);
@@ -34,11 +34,11 @@ test('publish makes version 1, then the next; get prints what can be published a
   expect(old.version).toBe(1);
 });
 
-test('publish tells each fault with its place, and 1', async () => {
+test('publish prints each finding with its pointer and exits with 1', async () => {
   const file = write('bad.json', { name: 'bad', nodes: [{ id: 'a', type: 'unbuilt' }] });
   const { exitCode, err } = await admin.type('workflows', 'publish', file);
   expect(exitCode).toBe(1);
-  expect(err).toContain('/nodes/0/type: there is no node type unbuilt');
+  expect(err).toContain('/nodes/0/type: unknown node type unbuilt');
   expect(errorIn(await admin.type('--json', 'workflows', 'publish', file))).toMatchObject({
     code: 'definition_invalid',
     errors: [{ pointer: '/nodes/0/type', code: 'node_type_unknown' }],
@@ -49,14 +49,14 @@ test.each([
   ['a list', [], 'must hold a JSON object'],
   ['no name', instantGraph(), '"name" is missing'],
   ['another kind of name', { name: '../x', ...instantGraph() }, '"name" must be the name of a workflow'],
-])('publish of %s sends nothing, and 3', async (_what, value, message) => {
+])('publish of %s sends nothing and exits with 3', async (_what, value, message) => {
   const { exitCode, err } = await admin.type('workflows', 'publish', write('flow.json', value));
   expect(exitCode).toBe(3);
   expect(err).toContain(message);
   expect(admin.sent).toEqual([]);
 });
 
-test('validate: 0 for a valid one, 2 for warnings only, 1 for errors', async () => {
+test('validate exits with 0 if valid, 2 for warnings only, 1 for errors', async () => {
   const warned = {
     nodes: [
       { id: 'start', type: 'start' },
@@ -76,8 +76,8 @@ test('validate: 0 for a valid one, 2 for warnings only, 1 for errors', async () 
   expect(out).toMatch(/^error {2}\/nodes\/0\/type {2}.* \(node_type_unknown\)\n(.*\n)*✗ x\.json has errors\n$/);
 });
 
-test('list shows what there is, archive takes it away, publish brings it back', async () => {
-  expect((await admin.type('workflows', 'list')).out).toBe('There is no such workflow.\n');
+test('archive hides a name from the list, and publish restores it', async () => {
+  expect((await admin.type('workflows', 'list')).out).toBe('No workflow matches.\n');
   await admin.type('workflows', 'publish', write('flow.json', { name: 'flow', ...instantGraph() }));
   expect((await admin.type('workflows', 'list')).out).toMatch(/^flow +1 /m);
   expect((await admin.type('workflows', 'archive', 'flow')).out).toMatch(/^flow is archived since /);
@@ -86,7 +86,7 @@ test('list shows what there is, archive takes it away, publish brings it back', 
   expect([await names(), await names('--archived')]).toEqual([[], ['flow']]);
   const { out, err } = await admin.type('workflows', 'publish', write('flow.json', { name: 'flow', ...instantGraph() }));
   expect(out).toBe('flow@2\n');
-  expect(err).toContain('The workflow flow was archived; this version has opened it again.\n');
+  expect(err).toContain('The workflow flow was archived; publishing this version unarchived it.\n');
   expect(await names()).toEqual(['flow']);
 });
 
@@ -97,7 +97,7 @@ const testedShape = z.strictObject({
 });
 const isGone = async (runId: string) => errorIn(await admin.type('--json', 'runs', 'get', runId)).code === 'not_found';
 
-test('test runs an unpublished graph, shows what happens, and leaves nothing behind', async () => {
+test('test runs an unpublished graph, prints its events, and deletes its data', async () => {
   const file = write('draft.json', instantGraph());
   const { exitCode, out } = await admin.type('workflows', 'test', file, '--input', '{"x":1}');
   expect(exitCode).toBe(0);
@@ -105,12 +105,12 @@ test('test runs an unpublished graph, shows what happens, and leaves nothing beh
   const { run, events, kept } = dataIn(await admin.type('--json', 'workflows', 'test', file), testedShape);
   expect([run.status, events.at(-1)?.type, kept]).toEqual(['completed', 'run.completed', false]);
   expect(await isGone(run.runId)).toBe(true);
-  expect((await admin.type('runs', 'list')).out).toContain('There is no such run.');
+  expect((await admin.type('runs', 'list')).out).toContain('No run matches.');
 });
 
-test('test with --keep leaves the run there', async () => {
+test('test --keep keeps the run', async () => {
   const answer = await admin.type('workflows', 'test', write('draft.json', instantGraph()), '--keep');
-  expect(answer.err).toMatch(/kept for a day, unless it is stopped: stepwell runs stop wrun_/);
+  expect(answer.err).toMatch(/The test run is kept for one day\. Delete it earlier: stepwell runs stop wrun_/);
   const [runId = ''] = /wrun_\w+/.exec(answer.err) ?? [];
   expect((await admin.type('runs', 'get', runId)).out).toContain('unsaved (test)');
 });
@@ -139,7 +139,7 @@ test('test with a node pinned does not run it', async () => {
   expect(admin.sent).toHaveLength(sent);
 });
 
-test('test of a run that ends in error, and of a graph with faults', async () => {
+test('test reports a failed run and an invalid graph', async () => {
   const file = write('draft.json', instantGraph('error'));
   const { exitCode, out } = await admin.type('workflows', 'test', file);
   expect(exitCode).toBe(1);
@@ -150,9 +150,9 @@ test('test of a run that ends in error, and of a graph with faults', async () =>
   expect([wrong.exitCode, wrong.err]).toEqual([3, expect.stringContaining('must hold a JSON object')]);
 });
 
-test('test that is interrupted deletes its run: 130', async () => {
+test('an interrupted test deletes its run and exits with 130', async () => {
   const work = admin.type('workflows', 'test', write('draft.json', openGraph));
-  // The run is there, and nobody works at it.
+  // The run exists, and no worker executes it.
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   admin.interrupt();
   expect((await work).exitCode).toBe(130);

@@ -4,13 +4,13 @@ import { contentKey } from '../../lib/client/content-key.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { otherEnd } from './other-end.ts';
 
-test('the known digest of a known start: name, bar, canonical JSON, in UTF-8', () => {
+test('the digest of a known start matches: name, bar, canonical JSON in UTF-8', () => {
   // printf 'price|{"a":[2,1],"b":"\u20ac"}' | sha256sum, with the euro sign in UTF-8
   expect(contentKey('price', { b: '€', a: [2, 1] })).toBe('8209970f92e5fd225685266b21ce1059b2f2bea31f3d81dfe091f49e77c11727');
   expect(otherEnd([]).client.contentKey('price', { a: [2, 1], b: '€' })).toBe(contentKey('price', { b: '€', a: [2, 1] }));
 });
 
-test('the order of keys changes nothing; that of arrays, and the workflow, do', () => {
+test('the order of keys does not matter; the order of arrays and the workflow do', () => {
   const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => JSON.stringify(value).isWellFormed());
   fc.assert(
     fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), json, { maxKeys: 5 }), (given) => {
@@ -23,7 +23,7 @@ test('the order of keys changes nothing; that of arrays, and the workflow, do', 
   );
 });
 
-test('it may be sent as an idempotency key', async () => {
+test('it is a valid idempotency key', async () => {
   const { client, sent, play } = otherEnd([
     () => Response.json({ runId: 'wrun_1', status: 'pending', deploymentId: null }, { status: 202 }),
   ]);

@@ -1,4 +1,4 @@
-/** Which error an answer becomes, what it tells, and what it never tells. */
+/** The error for each response, its fields, and what it never contains. */
 import { describe, expect, test } from 'vitest';
 import * as door from '../../lib/client/index.ts';
 import { broken, healthy, json, otherEnd, refused } from './other-end.ts';
@@ -26,7 +26,7 @@ test.each([
   expect(error).toMatchObject({ message: `startRun: it is ${code} (${status} ${code})`, causeBody: { code } });
 });
 
-test('the missing scope, and the faults with their places, are told', async () => {
+test('an error contains the missing scope and the error details with pointers', async () => {
   const scope = otherEnd([refused(403, 'missing_scope', {}, { required: 'runs:read' })]);
   expect(await scope.fails(scope.client.listRuns())).toMatchObject({ required: 'runs:read' });
   const errors = [{ pointer: '/input/to', code: 'required', message: 'is required' }];
@@ -36,9 +36,9 @@ test('the missing scope, and the faults with their places, are told', async () =
 
 test.each([
   ['text', '<html>Bad Gateway</html>', '<html>Bad Gateway</html>'],
-  ['JSON of another make', '{"error":{"code":7}}', { error: { code: 7 } }],
-  ['nothing', '', ''],
-])('a refusal that is %s still has its status, its body and the id that was sent', async (_what, text, causeBody) => {
+  ['JSON of another form', '{"error":{"code":7}}', { error: { code: 7 } }],
+  ['empty', '', ''],
+])('an error response that is %s keeps its status, its body and the sent id', async (_what, text, causeBody) => {
   const { client, sent, fails } = otherEnd([() => new Response(text, { status: 401 })]);
   const error = await fails(client.getRun(runId));
   expect(error).toBeInstanceOf(door.UnauthorizedComputeClientError);
@@ -46,16 +46,20 @@ test.each([
   expect(error).toMatchObject({ correlationId: sent[0]?.headers.get('x-workflow-correlation-id') });
 });
 
-describe('an answer that the route does not give', () => {
+describe('a response that the route does not declare', () => {
   test.each([
-    ['a wrong value', json(200, { healthy: 'yes', timestamp: 't' }), 'getHealth: the answer does not fit at /healthy: '],
-    ['no JSON', () => new Response('hello'), 'getHealth: the answer does not fit at its root: '],
+    [
+      'a wrong value',
+      json(200, { healthy: 'yes', timestamp: 't' }),
+      'getHealth: the response does not match the API at /healthy: ',
+    ],
+    ['no JSON', () => new Response('hello'), 'getHealth: the response does not match the API at the root: '],
     [
       'another status',
       () => new Response('', { status: 302 }),
-      'getHealth: the answer has the status 302, which this route does not give',
+      'getHealth: the response has the status 302, which this route does not return',
     ],
-  ])('%s is told with its place, and not asked for again', async (_what, step, message) => {
+  ])('%s is an error with its pointer, and is not retried', async (_what, step, message) => {
     const { client, sent, fails } = otherEnd([step]);
     const error = await fails(client.health());
     expect(error).toBeInstanceOf(door.TransportComputeClientError);
@@ -63,14 +67,14 @@ describe('an answer that the route does not give', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('the place is a pointer into lists', async () => {
+  test('the pointer includes list indexes', async () => {
     const { client, fails } = otherEnd([json(200, { data: [{ name: 'a' }], cursor: null, hasMore: false })]);
     expect(await fails(client.listWorkflows())).toMatchObject({ message: expect.stringContaining('at /data/0/latestVersion: ') });
   });
 });
 
 describe('a request', () => {
-  test('has the key, a correlation id and no more headers than it needs, below the address it was given', async () => {
+  test('sends the key, a correlation id and only the needed headers to the base address', async () => {
     const { client, sent, play } = otherEnd([healthy]);
     await play(client.health());
     expect(sent[0]).toMatchObject({ method: 'GET', path: '/v1/health', body: undefined });
@@ -81,7 +85,7 @@ describe('a request', () => {
     });
   });
 
-  test('has the caller’s correlation id where there is one, and a new one for each call where there is none', async () => {
+  test('uses the caller’s correlation id, or a new one for each call', async () => {
     const { client, sent, play } = otherEnd([healthy]);
     await play(client.health({ correlationId: 'mine' }));
     await play(client.health());
@@ -91,19 +95,22 @@ describe('a request', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('spells its query, without what is undefined', async () => {
+  test('encodes its query without undefined values', async () => {
     const { client, sent, play } = otherEnd([json(200, { data: [], cursor: null, hasMore: false })]);
     await play(client.listRuns({ limit: 5, status: 'failed', createdAfter: '2026-01-01T00:00:00+01:00' }));
     expect(sent[0]?.path).toBe('/v1/runs?limit=5&status=failed&createdAfter=2026-01-01T00%3A00%3A00%2B01%3A00');
   });
 
-  test.each(['..', '', 'a/b', '?x=1', 'wrun_short'])('for the run %j never leaves: it would be another route', async (name) => {
-    const { client, sent, fails } = otherEnd([healthy]);
-    expect(await fails(client.cancelRun(name))).toBeInstanceOf(TypeError);
-    expect(sent).toHaveLength(0);
-  });
+  test.each(['..', '', 'a/b', '?x=1', 'wrun_short'])(
+    'for the run %j is not sent, because it would address another route',
+    async (name) => {
+      const { client, sent, fails } = otherEnd([healthy]);
+      expect(await fails(client.cancelRun(name))).toBeInstanceOf(TypeError);
+      expect(sent).toHaveLength(0);
+    },
+  );
 
-  test('follows no redirect, so the key goes nowhere else', async () => {
+  test('follows no redirect, so no other host receives the key', async () => {
     let redirect: string | undefined;
     const { client, fails } = otherEnd([], {
       fetchImpl: async (_url, init) => {
@@ -124,15 +131,15 @@ describe('options', () => {
     ['a query', { baseUrl: 'https://api.example.com?x=1' }],
     ['no key', { apiKey: '' }],
     ['a key in two lines', { apiKey: 'sw_secret\n' }],
-    ['no time', { timeoutMs: 0 }],
-    ['more time than a timer holds', { timeoutMs: 2_147_483_648 }],
-    ['half a try', { retries: 0.5 }],
-    ['fewer tries than one', { retries: -1 }],
-  ])('%s is refused at once', (_what, wrong) => {
+    ['a zero timeout', { timeoutMs: 0 }],
+    ['a timeout above the timer limit', { timeoutMs: 2_147_483_648 }],
+    ['a fractional retry count', { retries: 0.5 }],
+    ['a negative retry count', { retries: -1 }],
+  ])('%s is refused immediately', (_what, wrong) => {
     expect(() => new door.StepwellClient({ ...given, ...wrong })).toThrow(/baseUrl|apiKey|timeoutMs|retries|URL/);
   });
 
-  test('no error repeats the key', async () => {
+  test('no error contains the key', async () => {
     expect(() => new door.StepwellClient({ ...given, apiKey: 'sw_secret\n' })).not.toThrow(/sw_secret/);
     const { client, fails } = otherEnd([broken], { ...none, apiKey: 'sw_secret' });
     const error = await fails(client.health());

@@ -1,4 +1,4 @@
-/** One call of the client for each route, and an answer that its schema describes. What is missing here does not compile. */
+/** One client call for each route, and a response that matches its schema. A missing call does not compile. */
 import * as z from 'zod';
 import { routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/api/route.ts';
@@ -15,7 +15,7 @@ const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
   artifact: { sha256, bytes: 1 },
 };
 
-/** What is changed without a key of ours is signed by somebody else, who has no client of ours either. */
+/** Webhooks are sent by their providers, so the client has no call for them. */
 type ClientRoute = Exclude<(typeof routes)[number], { readonly scope: null; readonly action: string }>;
 export type ClientOperation = ClientRoute['operationId'];
 export type ClientMutation = Extract<ClientRoute, { action: string }>['operationId'];
@@ -85,14 +85,14 @@ const isCalled = (route: Route): route is Called => route.scope !== null || rout
 const everyRoute: readonly Route[] = routes;
 export const allRoutes: readonly Called[] = everyRoute.filter(isCalled);
 
-/** The first answer that a route describes. */
+/** The first response that a route declares. */
 export const answerOf = ({ responses }: Route): { readonly status: number; readonly schema: z.ZodType } => {
   const [first] = Object.entries(responses);
   if (first === undefined) throw new Error('a route without an answer');
   return { status: Number(first[0]), schema: first[1].schema };
 };
 
-/** A value that fits: every field there, one row in each list. */
+/** A sample value: every field, and one row in each list. */
 export const sampleOf = (schema: z.core.$ZodType): unknown => {
   if (schema instanceof z.ZodObject)
     return Object.fromEntries(Object.entries(schema.shape).map(([key, part]) => [key, sampleOf(part)]));
@@ -108,7 +108,7 @@ export const sampleOf = (schema: z.core.$ZodType): unknown => {
   return {};
 };
 
-/** Each place of a schema where something is promised: its path, and what stands there. */
+/** Each required path of a schema, with its value. */
 export const promisesOf = (
   schema: z.core.$ZodType,
   path: readonly (string | number)[] = [],

@@ -1,16 +1,16 @@
-/** The client has a method for every route, and repeats only what may be repeated: both are asked of the table of routes. */
+/** The client has a method for every route, and retries only what is safe to retry. Both are checked against the route table. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { StepwellClient } from '../../lib/client/index.ts';
 import { type ClientMutation, type ClientOperation, allRoutes, answerOf, calls, sampleOf } from './every-call.ts';
 import { broken, json, otherEnd, refused, silent } from './other-end.ts';
 
-/** Whether a second time changes nothing, with the reason. A new mutation does not compile until it is said here. */
+/** Whether a mutation is idempotent, with the reason. A new mutation does not compile until it is listed here. */
 const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
-  // Its key keeps it to one.
+  // The idempotency key makes it idempotent.
   startRun: true,
   rerunRun: true,
-  // What is so already stays so.
+  // Repeating it leaves the same state.
   archiveWorkflow: true,
   archiveQuery: true,
   archiveLens: true,
@@ -23,7 +23,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   updateSchedule: true,
   pauseSchedule: true,
   resumeSchedule: true,
-  // The second time finds another state, or makes a second one.
+  // Repeating it finds another state, or creates a second resource.
   createWorkflow: false,
   publishVersion: false,
   createTicket: false,
@@ -43,7 +43,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   createKey: false,
   rotateKey: false,
   deleteSchedule: false,
-  // By then the name may be another workflow's.
+  // The name may belong to another workflow by then.
   deleteWorkflow: false,
 };
 const safe = new Map<ClientOperation, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
@@ -57,7 +57,7 @@ function routeId(id: string): ClientOperation {
 const failing = (code: string) => () =>
   Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
 
-test('every route has a call, and every call is of a route', () => {
+test('every route has a client call, and every call has a route', () => {
   expect(Object.keys(calls).toSorted()).toEqual(allRoutes.map(({ operationId }) => operationId).toSorted());
 });
 
@@ -65,7 +65,7 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
   const { status, schema } = answerOf(route);
   const good = json(status, sampleOf(schema));
 
-  test('goes where the table says, and its answer is what came', async () => {
+  test('sends the declared request and returns the response', async () => {
     const { client, sent, play } = otherEnd([good]);
     expect(await play(calls[id](client))).toEqual(sampleOf(schema));
     const [request] = sent;
@@ -77,9 +77,9 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
 
   test.each([
     ['429', refused(429, 'rate_limited')],
-    ['a connection that was refused', failing('ECONNREFUSED')],
-    ['a name that is not there', failing('ENOTFOUND')],
-  ])('is sent again after %s: nothing has been done', async (_what, trouble) => {
+    ['a refused connection', failing('ECONNREFUSED')],
+    ['an unknown host', failing('ENOTFOUND')],
+  ])('is retried after %s, because it was not processed', async (_what, trouble) => {
     const { client, sent, play } = otherEnd([trouble, good]);
     await play(calls[id](client));
     expect(sent).toHaveLength(2);
@@ -89,10 +89,10 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
   test.each([
     ['500', refused(500, 'internal')],
     ['503', refused(503, 'unavailable')],
-    ['a connection that broke', failing('ECONNRESET')],
-    ['trouble of the network that nobody knows', broken],
+    ['a reset connection', failing('ECONNRESET')],
+    ['an unknown network error', broken],
     ['a time-out', silent],
-  ])(`after %s, by which it may have been done, is sent again: ${isRepeated}`, async (_what, trouble) => {
+  ])(`after %s, when it may have been processed, is retried: ${isRepeated}`, async (_what, trouble) => {
     const { client, sent, play, fails } = otherEnd([trouble, good]);
     if (isRepeated) await play(calls[id](client));
     else await fails(calls[id](client));
@@ -131,7 +131,7 @@ const keyed: readonly Keyed[] = [
     keyOf: ({ body }) => keyedBody.parse(body).opts.idempotencyKey,
   },
 ];
-test.each(keyed)('$id with a key of the caller’s own is sent again with it, whatever went wrong', async ({ id, call, keyOf }) => {
+test.each(keyed)('$id with an idempotency key is retried with the same key after every error', async ({ id, call, keyOf }) => {
   const route = allRoutes.find(({ operationId }) => operationId === id);
   if (route === undefined) throw new Error(`there is no route ${id}`);
   const { status, schema } = answerOf(route);
@@ -140,7 +140,7 @@ test.each(keyed)('$id with a key of the caller’s own is sent again with it, wh
   expect(sent.map(keyOf)).toEqual(['mine', 'mine', 'mine']);
 });
 
-test('a key that cannot be one is not sent with a resumption', async () => {
+test('an invalid key is not sent with a resume', async () => {
   const { client, sent, fails } = otherEnd([broken]);
   expect(await fails(client.resumeRun({ runId }, { idempotencyKey: ' x' }))).toBeInstanceOf(TypeError);
   expect(sent).toHaveLength(0);

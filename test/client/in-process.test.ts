@@ -1,4 +1,4 @@
-/** The client against the real HTTP functions: what one says the other understands. */
+/** The client against the real HTTP functions. */
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { priceOrder } from '../../examples/typed-client.ts';
@@ -9,7 +9,7 @@ import { inProcess } from './in-process.ts';
 const graph = openGraph;
 const settled = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
-test('from publishing to the result, and every method on the way', async () => {
+test('publishing, starting and reading a result work with every method', async () => {
   const { api, clientOf, play } = inProcess();
   const client = clientOf(await api.key(['admin'], { rateLimitPerMinute: null }));
   expect(await play(client.health())).toMatchObject({ healthy: true });
@@ -39,7 +39,7 @@ test('from publishing to the result, and every method on the way', async () => {
   expect(await play(client.listWorkflows({ archived: 'true' }))).toMatchObject({ data: [{ name: 'flow' }] });
 });
 
-test('runs over several pages, each once', async () => {
+test('eachRun yields each run of several pages once', async () => {
   const { api, clientOf, play } = inProcess();
   const client = clientOf(await api.key(['admin'], { rateLimitPerMinute: null }));
   await play(client.createWorkflow({ name: 'flow', ...instantGraph() }));
@@ -67,7 +67,7 @@ test('failed and cancelled runs are results', async () => {
   expect(await play(settled(client.cancelRun(failing.runId)))).toMatchObject({ status: 409, code: 'run_terminal' });
 });
 
-test('equal content is one run; the same key with another body is refused, and so is a key that nobody has', async () => {
+test('equal content starts one run; a reused key with another body and an unknown API key are refused', async () => {
   const { api, clientOf, play } = inProcess();
   const key = await api.key(['admin']);
   const client = clientOf(key);
@@ -93,7 +93,7 @@ test('equal content is one run; the same key with another body is refused, and s
   });
 });
 
-test('a key that is used up waits for its next minute', async () => {
+test('a rate limited call waits for the next minute', async () => {
   const { api, clientOf, play } = inProcess();
   const client = clientOf(await api.key(['admin'], { rateLimitPerMinute: 1 }));
   await play(client.listRuns());
@@ -102,7 +102,7 @@ test('a key that is used up waits for its next minute', async () => {
   expect(api.world.clock.now() - before).toBeGreaterThanOrEqual(60_000);
 });
 
-test('the example of docs/CLIENT.md does what the page says, twice over', async () => {
+test('the example of docs/CLIENT.md works as documented, also when it is repeated', async () => {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   const { api, clientOf, play } = inProcess();
   const client = clientOf(await api.key(['admin'], { rateLimitPerMinute: null }));

@@ -1,4 +1,4 @@
-/** A client whose requests go straight to the HTTP functions, over a world in memory with a worker that is called by hand. */
+/** A client that calls the HTTP functions directly, on in-memory ports, with a worker that the test runs. */
 import type { Readable } from 'node:stream';
 import { StepwellClient, type Fetch } from '../../lib/client/index.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
@@ -40,7 +40,7 @@ const bytesOf = (stream: Readable): ReadableStream<Uint8Array> => {
 export interface InProcess {
   readonly api: Http;
   readonly clientOf: (apiKey: string) => StepwellClient;
-  /** Waits for it; meanwhile jobs are done, and where there are none, time passes up to the next thing that is due. */
+  /** Waits for the promise; processes jobs, and without jobs advances the time to the next due timer. */
   readonly play: <Value>(work: Promise<Value>) => Promise<Value>;
 }
 

@@ -1,4 +1,4 @@
-/** The other end of the wire: a script of answers instead of a network, and a clock that is moved only when nothing else can happen. */
+/** A fake network with scripted responses, and a clock that advances only when nothing else can happen. */
 import { StepwellClient, type ClientOptions } from '../../lib/client/index.ts';
 import { durationMs, instant } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
@@ -8,7 +8,7 @@ interface Sent {
   readonly path: string;
   readonly headers: Headers;
   readonly body: unknown;
-  /** milliseconds since the beginning */
+  /** milliseconds since the start of the test */
   readonly atMs: number;
 }
 
@@ -20,7 +20,7 @@ export const json = (status: number, body: unknown, headers: Readonly<Record<str
 export const refused = (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}): Step =>
   json(status, { code, message: `it is ${code}`, correlationId: 'theirs', ...more }, headers);
 export const broken: Step = () => Promise.reject(new TypeError('fetch failed'));
-/** Answers never, not even when it is told to stop. */
+/** Never responds, even if the request is aborted. */
 export const silent: Step = () => new Promise(() => undefined);
 export const healthy = json(200, { healthy: true, timestamp: '2026-01-01T00:00:00.000Z' });
 
@@ -28,13 +28,13 @@ export interface OtherEnd {
   readonly client: StepwellClient;
   readonly sent: readonly Sent[];
   readonly clock: MemoryClock;
-  /** Waits for it; where nothing else can happen, time passes up to the next thing that wakes. */
+  /** Waits for the promise; when nothing else can happen, advances the time to the next timer. */
   readonly play: <Value>(work: Promise<Value>) => Promise<Value>;
-  /** The error that it must come to. */
+  /** Expects the promise to reject, and returns the error. */
   readonly fails: (work: Promise<unknown>) => Promise<unknown>;
 }
 
-/** @param steps answers in their order; the last one is given again and again */
+/** @param steps responses in order; the last one repeats */
 export const otherEnd = (steps: readonly Step[], options: Partial<ClientOptions> = {}): OtherEnd => {
   const clock = new MemoryClock(instant(0));
   const sent: Sent[] = [];

@@ -1,4 +1,4 @@
-/** Pages in a row, events as they come, and waiting for the end. */
+/** Pagination, following events and waiting for results. */
 import { describe, expect, test } from 'vitest';
 import { mapEngineEventToSse } from '../../lib/engine/log/event-names.ts';
 import { isFinalEvent } from '../../lib/client/route-types.ts';
@@ -35,7 +35,7 @@ describe('pages', () => {
       hasMore: cursor !== null,
     });
 
-  test('follow each other by the cursor, with the same filters, and end', async () => {
+  test('are read by cursor with the same filters until the end', async () => {
     const { client, sent, play } = otherEnd([page(['a', 'b'], 'c1'), page([], 'c2'), page(['c'], null)]);
     const rows = await play(all(client.eachWorkflow({ archived: 'true' })));
     expect(rows.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
@@ -46,7 +46,7 @@ describe('pages', () => {
     ]);
   });
 
-  test('are asked for only as far as somebody reads', async () => {
+  test('are read only as far as the caller iterates', async () => {
     const { client, sent, play } = otherEnd([page(['a', 'b'], 'c1')]);
     const first = async (): Promise<unknown> => {
       for await (const { name } of client.eachWorkflow()) return name;
@@ -61,21 +61,21 @@ describe('pages', () => {
     ['keys', '/v1/keys?limit=5', (client: StepwellClient) => client.listKeys({ limit: 5 })],
     ['deployments', '/v1/deployments?limit=5', (client: StepwellClient) => client.listDeployments({ limit: 5 })],
     ['audit entries', '/v1/audit?result=failure', (client: StepwellClient) => client.listAudit({ result: 'failure' })],
-  ])('a page of %s is not empty while more may match: its cursor is followed', async (_what, path, list) => {
+  ])('an empty page of %s is skipped while more rows may match', async (_what, path, list) => {
     const empty = (cursor: string) => json(200, { data: [], cursor, hasMore: true });
     const { client, sent, play } = otherEnd([empty('c1'), empty('c2'), json(200, { data: [], cursor: null, hasMore: false })]);
     expect(await play(list(client))).toEqual({ data: [], cursor: null, hasMore: false });
     expect(sent.map((each) => each.path)).toEqual([path, `${path}&cursor=c1`, `${path}&cursor=c2`]);
   });
 
-  test('a page with rows is given as it is, with the cursor behind it', async () => {
+  test('a page with rows is returned with its cursor', async () => {
     const page = { data: [{ ...facts, status: 'failed' }], cursor: 'c2', hasMore: true };
     const { client, sent, play } = otherEnd([json(200, { data: [], cursor: 'c1', hasMore: true }), json(200, page)]);
     expect(await play(client.listRuns({ cursor: 'c0' }))).toMatchObject({ cursor: 'c2', hasMore: true });
     expect(sent.map((each) => each.path)).toEqual(['/v1/runs?cursor=c0', '/v1/runs?cursor=c1']);
   });
 
-  test('of runs do the same, and trouble comes out of the loop', async () => {
+  test('of runs do the same, and errors reject the iteration', async () => {
     const runs = json(200, { data: [{ ...facts, status: 'failed' }], cursor: 'c1', hasMore: true });
     const { client, sent, fails } = otherEnd([runs, refused(400, 'cursor_invalid')]);
     expect(await fails(all(client.eachRun({ status: 'failed' })))).toMatchObject({ code: 'cursor_invalid' });
@@ -84,7 +84,7 @@ describe('pages', () => {
 });
 
 describe('events', () => {
-  test('come in order until the last one, over pages, pauses and trouble', async () => {
+  test('arrive in order until the last one, over pages, pauses and errors', async () => {
     const { client, sent, play } = otherEnd([
       events(0, ['input.set', 'run.started'], true),
       events(2, ['node.queued']),
@@ -100,13 +100,13 @@ describe('events', () => {
     const path = `/v1/runs/${runId}`;
     expect(sent.map((each) => [each.path.replace(path, ''), each.atMs])).toEqual([
       ['/events?limit=2', 0],
-      ['/events?limit=2&after=2', 0], // there is more: at once
+      ['/events?limit=2&after=2', 0], // more pages: without a pause
       ['/events?limit=2&after=3', 100],
-      ['/events?limit=2&after=3', 200], // the same again, after the trouble
-      ['?resolveData=none', 200], // nothing new: is there to be any?
+      ['/events?limit=2&after=3', 200], // retried after an error
+      ['?resolveData=none', 200], // no new events: read the status
       ['/events?limit=2&after=3', 350],
       ['/events?limit=2&after=3', 575],
-      ['/events?limit=2&after=4', 675], // something came: as soon as at first
+      ['/events?limit=2&after=4', 675], // new events reset the pause
     ]);
   });
 
@@ -119,7 +119,7 @@ describe('events', () => {
     },
   );
 
-  test('the events that end a run are those, and no other', () => {
+  test('only these events end a run', () => {
     const ending = (['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED'] as const).map((type) =>
       mapEngineEventToSse({ type }),
     );
@@ -128,13 +128,13 @@ describe('events', () => {
       expect(isFinalEvent({ ...event(1, type), type })).toBe(false);
   });
 
-  test('after the end of an ended run there are none, and that is found out', async () => {
+  test('following an ended run after its last event ends', async () => {
     const { client, sent, play } = otherEnd([events(9, []), run('failed'), events(9, [])]);
     expect(await play(all(client.followRunEvents(runId, { after: '9' })))).toEqual([]);
     expect(sent).toHaveLength(3);
   });
 
-  test('an end that came between two looks is not missed', async () => {
+  test('an end between two polls is not missed', async () => {
     const { client, play } = otherEnd([events(3, []), run('completed'), events(3, ['node.completed', 'run.completed'])]);
     expect(await play(all(client.followRunEvents(runId, { after: '3' })))).toHaveLength(2);
   });
@@ -166,7 +166,7 @@ describe('the result', () => {
     ]);
   });
 
-  test('is looked for less and less often, and at least every 5 s', async () => {
+  test('is polled with growing pauses up to 5 s', async () => {
     const steps = [...Array.from({ length: 12 }, () => run('running')), run('completed')];
     const { client, sent, play } = otherEnd(steps);
     await play(client.result(runId, { pollMs: 1_000 }));
@@ -174,16 +174,16 @@ describe('the result', () => {
     expect(waits.slice(0, 6)).toEqual([1_000, 1_500, 2_250, 3_375, 5_000, 5_000]);
   });
 
-  test('is waited for as long as was asked, and the run is let be', async () => {
+  test('times out after timeoutMs without a change to the run', async () => {
     const { client, sent, clock, fails } = otherEnd([run('running')]);
     const error = await fails(client.result(runId, { timeoutMs: 1_000, pollMs: 300, correlationId: 'mine' }));
     expect(error).toBeInstanceOf(TransportComputeClientError);
-    expect(error).toMatchObject({ kind: 'timeout', message: `${runId} has not ended within 1000 ms`, correlationId: 'mine' });
+    expect(error).toMatchObject({ kind: 'timeout', message: `${runId} did not end within 1000 ms`, correlationId: 'mine' });
     expect([clock.now(), sent.length, sent.every(({ method }) => method === 'GET')]).toEqual([1_000, 3, true]);
     expect(clock.nextWakeAt()).toBeUndefined();
   });
 
-  test('that cannot be read is an error at once', async () => {
+  test('that does not match the API is an error immediately', async () => {
     const { client, fails } = otherEnd([refused(404, 'not_found')]);
     expect(await fails(client.result(runId, { timeoutMs: 60_000 }))).toMatchObject({ status: 404, code: 'not_found' });
   });

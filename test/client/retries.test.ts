@@ -1,4 +1,4 @@
-/** When a request is sent again, when not, and how long before. */
+/** When requests are retried, and the delays. */
 import { describe, expect, test } from 'vitest';
 import { RateLimitedComputeClientError, type StepwellClient, TransportComputeClientError } from '../../lib/client/index.ts';
 import { broken, healthy, json, otherEnd, refused, silent } from './other-end.ts';
@@ -22,27 +22,27 @@ const judged = json(200, { valid: true, findings: [] });
 const passing = [
   ['429', refused(429, 'rate_limited')],
   ['500', refused(500, 'internal')],
-  ['502 without a body that can be read', () => new Response('<html>', { status: 502 })],
+  ['502 with an unreadable body', () => new Response('<html>', { status: 502 })],
   ['503', refused(503, 'unavailable')],
   ['504', refused(504, 'unavailable')],
-  ['trouble of the network', broken],
-  ['an answer that breaks off', () => new Response(new ReadableStream({ start: (body) => body.error(new Error('reset')) }))],
+  ['a network error', broken],
+  ['an interrupted response', () => new Response(new ReadableStream({ start: (body) => body.error(new Error('reset')) }))],
   ['a time-out', silent],
 ] as const;
 
-test.each(passing)('after %s it is tried again', async (_what, trouble) => {
+test.each(passing)('a request is retried after %s', async (_what, trouble) => {
   const { client, sent, play } = otherEnd([trouble, healthy]);
   expect(await play(client.health())).toMatchObject({ healthy: true });
   expect(sent).toHaveLength(2);
 });
 
-test.each([400, 401, 403, 404, 405, 406, 409, 413, 302, 204])('after %i it is not', async (status) => {
+test.each([400, 401, 403, 404, 405, 406, 409, 413, 302, 204])('a request is not retried after %i', async (status) => {
   const { client, sent, fails } = otherEnd([() => new Response(status === 204 ? null : '{}', { status }), healthy]);
   expect(await fails(client.health())).toMatchObject({ status });
   expect(sent).toHaveLength(1);
 });
 
-test('two more tries by default, as many as are set otherwise, and then the last trouble', async () => {
+test('the default is two retries; then the last error is thrown', async () => {
   for (const [options, tries] of [
     [{}, 3],
     [{ retries: 0 }, 1],
@@ -56,29 +56,29 @@ test('two more tries by default, as many as are set otherwise, and then the last
 
 describe('mutations', () => {
   const mutations: readonly (readonly [string, boolean, (client: StepwellClient) => Promise<unknown>, typeof accepted])[] = [
-    ['trigger, whose key keeps it to one run', true, (client) => client.trigger({ workflowName: 'flow' }), accepted],
-    ['cancelRun, which changes nothing the second time', true, (client) => client.cancelRun(runId), cancelled],
-    ['archiveWorkflow, which neither does', true, (client) => client.archiveWorkflow('flow'), archived],
-    ['validateWorkflow, which changes nothing at all', true, (client) => client.validateWorkflow({ nodes: [] }), judged],
+    ['trigger, which has an idempotency key', true, (client) => client.trigger({ workflowName: 'flow' }), accepted],
+    ['cancelRun, which is idempotent', true, (client) => client.cancelRun(runId), cancelled],
+    ['archiveWorkflow, which is idempotent', true, (client) => client.archiveWorkflow('flow'), archived],
+    ['validateWorkflow, which only reads', true, (client) => client.validateWorkflow({ nodes: [] }), judged],
     ['createWorkflow', false, (client) => client.createWorkflow({ name: 'flow', nodes: [] }), published],
     ['publishVersion', false, (client) => client.publishVersion('flow', { nodes: [] }), published],
-    ['rerunRun, whose key keeps it to one run', true, (client) => client.rerunRun(runId), rerun],
-    ['activateDeployment, which changes nothing the second time', true, (client) => client.activateDeployment('one'), activated],
-    ['rollbackDeployment, which goes back once more', false, (client) => client.rollbackDeployment(), activated],
-    ['revokeKey, which keeps the first time', true, (client) => client.revokeKey('12345678'), revoked],
+    ['rerunRun, which has an idempotency key', true, (client) => client.rerunRun(runId), rerun],
+    ['activateDeployment, which is idempotent', true, (client) => client.activateDeployment('one'), activated],
+    ['rollbackDeployment, which is not idempotent', false, (client) => client.rollbackDeployment(), activated],
+    ['revokeKey, which is idempotent', true, (client) => client.revokeKey('12345678'), revoked],
     ['wakeRun', false, (client) => client.wakeRun(runId), json(202, { accepted: true, woken: [] })],
-    ['resumeRun, which is told once more', false, (client) => client.resumeRun({ runId }), json(202, { accepted: true })],
+    ['resumeRun, which is not idempotent', false, (client) => client.resumeRun({ runId }), json(202, { accepted: true })],
   ];
   const sure = passing.filter(([what]) => what === '429');
   const unsure = passing.filter(([what]) => what !== '429');
 
   for (const [name, isRepeatable, call, answer] of mutations) {
-    test.each(sure)(`${name}: sent again after %s, by which nothing was done`, async (_what, trouble) => {
+    test.each(sure)(`${name}: retried after %s, because it was not processed`, async (_what, trouble) => {
       const { client, sent, play } = otherEnd([trouble, answer]);
       await play(call(client));
       expect(sent).toHaveLength(2);
     });
-    test.each(unsure)(`${name}: sent again after %s: ${String(isRepeatable)}`, async (_what, trouble) => {
+    test.each(unsure)(`${name}: retried after %s: ${String(isRepeatable)}`, async (_what, trouble) => {
       const { client, sent, play, fails } = otherEnd([trouble, answer]);
       if (isRepeatable) await play(call(client));
       else expect(await fails(call(client))).toMatchObject({ correlationId: expect.any(String) });
@@ -86,7 +86,7 @@ describe('mutations', () => {
     });
   }
 
-  test('every try of a start carries the same key, body and correlation id; another start another key', async () => {
+  test('all attempts of a start send the same key, body and correlation id; another start sends a new key', async () => {
     const { client, sent, play } = otherEnd([broken, refused(503, 'unavailable'), accepted]);
     await play(client.trigger({ workflowName: 'flow', input: { n: 1 } }));
     const told = sent.map(({ headers, body }) => ({
@@ -101,20 +101,17 @@ describe('mutations', () => {
     expect(sent[3]?.headers.get('idempotency-key')).not.toBe(told[0]?.key);
   });
 
-  test('a key of the caller’s own is sent as it is', async () => {
+  test('the caller’s idempotency key is sent unchanged', async () => {
     const { client, sent, play } = otherEnd([broken, accepted]);
     await play(client.trigger({ workflowName: 'flow' }, { idempotencyKey: 'order 7' }));
     expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual(['order 7', 'order 7']);
   });
 
-  test.each(['', ' order', '"order"', 'é', 'x'.repeat(256), 'a\nb'])(
-    'the key %j, which the service would read as another or as none, is not sent',
-    async (idempotencyKey) => {
-      const { client, sent, fails } = otherEnd([accepted]);
-      expect(await fails(client.trigger({ workflowName: 'flow' }, { idempotencyKey }))).toBeInstanceOf(TypeError);
-      expect(sent).toHaveLength(0);
-    },
-  );
+  test.each(['', ' order', '"order"', 'é', 'x'.repeat(256), 'a\nb'])('the invalid key %j is not sent', async (idempotencyKey) => {
+    const { client, sent, fails } = otherEnd([accepted]);
+    expect(await fails(client.trigger({ workflowName: 'flow' }, { idempotencyKey }))).toBeInstanceOf(TypeError);
+    expect(sent).toHaveLength(0);
+  });
 });
 
 describe('waits', () => {
@@ -124,7 +121,7 @@ describe('waits', () => {
     return sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
   };
 
-  test('double from 200 ms up to 5 s, times chance', async () => {
+  test('double from 200 ms up to 5 s, with jitter', async () => {
     expect(await waitsOf([broken], { retries: 7, random: () => 0.5 })).toEqual([100, 200, 400, 800, 1_600, 2_500, 2_500]);
     expect(await waitsOf([broken], { retries: 2, random: () => 0 })).toEqual([0, 0]);
     expect(await waitsOf([broken], { retries: 6, random: () => 0.999_999 })).toEqual([199, 399, 799, 1_599, 3_199, 4_999]);
@@ -139,7 +136,7 @@ describe('waits', () => {
     expect(await waitsOf([refused(503, 'unavailable', { 'retry-after': '3' }), healthy], {})).toEqual([3_100]);
   });
 
-  test('of more than a minute are the caller’s to decide', async () => {
+  test('of more than a minute are returned as an error', async () => {
     const { client, sent, fails } = otherEnd([refused(429, 'rate_limited', { 'retry-after': '61' }), healthy]);
     const error = await fails(client.health());
     expect(error).toBeInstanceOf(RateLimitedComputeClientError);
@@ -148,27 +145,27 @@ describe('waits', () => {
   });
 });
 
-describe('ends', () => {
-  test('each try has its own time-out, and is told to stop at it', async () => {
+describe('timeouts and aborts', () => {
+  test('each attempt has its own timeout, which aborts it', async () => {
     const signals: (AbortSignal | null | undefined)[] = [];
     const { client, sent, fails } = otherEnd([(_sent, signal) => (signals.push(signal), new Promise(() => undefined))], {
       timeoutMs: 1_000,
     });
     const error = await fails(client.health());
     expect(error).toBeInstanceOf(TransportComputeClientError);
-    expect(error).toMatchObject({ kind: 'timeout', status: 0, message: 'getHealth: no answer within 1000 ms' });
+    expect(error).toMatchObject({ kind: 'timeout', status: 0, message: 'getHealth: no response within 1000 ms' });
     expect(sent.map(({ atMs }) => atMs)).toEqual([0, 1_100, 2_300]);
     expect(signals.map((signal) => signal?.aborted)).toEqual([true, true, true]);
   });
 
-  test('a body that does not come to its end is under the same time-out', async () => {
+  test('the timeout also covers the body', async () => {
     const endless = () => new Response(new ReadableStream({ start: () => undefined }));
     const { client, sent, play } = otherEnd([endless, healthy]);
     await play(client.health());
     expect(sent.map(({ atMs }) => atMs)).toEqual([0, 10_100]);
   });
 
-  test('the caller’s abort ends the call with its reason: before, during and between tries', async () => {
+  test('the caller’s abort throws its reason before, during and between attempts', async () => {
     const reason = new Error('enough');
     const before = otherEnd([healthy]);
     expect(await before.fails(before.client.health({ signal: AbortSignal.abort(reason) }))).toBe(reason);

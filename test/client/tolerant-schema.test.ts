@@ -1,4 +1,4 @@
-/** An older client and a newer service: what is new is let through, what is promised must be there. For every route. */
+/** An older client accepts new fields of a newer service, and requires declared ones. For every route. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { TransportComputeClientError } from '../../lib/client/index.ts';
@@ -9,7 +9,7 @@ import { json, otherEnd, refused } from './other-end.ts';
 type Place = readonly (string | number)[];
 const rows = z.record(z.string(), z.unknown());
 
-/** A copy that has another value at one place; undefined: none. */
+/** A copy with another value at one path; undefined removes it. */
 const changed = (value: unknown, [step, ...rest]: Place, to: unknown): unknown => {
   if (step === undefined) return to;
   if (Array.isArray(value)) return value.map((row: unknown, at) => (at === step ? changed(row, rest, to) : row));
@@ -20,7 +20,7 @@ const changed = (value: unknown, [step, ...rest]: Place, to: unknown): unknown =
   return copy;
 };
 
-/** With a field more in every object, and another word wherever the words are listed. */
+/** Adds a field to every object, and replaces enum strings by unknown ones. */
 const fromTomorrow = (schema: z.core.$ZodType): unknown => {
   if (schema instanceof z.ZodObject) {
     const fields = Object.entries(schema.shape).map(([key, part]) => [key, fromTomorrow(part)]);
@@ -45,7 +45,7 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
     return { came: await play(calls[id](client)).catch((error: unknown) => error), fails, sent };
   };
 
-  test('new fields and new words go through as they came', async () => {
+  test('new fields and new enum strings are returned unchanged', async () => {
     const answer = fromTomorrow(schema);
     expect(schema.safeParse(answer).success).toBe(id === 'getOpenApi');
     expect((await asked(answer)).came).toEqual(answer);
@@ -53,26 +53,26 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
 
   const promises = promisesOf(schema);
   test.each(promises.map(({ path }) => [`/${path.join('/')}`, path] as const))(
-    'without %s it is told where',
+    'a missing %s is an error with the pointer',
     async (place, path) => {
       const { came, sent } = await asked(changed(sampleOf(schema), path, undefined));
       expect(came).toBeInstanceOf(TransportComputeClientError);
-      expect(came).toMatchObject({ kind: 'response', message: expect.stringContaining(`does not fit at ${place}: `) });
+      expect(came).toMatchObject({ kind: 'response', message: expect.stringContaining(`does not match the API at ${place}: `) });
       expect(sent).toHaveLength(1);
     },
   );
 
   const kinded = promises.filter(({ schema: part }) => !(part instanceof z.ZodCustom));
   test.each(kinded.map(({ path }) => [`/${path.join('/')}`, path] as const))(
-    'of another kind at %s too',
+    'a wrong type at %s is an error with the pointer',
     async (_place, path) => {
       const { came } = await asked(changed(sampleOf(schema), path, [7]));
-      expect(came).toMatchObject({ kind: 'response', message: expect.stringContaining(`does not fit at /${path[0]}`) });
+      expect(came).toMatchObject({ kind: 'response', message: expect.stringContaining(`does not match the API at /${path[0]}`) });
     },
   );
 });
 
-test('a refusal keeps its code, whatever else is in it', async () => {
+test('an error response keeps its code with unknown fields', async () => {
   const errors = [{ pointer: '/a', code: 'c', message: 'm', severity: 'hint', more: 1 }];
   const { client, fails } = otherEnd([refused(418, 'a_code_of_tomorrow', {}, { errors, fieldOfTomorrow: true })]);
   expect(await fails(client.health())).toMatchObject({ code: 'a_code_of_tomorrow', errors });
@@ -83,7 +83,7 @@ test('a refusal keeps its code, whatever else is in it', async () => {
   });
 });
 
-test('a run of tomorrow is not taken for one that has ended, and events of tomorrow are followed by others', async () => {
+test('an unknown run status counts as open, and unknown events do not end the iteration', async () => {
   const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
   const event = (eventId: number, type: string) => ({ eventId, sequence: eventId, type, runId, timestamp: 't', payload: {} });
   const page = { data: [event(1, 'run.paused'), event(2, 'run.completed')], cursor: '2', hasMore: false };
@@ -97,7 +97,7 @@ test('a run of tomorrow is not taken for one that has ended, and events of tomor
   expect(seen).toEqual(['run.paused', 'run.completed']);
 });
 
-test('a schema is opened once', () => {
+test('a tolerant schema is created once', () => {
   const schema = z.strictObject({ a: z.enum(['x']) });
   expect(tolerantSchema(schema)).toBe(tolerantSchema(schema));
 });

@@ -1,4 +1,4 @@
-/** The client's types are those of the routes, in both directions. `npm run types` is what these tests are judged by. */
+/** The client's types equal the types of the routes. `npm run types` evaluates these tests. */
 import { expect, expectTypeOf, test } from 'vitest';
 import type * as z from 'zod';
 import { type OperationId, routes } from '../../lib/api/routes.ts';
@@ -18,7 +18,7 @@ import { routeOf } from '../../lib/client/route-types.ts';
 type Client = StepwellClient;
 type Given<Name extends keyof Client> = Client[Name] extends (...given: infer All) => unknown ? All : never;
 
-test('bodies are what the schemas take', () => {
+test('request bodies have the input types of the schemas', () => {
   expectTypeOf<Given<'trigger'>[0]>().toEqualTypeOf<z.input<typeof runs.startRunBody>>();
   expectTypeOf<Given<'createWorkflow'>[0]>().toEqualTypeOf<z.input<typeof workflows.createWorkflowBody>>();
   expectTypeOf<Given<'publishVersion'>[1]>().toEqualTypeOf<z.input<typeof workflows.publishVersionBody>>();
@@ -27,7 +27,7 @@ test('bodies are what the schemas take', () => {
   expectTypeOf<{ workflowName: string; input: Date }>().not.toExtend<Given<'trigger'>[0]>();
 });
 
-test('answers are what the schemas give, and words that come later', () => {
+test('responses have the output types of the schemas, with open enums', () => {
   expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.startedResponse>>>();
   expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.runResponse>>>();
   expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.runList>>>();
@@ -43,7 +43,7 @@ test('answers are what the schemas give, and words that come later', () => {
   expectTypeOf<Client['result']>().returns.resolves.toEqualTypeOf<EndedRun>();
 });
 
-test('a query has numbers where the service reads numbers, and nothing that it does not know', () => {
+test('a query has numbers where the service parses numbers, and no unknown fields', () => {
   type Query = NonNullable<Given<'listRuns'>[0]>;
   expectTypeOf<Query['limit']>().toEqualTypeOf<number | undefined>();
   expectTypeOf<{ limit: string }>().not.toExtend<Query>();
@@ -51,7 +51,7 @@ test('a query has numbers where the service reads numbers, and nothing that it d
   expectTypeOf<{ createdAfter: string; attention: 'waiting' }>().toExtend<Query>();
 });
 
-test('an error is known by its tag', () => {
+test('an error is identified by its tag', () => {
   const error: ComputeClientError = new RateLimitedComputeClientError({
     status: 429,
     message: 'later',
@@ -63,6 +63,6 @@ test('an error is known by its tag', () => {
   expect(error._tag).toBe('RateLimitedComputeClientError');
 });
 
-test('a route is found by its name', () => {
+test('a route is found by its operation id', () => {
   for (const { operationId } of routes) expect(routeOf<OperationId>(operationId).operationId).toBe(operationId);
 });

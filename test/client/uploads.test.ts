@@ -1,4 +1,4 @@
-/** Artifacts: beside their manifest in one form, or by themselves to an address that was signed. */
+/** Artifact uploads: with the manifest in a form, or to a presigned address. */
 import { expect, test } from 'vitest';
 import { createDeploymentBody } from '../../lib/api/schemas/deployments.ts';
 import { ComputeClientError, StepwellClient } from '../../lib/client/index.ts';
@@ -11,7 +11,7 @@ const archive = new Uint8Array([1, 2, 3]);
 const headers = { 'content-length': '3', 'x-amz-checksum-sha256': 'abc=' };
 const upload = { method: 'PUT', url: 'https://api.example.com/prod/object?signature=secret', headers };
 
-test('a manifest with its archive is taken at once', async () => {
+test('a manifest with its archive is sent as one form', async () => {
   const api = http();
   const apiKey = await api.key(['deploy:write', 'deploy:read']);
   const { manifest, archive: packed } = await packedDeployment('one');
@@ -21,7 +21,7 @@ test('a manifest with its archive is taken at once', async () => {
     fetchImpl: async (url, init) => {
       const { body, headers: sent } = init;
       if (!(body instanceof FormData)) return fetchOf(api)(url, init);
-      // The form's own type, with what stands between its parts, is what fetch writes.
+      // fetch sets the content type of the form, with its boundary.
       expect(new Headers(sent).has('content-type')).toBe(false);
       const parts: Record<string, string | Uint8Array> = {};
       for (const [name, part] of body) parts[name] = typeof part === 'string' ? part : new Uint8Array(await part.arrayBuffer());
@@ -36,7 +36,7 @@ test('a manifest with its archive is taken at once', async () => {
   expect(await client.getDeployment('one')).toMatchObject({ deploymentId: 'one', status: 'active' });
 });
 
-test('an upload brings the bytes with the headers that were signed, and never the key', async () => {
+test('an upload sends the bytes with the signed headers, and never the key', async () => {
   const { client, sent, play } = otherEnd([() => new Response(null, { status: 200 })]);
   await play(client.uploadArtifact(upload, archive));
   expect(sent).toHaveLength(1);
@@ -45,15 +45,15 @@ test('an upload brings the bytes with the headers that were signed, and never th
 });
 
 test.each([
-  ['trouble of the network', broken],
+  ['a network error', broken],
   ['503', refused(503, 'SlowDown')],
-])('an upload is tried again after %s: the same bytes twice are once', async (_what, trouble) => {
+])('an upload is retried after %s', async (_what, trouble) => {
   const { client, sent, play } = otherEnd([trouble, () => new Response(null, { status: 200 })]);
   await play(client.uploadArtifact(upload, archive));
   expect(sent).toHaveLength(2);
 });
 
-test('a refusal is told by the store’s word, without the address and what else the store says', async () => {
+test('a refusal contains the error code of S3, but not the address or the body', async () => {
   const said = '<Error><Code>AccessDenied</Code><StringToSign>signature=secret</StringToSign></Error>';
   const { client, sent, fails } = otherEnd([() => new Response(said, { status: 403 })]);
   const error = await fails(client.uploadArtifact(upload, archive));
@@ -63,12 +63,12 @@ test('a refusal is told by the store’s word, without the address and what else
   expect(sent).toHaveLength(1);
 });
 
-test('an upload has minutes, where other requests have seconds', async () => {
+test('an upload has a timeout of minutes', async () => {
   const never = () => new Promise<Response>(() => undefined);
   const { client, sent, fails } = otherEnd([never], { retries: 0 });
   expect(await fails(client.uploadArtifact(upload, archive))).toMatchObject({
     kind: 'timeout',
-    message: 'uploadArtifact: no answer within 300000 ms',
+    message: 'uploadArtifact: no response within 300000 ms',
   });
   const short = otherEnd([never], { retries: 0 });
   expect(await short.fails(short.client.uploadArtifact(upload, archive, { timeoutMs: 5 }))).toMatchObject({ kind: 'timeout' });

@@ -1,4 +1,4 @@
-/** Watching by the client: one stream after the other, and what comes out has no gap and nothing twice. */
+/** Watching a run: consecutive streams yield every event once, without gaps. */
 import { describe, expect, test } from 'vitest';
 import { FrameReader } from '../../lib/client/frame-reader.ts';
 import { type RunUpdate, TransportComputeClientError, isDelta } from '../../lib/client/index.ts';
@@ -22,9 +22,9 @@ const delta = (deltaIndex: number, eventId = 1, nodeName = 'a') => {
 const beat = `event: heartbeat\ndata: {"type":"heartbeat"}\n\n`;
 
 interface Streamed {
-  /** closed: cleanly; broken: with an error; silent: never more */
+  /** closed: without an error; broken: with an error; silent: no more data */
   readonly ends?: 'closed' | 'broken' | 'silent';
-  /** in pieces of so many bytes */
+  /** the size of the chunks in bytes */
   readonly inBytes?: number;
 }
 const streaming =
@@ -51,7 +51,7 @@ const cursors = (sent: readonly { readonly path: string }[]) =>
   sent.map(({ path }) => new URL(path, 'https://x').searchParams.get('afterEventId'));
 
 describe('frames', () => {
-  test.each([1, 2, 3, 7, 1_000])('come out whole, in pieces of %i bytes', async (inBytes) => {
+  test.each([1, 2, 3, 7, 1_000])('are parsed from chunks of %i bytes', async (inBytes) => {
     const text = `retry: 5\n\n${event(1)}${beat}${event(2, 'node.started', { said: 'é😀\r\n"' })}`.replaceAll('\n\n', '\r\n\r\n');
     const reader = new FrameReader();
     const bytes = new TextEncoder().encode(text);
@@ -68,7 +68,7 @@ describe('frames', () => {
 });
 
 describe('a run that is watched', () => {
-  test('is asked for as a stream, with the key in a header alone, and ends behind its last event', async () => {
+  test('is requested as a stream with the key only in a header, and ends after its last event', async () => {
     const { client, sent, play } = otherEnd([streaming(`retry: 9\n\n${event(1)}${beat}${delta(0)}${last(2)}${event(3)}`)]);
     expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", '2']);
     const [request] = sent;
@@ -79,7 +79,7 @@ describe('a run that is watched', () => {
     });
   });
 
-  test.each(['closed', 'broken'] as const)('goes on from where it was after a stream that is %s', async (ends) => {
+  test.each(['closed', 'broken'] as const)('continues after a stream that is %s', async (ends) => {
     const { client, sent, play } = otherEnd([
       streaming(event(1) + delta(0) + delta(1), { ends }),
       streaming(delta(0) + delta(1) + delta(2) + event(2), { ends }),
@@ -89,13 +89,13 @@ describe('a run that is watched', () => {
     expect(cursors(sent)).toEqual(['0', '1', '2']);
   });
 
-  test('waits as long between streams as it is told', async () => {
+  test('waits for the retry delay of the stream', async () => {
     const { client, sent, play } = otherEnd([streaming(`retry: 2500\n\n${event(1)}`), streaming(last(2))]);
     await play(all(client.watchRun(runId)));
     expect(sent.map(({ atMs }) => atMs)).toEqual([0, 2_500]);
   });
 
-  test('is asked for anew where a piece is missing', async () => {
+  test('reconnects if a delta is missing', async () => {
     const { client, sent, play } = otherEnd([
       streaming(event(1) + delta(0) + delta(2)),
       streaming(delta(0) + delta(1) + last(2)),
@@ -104,25 +104,25 @@ describe('a run that is watched', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('is asked for anew where nothing comes any more, not even a sign of life', async () => {
+  test('reconnects after a heartbeat timeout', async () => {
     const { client, sent, play } = otherEnd([streaming(event(1), { ends: 'silent' }), streaming(last(2))]);
     expect(await play(all(client.watchRun(runId)))).toEqual(['1', '2']);
     expect(sent[1]?.atMs).toBeGreaterThanOrEqual(45_000);
   });
 
-  test('that has ended, and of which nothing more comes, gives nothing', async () => {
+  test('that has ended and has no more events yields nothing', async () => {
     const { client, play } = otherEnd([() => new Response(null, { status: 204 })]);
     expect(await play(all(client.watchRun(runId, { after: 7 })))).toEqual([]);
   });
 
-  test('skips what it cannot read', async () => {
+  test('skips unreadable frames', async () => {
     const { client, play } = otherEnd([
       streaming(`id: 1\nevent: x\ndata: {\n\nid: 1\ndata: {"a":1}\n\nevent: new\ndata: {}\n\n${last(1)}`),
     ]);
     expect(await play(all(client.watchRun(runId)))).toEqual(['1']);
   });
 
-  test('is not asked for again after a refusal, and only so often after trouble', async () => {
+  test('is not retried after a refusal, and a limited number of times after errors', async () => {
     const gone = otherEnd([refused(404, 'not_found')]);
     expect(await gone.fails(all(gone.client.watchRun(runId)))).toMatchObject({ code: 'not_found', status: 404 });
     expect(gone.sent).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('a run that is watched', () => {
     expect(await busy.play(all(busy.client.watchRun(runId)))).toEqual(['1']);
   });
 
-  test('is left when its watcher has seen enough, or says so', async () => {
+  test('is closed when the caller stops or aborts', async () => {
     const enough = otherEnd([streaming(event(1), { ends: 'silent' })]);
     const first = async (): Promise<number> => {
       for await (const news of enough.client.watchRun(runId)) return news.eventId;
@@ -152,7 +152,7 @@ describe('a run that is watched', () => {
   });
 });
 
-test('over the functions themselves: a run with what its node says, while it happens', async () => {
+test('the real functions stream events and deltas of a run', async () => {
   const { api, clientOf, play } = inProcess();
   const key = await api.key(['admin']);
   const id = await started(api, key, { graph: openGraph });

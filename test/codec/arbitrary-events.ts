@@ -1,4 +1,4 @@
-/** Any event of any type, with any content that an event may have. */
+/** Generates events of every type with any valid content. */
 import fc from 'fast-check';
 import { stepKinds } from '../../lib/engine/durable/step.ts';
 import { attempt, iterationKey, nodeId, runId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
@@ -8,7 +8,7 @@ import { failureCauses } from '../../lib/engine/retry/causes.ts';
 import { durationMs, instant } from '../../lib/engine/time.ts';
 
 const text = fc.string({ unit: 'binary' });
-/** What can be read back from JSON text: not, for one, a negative zero. */
+/** JSON values that survive a round trip; a negative zero, for example, does not. */
 const json: fc.Arbitrary<JsonValue> = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)));
 const jsonObject = fc.dictionary(text, json);
 const moment = fc.integer({ min: 0, max: 4_000_000_000_000 }).map(instant);
@@ -25,7 +25,7 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
   }),
 );
 
-/** An optional member is there or absent, never undefined. */
+/** An optional member is present or absent, never undefined. */
 const maybe = <Name extends string, Value>(name: Name, value: fc.Arbitrary<Value>): fc.Arbitrary<{ [Key in Name]?: Value }> =>
   fc.oneof(
     fc.constant<{ [Key in Name]?: Value }>({}),

@@ -8,7 +8,7 @@ import { arbitraryEvent } from './arbitrary-events.ts';
 
 const throughText = (event: unknown) => readJson('an event', runEvent, unpack('an event', pack(event)));
 
-test('any event is read back from its text as it was', () => {
+test('every event survives a round trip through its text', () => {
   fc.assert(
     fc.property(arbitraryEvent, (event) => {
       expect(throughText(event)).toEqual(event);
@@ -17,7 +17,7 @@ test('any event is read back from its text as it was', () => {
   );
 });
 
-test('an event without one of its members, or with one too many, cannot be read', () => {
+test('an event with a missing or an additional member is unreadable', () => {
   for (const event of allEvents) {
     expect(() => read('an event', runEvent, { ...event, surprise: 1 })).toThrow(Unreadable);
     expect(() => read('an event', runEvent, { ...event, type: 'NODE_DREAMT' })).toThrow(Unreadable);
@@ -29,16 +29,16 @@ test('an event without one of its members, or with one too many, cannot be read'
 test.for([
   ['a node id that holds a key separator', { nodeId: 'a#b' }],
   ['an attempt before the first', { attempt: 0 }],
-  ['an iteration that is none', { iteration: 'each' }],
-  ['a time that is text', { startedAt: '2026-05-01' }],
-  ['a payload that names no place', { output: { ref: 'somewhere', bytes: 1 } }],
-  ['a payload that is two things', { output: { value: 1, ref: 'item:a', bytes: 1 } }],
-])('%s cannot be read', ([, facts]) => {
+  ['an invalid iteration key', { iteration: 'each' }],
+  ['a time that is a string', { startedAt: '2026-05-01' }],
+  ['a payload with an invalid reference', { output: { ref: 'somewhere', bytes: 1 } }],
+  ['a payload with a value and a reference', { output: { value: 1, ref: 'item:a', bytes: 1 } }],
+])('%s is unreadable', ([, facts]) => {
   const event = Object.assign({}, eventOfEachType.NODE_COMPLETED, facts);
   expect(() => read('an event', runEvent, event)).toThrow(Unreadable);
 });
 
-test('what is small is stored as text, and what is not is compressed', () => {
+test('small values are stored as text, and larger ones are compressed', () => {
   expect(pack('x'.repeat(598))).toHaveProperty('text');
   expect(pack('x'.repeat(599))).toHaveProperty('gzip');
   expect(pack('ü'.repeat(300))).toHaveProperty('gzip');
@@ -46,7 +46,9 @@ test('what is small is stored as text, and what is not is compressed', () => {
   expect('gzip' in packed && packed.gzip.byteLength).toBeLessThan(1_000);
 });
 
-test('damaged bytes and damaged text are said to be unreadable', () => {
-  expect(() => unpack('a commit', { gzip: new Uint8Array([1, 2, 3]) })).toThrow('a commit cannot be read: it is not gzip');
-  expect(() => readJson('a commit', runEvent, '{"type":')).toThrow('a commit cannot be read: it is not JSON');
+test('damaged bytes and damaged text are unreadable', () => {
+  expect(() => unpack('a commit', { gzip: new Uint8Array([1, 2, 3]) })).toThrow(
+    'a commit cannot be read: its data is not valid gzip',
+  );
+  expect(() => readJson('a commit', runEvent, '{"type":')).toThrow('a commit cannot be read: it is not valid JSON');
 });

@@ -17,22 +17,22 @@ const childJob = (): Job => {
   const { run, nodeId, iteration, attempt } = nodeJob();
   return { kind: 'child', run, nodeId, iteration, attempt, childRunId: freshRun().runId };
 };
-const placeJob: Job = { kind: 'slot', run: freshRun(), workflowName: workflowName('flow'), since: instant(5) };
+const slotJob: Job = { kind: 'slot', run: freshRun(), workflowName: workflowName('flow'), since: instant(5) };
 const jobs: readonly Job[] = [
   nodeJob(),
   { ...nodeJob(), resend: 7 },
   { ...nodeJob(), slowLane: 12 },
   { kind: 'recheck', run: freshRun() },
   childJob(),
-  placeJob,
-  { ...placeJob, isCheck: true },
+  slotJob,
+  { ...slotJob, isCheck: true },
 ];
 
-test('a job is read back from its body', () => {
+test('a job survives a round trip through its body', () => {
   for (const job of jobs) expect(parseJob(jobBody(job))).toEqual(job);
 });
 
-test('whatever text a result holds, its body holds only characters that a queue takes', () => {
+test('the body of a result with any text has only characters that SQS accepts', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), (one, other) => {
       const result = resultOf({ printed: [one, other, `${one}\uFFFE${other}\u{10FFFF}\uD800`] });
@@ -43,14 +43,14 @@ test('whatever text a result holds, its body holds only characters that a queue 
   );
 });
 
-test('the end of a run that was called is read back from its body, as a result and as any message', () => {
+test('the end of a child run survives a round trip through its body, as a result and as a message', () => {
   for (const result of [childResultOf(), childResultOf({ trace })]) {
     expect(parseResult(resultBody(result))).toEqual(result);
     expect(parseMessage(resultBody(result))).toEqual(result);
   }
 });
 
-test('a message from before requests were traced is read', () => {
+test('a message without a trace is readable', () => {
   const { trace: _trace, ...old } = nodeJob({ trace });
   expect(parseJob(JSON.stringify({ v: 1, job: old }))).toEqual(old);
   expect(parseJob(jobBody({ ...old, trace }))).toEqual({ ...old, trace });
@@ -62,12 +62,12 @@ test.for([
   ['has no version', JSON.stringify({ job: jobs[0] })],
   ['is of an unknown kind', JSON.stringify({ v: 1, job: { ...jobs[0], kind: 'dance' } })],
   ['has a member too many', JSON.stringify({ v: 1, job: { ...jobs[0], extra: true } })],
-  ['names a run that cannot be', JSON.stringify({ v: 1, job: { kind: 'nudge', run: { ...freshRun(), runId: 'wrun_1' } } })],
+  ['names an invalid run', JSON.stringify({ v: 1, job: { kind: 'recheck', run: { ...freshRun(), runId: 'wrun_1' } } })],
 ])('a message that %s is refused', ([, body]) => {
   expect(() => parseJob(body ?? '')).toThrow(Unreadable);
 });
 
-test('a result that was stopped at a gate keeps what stopped it', () => {
+test('a blocked result keeps its gate', () => {
   const failure = { cause: 'contract_violated', message: 'no', status: 'invalidated' } as const;
   const errors = [{ field: 'a', reason: 'below_min' }];
   for (const gate of [
@@ -79,14 +79,14 @@ test('a result that was stopped at a gate keeps what stopped it', () => {
   }
 });
 
-test('a dead letter is read whatever it was', () => {
+test('a dead letter is readable as a job and as a result', () => {
   const result = resultOf();
   expect(parseMessage(resultBody(result))).toEqual(result);
   for (const job of jobs) expect(parseMessage(jobBody(job))).toEqual(job);
   expect(() => parseMessage('{}')).toThrow(Unreadable);
 });
 
-test('a result is not taken for a job, nor a job for a result', () => {
+test('a result is unreadable as a job, and a job as a result', () => {
   expect(() => parseJob(resultBody(resultOf()))).toThrow(Unreadable);
   expect(() => parseResult(jobBody(nodeJob()))).toThrow(Unreadable);
 });

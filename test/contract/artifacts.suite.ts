@@ -1,4 +1,4 @@
-/** What every store of artifacts must keep. */
+/** Contract of `Artifacts`. */
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, deploymentId, environment } from '../../lib/engine/ids.ts';
@@ -9,7 +9,7 @@ import type { Opened, Subject } from './subject.ts';
 
 export interface ArtifactsUnderTest {
   readonly artifacts: Artifacts;
-  /** Sends the bytes as the upload says. */
+  /** Sends the bytes to the presigned upload. */
   upload(upload: PresignedUpload, content: Uint8Array): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export const artifactsSuite = ({ name, open }: Subject<ArtifactsUnderTest>) =>
       read === undefined || read === 'too_large' ? read : Buffer.from(read).toString('base64');
     const same = Buffer.from(content).toString('base64');
 
-    test('an archive comes back as it was put, under its own name alone', async () => {
+    test('an archive is read as it was put, and only under its name', async () => {
       const of = artifactNameFor(content);
       expect(await artifacts.read(of, content.byteLength)).toBeUndefined();
       for (let count = 0; count < 2; count += 1) await artifacts.put(of, content);
@@ -50,21 +50,21 @@ export const artifactsSuite = ({ name, open }: Subject<ArtifactsUnderTest>) =>
       for (const other of others) expect(await artifacts.read(other, content.byteLength)).toBeUndefined();
     });
 
-    test('more than was promised is not read', async () => {
+    test('an archive larger than the limit is not read', async () => {
       const of = artifactNameFor(content);
       await artifacts.put(of, content);
       expect(await artifacts.read(of, content.byteLength - 1)).toBe('too_large');
       expect(bytesOf(await artifacts.read(of, content.byteLength + 1))).toBe(same);
     });
 
-    test('a removed archive is gone, and may be removed again', async () => {
+    test('a removed archive is not found, and a repeated removal succeeds', async () => {
       const of = artifactNameFor(content);
       await artifacts.put(of, content);
       for (let count = 0; count < 2; count += 1) await artifacts.remove(of);
       expect(await artifacts.read(of, content.byteLength)).toBeUndefined();
     });
 
-    test('what is uploaded as the upload says is the archive', async () => {
+    test('an upload through a presigned URL stores the archive', async () => {
       const of = artifactNameFor(content);
       const expiresAt = after(noon, minutes(15));
       const upload = await artifacts.presignUpload(of, content.byteLength, expiresAt);

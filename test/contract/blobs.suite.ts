@@ -1,4 +1,4 @@
-/** What every store of large values must keep. */
+/** Contract of `Blobs`. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment } from '../../lib/engine/ids.ts';
@@ -23,19 +23,19 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
       ['text', 'Zürich 🚄'],
       ['two megabytes', { bytes: randomBytes(1_500_000).toString('base64') }],
     ];
-    test.for(values)('%s comes back as it was stored', async ([, value]) => {
+    test.for(values)('%s is read as it was stored', async ([, value]) => {
       const scope = freshScope();
       await blobs.put(scope, 'run/value', value, expiresAt);
       expect(await blobs.get(scope, 'run/value')).toEqual(value);
     });
 
-    test('storing the same again changes nothing', async () => {
+    test('a repeated put changes nothing', async () => {
       const scope = freshScope();
       for (let count = 0; count < 2; count += 1) await blobs.put(scope, 'key', [1, 2], expiresAt);
       expect(await blobs.get(scope, 'key')).toEqual([1, 2]);
     });
 
-    test('what begins alike is removed together, and nothing else of this scope or another', async () => {
+    test('removeAll deletes the values with the prefix, and no others of this or another scope', async () => {
       const [scope, other] = [freshScope(), freshScope()];
       for (const key of ['run1/a', 'run1/b', 'run10/a']) await blobs.put(scope, key, key, expiresAt);
       await blobs.put(other, 'run1/a', 'theirs', expiresAt);
@@ -48,7 +48,7 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
       expect(await blobs.get(other, 'run1/a')).toBe('theirs');
     });
 
-    test('a key under which nothing is stored has no value, in this scope or another', async () => {
+    test('a key without a value is undefined, also if another scope has it', async () => {
       const scope = freshScope();
       await blobs.put(scope, 'key', 1, expiresAt);
       expect(await blobs.get(scope, 'ke')).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What every clock must do. */
+/** Contract of `Clock`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DurationMs, between, durationMs, hours } from '../../lib/engine/time.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
@@ -18,7 +18,7 @@ export const clockSuite = ({ name, open }: Subject<ClockUnderTest>) =>
     });
     afterAll(() => opened.close());
 
-    test('a sleeper wakes when its time has passed, and the shorter sleep ends first', async () => {
+    test('a sleep ends after its time, and a shorter sleep ends first', async () => {
       const { clock, advance } = opened.port;
       const start = clock.now();
       const woken: string[] = [];
@@ -31,15 +31,15 @@ export const clockSuite = ({ name, open }: Subject<ClockUnderTest>) =>
       await advance(durationMs(30));
       await Promise.all(sleepers);
       expect(woken).toEqual(['sooner', 'later']);
-      // Timers are counted by another clock than the time of day, which may lag by a millisecond.
+      // Timers use another clock than the time of day, which may be a millisecond behind.
       expect(between(start, clock.now())).toBeGreaterThanOrEqual(29);
     });
 
-    test('no time is slept at once', async () => {
+    test('a sleep of 0 ms ends at once', async () => {
       await opened.port.clock.sleep(durationMs(0));
     });
 
-    test('an aborted sleep ends early and quietly, also one that was aborted before it began', async () => {
+    test('an aborted sleep resolves at once, also if the signal was aborted before', async () => {
       const { clock } = opened.port;
       const controller = new AbortController();
       const sleeping = clock.sleep(hours(1), controller.signal);

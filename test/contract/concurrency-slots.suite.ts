@@ -1,4 +1,4 @@
-/** What every keeper of the places of workflows must keep. */
+/** Contract of `ConcurrencySlots`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunId, workflowName } from '../../lib/engine/ids.ts';
 import type { SlotPoolKey, WaitingRun } from '../../lib/engine/concurrency-slots.ts';
@@ -8,88 +8,88 @@ import { expiresAt, freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export const concurrencySlotsSuite = ({ name, open }: Subject<ConcurrencySlots>) =>
-  describe(`places: ${name}`, () => {
+  describe(`concurrency slots: ${name}`, () => {
     let opened: Opened<ConcurrencySlots>;
-    let places: ConcurrencySlots;
+    let slots: ConcurrencySlots;
     beforeAll(async () => {
       opened = await open();
-      places = opened.port;
+      slots = opened.port;
     });
     afterAll(() => opened.close());
 
-    const here = (): SlotPoolKey => ({ ...freshScope(), workflowName: workflowName('flow') });
-    const someone = (): RunId => freshRun(freshScope()).runId;
-    const waits = (count: number, facts: Partial<WaitingRun> = {}): WaitingRun => ({
-      runId: someone(),
+    const newPool = (): SlotPoolKey => ({ ...freshScope(), workflowName: workflowName('flow') });
+    const newRunId = (): RunId => freshRun(freshScope()).runId;
+    const waitingRun = (count: number, facts: Partial<WaitingRun> = {}): WaitingRun => ({
+      runId: newRunId(),
       since: after(noon, minutes(count)),
       slots: 3,
       ...facts,
     });
 
-    test('where nobody was nothing is taken, and nobody waits', async () => {
-      const of = here();
-      expect([await places.taken(of), await places.waiting(of, 10)]).toEqual([[], []]);
+    test('a new pool has no taken slots and no waiting runs', async () => {
+      const pool = newPool();
+      expect([await slots.taken(pool), await slots.waiting(pool, 10)]).toEqual([[], []]);
     });
 
-    test('a place has one holder, who may take it once more, and is one of its workflow and scope', async () => {
-      const [of, run, other] = [here(), someone(), someone()];
-      expect(await places.acquire(of, 2, run, expiresAt)).toBe(true);
-      expect(await places.acquire(of, 2, other, expiresAt)).toBe(false);
-      expect(await places.acquire(of, 2, run, expiresAt)).toBe(true);
-      expect(await places.taken(of)).toEqual([{ slot: 2, runId: run }]);
-      for (const elsewhere of [{ ...of, workflowName: workflowName('flow2') }, here()]) {
-        expect(await places.taken(elsewhere)).toEqual([]);
-        expect(await places.acquire(elsewhere, 2, other, expiresAt)).toBe(true);
+    test('a slot has one holder, which may acquire it again, in its own workflow and scope', async () => {
+      const [pool, run, other] = [newPool(), newRunId(), newRunId()];
+      expect(await slots.acquire(pool, 2, run, expiresAt)).toBe(true);
+      expect(await slots.acquire(pool, 2, other, expiresAt)).toBe(false);
+      expect(await slots.acquire(pool, 2, run, expiresAt)).toBe(true);
+      expect(await slots.taken(pool)).toEqual([{ slot: 2, runId: run }]);
+      for (const elsewhere of [{ ...pool, workflowName: workflowName('flow2') }, newPool()]) {
+        expect(await slots.taken(elsewhere)).toEqual([]);
+        expect(await slots.acquire(elsewhere, 2, other, expiresAt)).toBe(true);
       }
     });
 
-    test('of rivals for a place one gets it', async () => {
-      const of = here();
-      const won = await Promise.all(Array.from({ length: 10 }, () => places.acquire(of, 0, someone(), expiresAt)));
+    test('one of several concurrent runs acquires a slot', async () => {
+      const pool = newPool();
+      const won = await Promise.all(Array.from({ length: 10 }, () => slots.acquire(pool, 0, newRunId(), expiresAt)));
       expect(won.filter(Boolean)).toHaveLength(1);
     });
 
-    test('all that are taken are told, in order, however many they are', async () => {
-      const of = here();
-      const numbers = Array.from({ length: 120 }, (_, place) => place * 8);
-      await Promise.all(numbers.map((place) => places.acquire(of, place, someone(), expiresAt)));
-      expect((await places.taken(of)).map(({ slot }) => slot)).toEqual(numbers);
+    test('all taken slots are listed in order', async () => {
+      const pool = newPool();
+      const numbers = Array.from({ length: 120 }, (_, slot) => slot * 8);
+      await Promise.all(numbers.map((slot) => slots.acquire(pool, slot, newRunId(), expiresAt)));
+      expect((await slots.taken(pool)).map(({ slot }) => slot)).toEqual(numbers);
     });
 
-    test('only its holder gives a place back, and then anybody may take it', async () => {
-      const [of, run, other] = [here(), someone(), someone()];
-      await places.acquire(of, 0, run, expiresAt);
-      await places.release(of, 0, other);
-      expect(await places.taken(of)).toHaveLength(1);
-      await places.release(of, 0, run);
-      await places.release(of, 0, run);
-      expect(await places.acquire(of, 0, other, expiresAt)).toBe(true);
-      await places.release(of, 0, run);
-      expect(await places.taken(of)).toEqual([{ slot: 0, runId: other }]);
+    test('only its holder releases a slot, and then any run may acquire it', async () => {
+      const [pool, run, other] = [newPool(), newRunId(), newRunId()];
+      await slots.acquire(pool, 0, run, expiresAt);
+      await slots.release(pool, 0, other);
+      expect(await slots.taken(pool)).toHaveLength(1);
+      await slots.release(pool, 0, run);
+      await slots.release(pool, 0, run);
+      expect(await slots.acquire(pool, 0, other, expiresAt)).toBe(true);
+      await slots.release(pool, 0, run);
+      expect(await slots.taken(pool)).toEqual([{ slot: 0, runId: other }]);
     });
 
-    test('those who wait are told by the time of their start, the first ones only, each once', async () => {
-      const of = here();
-      const [first, second, third] = [waits(0), waits(1, { slots: 1 }), waits(2)];
-      for (const run of [third, first, second, first]) await places.enqueue(of, run, expiresAt);
-      expect(await places.waiting(of, 10)).toEqual([first, second, third]);
-      expect(await places.waiting(of, 2)).toEqual([first, second]);
-      expect(await places.taken(of)).toEqual([]);
+    test('waiting runs are listed by their start time, each once, up to the limit', async () => {
+      const pool = newPool();
+      const [first, second, third] = [waitingRun(0), waitingRun(1, { slots: 1 }), waitingRun(2)];
+      for (const run of [third, first, second, first]) await slots.enqueue(pool, run, expiresAt);
+      expect(await slots.waiting(pool, 10)).toEqual([first, second, third]);
+      expect(await slots.waiting(pool, 2)).toEqual([first, second]);
+      expect(await slots.taken(pool)).toEqual([]);
     });
 
-    test('of two at the same moment the lower id is first', async () => {
-      const of = here();
-      const both = [waits(0), waits(0)].toSorted((one, other) => (one.runId < other.runId ? -1 : 1));
-      for (const run of both.toReversed()) await places.enqueue(of, run, expiresAt);
-      expect(await places.waiting(of, 10)).toEqual(both);
+    test('of two runs at the same moment the lower id is first', async () => {
+      const pool = newPool();
+      const both = [waitingRun(0), waitingRun(0)].toSorted((one, other) => (one.runId < other.runId ? -1 : 1));
+      for (const run of both.toReversed()) await slots.enqueue(pool, run, expiresAt);
+      expect(await slots.waiting(pool, 10)).toEqual(both);
     });
 
-    test('who leaves waits no more; leaving twice changes nothing', async () => {
-      const of = here();
-      const [first, second] = [waits(0), waits(1)];
-      for (const run of [first, second]) await places.enqueue(of, run, expiresAt);
-      await places.dequeue(of, first);
-      await places.dequeue(of, first);
-      expect(await places.waiting(of, 10)).toEqual([second]);
+    test('a dequeued run waits no more, and a repeated dequeue changes nothing', async () => {
+      const pool = newPool();
+      const [first, second] = [waitingRun(0), waitingRun(1)];
+      for (const run of [first, second]) await slots.enqueue(pool, run, expiresAt);
+      await slots.dequeue(pool, first);
+      await slots.dequeue(pool, first);
+      expect(await slots.waiting(pool, 10)).toEqual([second]);
     });
   });

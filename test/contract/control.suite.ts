@@ -1,4 +1,4 @@
-/** What the rest of the control plane's stores must keep. */
+/** Contract of `Keys`, `Reservations`, `Audit` and `RateWindows`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, environment, keyId } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, hours, instant, minutes } from '../../lib/engine/time.ts';
@@ -23,7 +23,7 @@ export interface ControlStoresUnderTest {
   readonly reservations: Reservations;
   readonly audit: Audit;
   readonly rates: RateWindows;
-  /** How many entries lie in the trail of that scope and day. */
+  /** The number of audit entries of the scope and the day. */
   audited(scope: Scope | null, at: Instant): Promise<number>;
 }
 
@@ -47,7 +47,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
     });
 
     describe('API keys', () => {
-      test('a key comes back as it was stored', async () => {
+      test('a key is read as it was stored', async () => {
         const stored = [
           apiKey('plainkey'),
           apiKey('unlimited1', { rateLimitPerMinute: null, scopes: keyScopes }),
@@ -65,24 +65,24 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.key(keyId('nosuchkey'))).toBeUndefined();
       });
 
-      test('a key id is given once', async () => {
+      test('a key id is stored once', async () => {
         const first = apiKey('takenkey');
         await control.keys.putKey(first);
         expect(await control.keys.putKey(apiKey('takenkey', { scopes: ['admin'] }))).toBe('occupied');
         expect(await control.keys.key(first.keyId)).toEqual(first);
       });
 
-      test('the same key once more is stored already: a request whose answer was lost is repeated', async () => {
+      test('a repeated put of the same key is stored, as after a lost response', async () => {
         const key = apiKey('repeated');
         expect(await control.keys.putKey(key)).toBe('stored');
         expect(await control.keys.putKey(key)).toBe('stored');
         expect(await control.keys.putKey({ ...key, secretHash: 'ab'.repeat(32) })).toBe('occupied');
       });
 
-      test('the keys of a scope are listed newest first, page by page, and no others', async () => {
+      test('only the keys of a scope are listed, newest first, page by page', async () => {
         const scope = freshScope();
         const keys = ['listed01', 'listed02', 'listed03', 'listed04', 'listed05'].map((id, index) =>
-          // two of them in one moment
+          // two keys of one moment
           apiKey(id, { ...scope, createdAt: after(noon, minutes(Math.min(index, 3))) }),
         );
         for (const key of keys) await control.keys.putKey(key);
@@ -100,7 +100,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.listKeys(freshScope(), { limit: 5 })).toEqual({ keys: [] });
       });
 
-      test('a key id that another scope has is not listed for who asked for it in vain', async () => {
+      test('a key id of another scope is not listed after a refused put', async () => {
         const theirs = apiKey('contested');
         await control.keys.putKey(theirs);
         const mine = apiKey('contested', { secretHash: 'ab'.repeat(32) });
@@ -109,7 +109,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.listKeys(theirs, { limit: 5 })).toEqual({ keys: [theirs] });
       });
 
-      test('a key is revoked once, and the first time stays', async () => {
+      test('a repeated revocation keeps the first time', async () => {
         const key = apiKey('revoked01');
         await control.keys.putKey(key);
         expect(await control.keys.revokeKey(key, key.keyId, noon)).toBe(noon);
@@ -117,7 +117,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.key(key.keyId)).toEqual({ ...key, revokedAt: noon });
       });
 
-      test('a key gets other terms, all of them, and keeps the rest', async () => {
+      test('an update replaces all settings of a key and nothing else', async () => {
         const key = apiKey('amended01', { expiresAt: after(noon, days(9)), rateLimitPerMinute: 60 });
         const { expiresAt: _expiresAt, ...rest } = key;
         await control.keys.putKey(key);
@@ -130,7 +130,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.key(key.keyId)).toEqual({ ...others, ...bare });
       });
 
-      test('a key that is revoked, replaced, unknown or of another scope keeps its terms', async () => {
+      test('a key that is revoked, replaced, unknown or of another scope is not updated', async () => {
         const revoked = apiKey('amended02', { revokedAt: noon });
         const replaced = apiKey('amended03', { replacedBy: keyId('successor'), expiresAt: after(noon, hours(1)) });
         const foreign = apiKey('amended04');
@@ -144,7 +144,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.updateKey(freshScope(), keyId('nosuchkey'), terms)).toBe(false);
       });
 
-      test('the latest use of a key that is noted stays, in whatever order they come', async () => {
+      test('the latest use of a key is kept, in any order of writes', async () => {
         const key = apiKey('usedkey01');
         await control.keys.putKey(key);
         for (const hour of [3, 1, 5, 2]) await control.keys.recordKeyUse(key.keyId, after(noon, hours(hour)));
@@ -153,14 +153,14 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.key(keyId('nosuchkey'))).toBeUndefined();
       });
 
-      test('a key that does not exist, or is of another scope, is not revoked and not replaced', async () => {
+      test('a key that is missing or of another scope is not revoked and not replaced', async () => {
         const key = apiKey('untouched');
         await control.keys.putKey(key);
         const change = { replacedBy: keyId('successor'), expiresAt: after(noon, hours(1)) };
-        const strangers = [freshScope(), { ...freshScope(), projectId: key.projectId, environment: environment('staging') }];
-        for (const stranger of strangers) {
-          expect(await control.keys.revokeKey(stranger, key.keyId, noon)).toBeUndefined();
-          expect(await control.keys.replaceKey(stranger, key.keyId, change)).toBe(false);
+        const otherScopes = [freshScope(), { ...freshScope(), projectId: key.projectId, environment: environment('staging') }];
+        for (const otherScope of otherScopes) {
+          expect(await control.keys.revokeKey(otherScope, key.keyId, noon)).toBeUndefined();
+          expect(await control.keys.replaceKey(otherScope, key.keyId, change)).toBe(false);
         }
         expect(await control.keys.revokeKey(key, keyId('nosuchkey'), noon)).toBeUndefined();
         expect(await control.keys.replaceKey(key, keyId('nosuchkey'), change)).toBe(false);
@@ -168,7 +168,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.keys.key(keyId('nosuchkey'))).toBeUndefined();
       });
 
-      test('of rival replacements one wins, and it may repeat itself', async () => {
+      test('one of several concurrent replacements wins, and can be repeated', async () => {
         const key = apiKey('replaced1', { expiresAt: after(noon, days(9)) });
         await control.keys.putKey(key);
         const changes = ['rival001', 'rival002', 'rival003', 'rival004'].map((id, index) => ({
@@ -203,7 +203,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         owner,
       });
 
-      test('one of many concurrent requests reserves, and the others are given its reservation', async () => {
+      test('one of many concurrent requests reserves the key, and the others receive its reservation', async () => {
         const scope = freshScope();
         const rivals = Array.from({ length: 20 }, (_, index) => reservation(`request-${index}`));
         const results = await Promise.all(
@@ -216,14 +216,14 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         );
       });
 
-      test('one who asks again is given its own', async () => {
+      test('a repeated request receives its own reservation', async () => {
         const scope = freshScope();
         const mine = reservation('me');
         await control.reservations.reserve(scope, endpoint, 'key', mine, options);
         expect(await control.reservations.reserve(scope, endpoint, 'key', mine, options)).toEqual({ kind: 'taken', by: mine });
       });
 
-      test('an expired reservation gives way, one made just then does not', async () => {
+      test('an expired reservation is replaced, and one made exactly at the limit is not', async () => {
         const scope = freshScope();
         const old = reservation('old', noon);
         await control.reservations.reserve(scope, endpoint, 'key', old, options);
@@ -235,11 +235,11 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await at(instant(noon + 1))).toEqual({ kind: 'taken', by: fresh });
       });
 
-      test('only its owner gives a reservation back', async () => {
+      test('only its owner releases a reservation', async () => {
         const scope = freshScope();
         const mine = reservation('me');
         await control.reservations.reserve(scope, endpoint, 'key', mine, options);
-        await control.reservations.release(scope, endpoint, 'key', 'somebody');
+        await control.reservations.release(scope, endpoint, 'key', 'other');
         expect(await control.reservations.reserve(scope, endpoint, 'key', reservation('other'), options)).toEqual({
           kind: 'taken',
           by: mine,
@@ -251,9 +251,9 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         });
       });
 
-      test('scopes, endpoints and keys are told apart, whatever the key holds', async () => {
+      test('scopes, endpoints and keys have separate reservations, for any characters in the key', async () => {
         const scope = freshScope();
-        const places: readonly (readonly [Scope, string, string])[] = [
+        const reservationKeys: readonly (readonly [Scope, string, string])[] = [
           [scope, endpoint, 'key'],
           [scope, endpoint, 'Key'],
           [scope, endpoint, ` ${'ключ#/"'.repeat(60)}`],
@@ -261,8 +261,10 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
           [{ ...scope, environment: environment('staging') }, endpoint, 'key'],
           [freshScope(), endpoint, 'key'],
         ];
-        for (const [where, at, key] of places) {
-          expect(await control.reservations.reserve(where, at, key, reservation('me'), options)).toEqual({ kind: 'reserved' });
+        for (const [ofScope, ofEndpoint, key] of reservationKeys) {
+          expect(await control.reservations.reserve(ofScope, ofEndpoint, key, reservation('me'), options)).toEqual({
+            kind: 'reserved',
+          });
         }
       });
     });
@@ -270,7 +272,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
     describe('the audit trail', () => {
       const entry = (scope: Scope | null, at: Instant): AuditEntry => ({
         at,
-        keyId: scope === null ? null : keyId('somebody'),
+        keyId: scope === null ? null : keyId('operator'),
         scope,
         action: 'run.start',
         resource: 'runs/1',
@@ -280,7 +282,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         metadata: { correlationId: 'c-1', changed: ['a'] },
       });
 
-      test('an entry is kept once by its id, in the trail of its scope', async () => {
+      test('an entry is stored once by its id, in the trail of its scope', async () => {
         const scope = freshScope();
         const expiresAt = after(noon, days(90));
         for (const id of ['one', 'one', 'two']) await control.audit.record(id, entry(scope, noon), expiresAt);
@@ -288,8 +290,8 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.audited(freshScope(), noon)).toBe(0);
       });
 
-      test('what nobody could be told for is kept as well', async () => {
-        await control.audit.record('nobody', entry(null, noon), after(noon, days(90)));
+      test('an entry without a scope is stored', async () => {
+        await control.audit.record('no-scope', entry(null, noon), after(noon, days(90)));
         expect(await control.audited(null, noon)).toBe(1);
       });
 
@@ -318,7 +320,7 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
         expect(await control.audit.listEntries(freshScope(), { limit: 5, before, since: noon })).toEqual({ entries: [] });
       });
 
-      test('entries are listed newest first over days, without gap or repetition, within the times asked for', async () => {
+      test('entries are listed newest first over several days, without gaps or repetitions, within the requested interval', async () => {
         const scope = freshScope();
         const midnight = instant(Date.UTC(2026, 4, 2));
         const times: readonly (readonly [string, Instant])[] = [
@@ -343,14 +345,14 @@ export const controlSuite = ({ name, open }: Subject<ControlStoresUnderTest>) =>
     });
 
     describe('rate windows', () => {
-      test('every take is counted, also those at once', async () => {
+      test('concurrent takes are all counted', async () => {
         const id = keyId('counted1');
         expect(await control.rates.take(id, noon, 1)).toBe(1);
         const totals = await Promise.all(Array.from({ length: 20 }, () => control.rates.take(id, noon, 10)));
         expect(totals.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, index) => 11 + index * 10));
       });
 
-      test('keys and windows are counted apart', async () => {
+      test('keys and windows have separate counts', async () => {
         expect(await control.rates.take(keyId('counted2'), noon, 5)).toBe(5);
         expect(await control.rates.take(keyId('counted3'), noon, 5)).toBe(5);
         expect(await control.rates.take(keyId('counted2'), after(noon, minutes(1)), 5)).toBe(5);

@@ -1,4 +1,4 @@
-/** What a store must keep whose names can be deleted: nothing is added to a closed one, and no number is used again. */
+/** Contract of `DeletableNames`: a closed name accepts no versions, and no version number is reused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scope } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
@@ -33,7 +33,7 @@ export const deletableNamesSuite = ({ name: implementation, open }: Subject<Work
     const listed = async (scope: Scope, archived = true) =>
       (await store.list(scope, { limit: 10, archived })).summaries.map((summary) => summary.name);
 
-    test('a closed name is still there, keeps its time, and takes no version', async () => {
+    test('a closed name is still listed, keeps its closing time and accepts no version', async () => {
       const scope = freshScope();
       expect(await store.close(scope, last(2), noon)).toBe(false);
       expect(await store.summary(scope, name)).toBeUndefined();
@@ -57,7 +57,7 @@ export const deletableNamesSuite = ({ name: implementation, open }: Subject<Work
       expect(await listed(scope)).toEqual([name]);
     });
 
-    test('only a closed name is freed: it is in no list and cannot be moved, archived or closed', async () => {
+    test('only a closed name is freed; a freed name is not listed and cannot be advanced, archived or closed', async () => {
       const scope = freshScope();
       await store.free(scope, last(2));
       expect(await store.freedAfter(scope, name)).toBeUndefined();
@@ -75,7 +75,7 @@ export const deletableNamesSuite = ({ name: implementation, open }: Subject<Work
       expect(await store.freedAfter(freshScope(), name)).toBeUndefined();
     });
 
-    test('it opens again above all its numbers, once, as a new name', async () => {
+    test('a freed name reopens once, with a number above all its earlier ones', async () => {
       const scope = freshScope();
       expect(await store.reopen(scope, numbered(1), noon)).toBe(false);
       await published(scope, 1, 2);
@@ -100,7 +100,7 @@ export const deletableNamesSuite = ({ name: implementation, open }: Subject<Work
       expect(await store.summary(scope, name)).toMatchObject({ latestVersion: 5, deletingSince: later });
     });
 
-    test('versions are removed one by one, whether or not a summary knows of them', async () => {
+    test('versions are removed one by one, with or without a summary', async () => {
       const scope = freshScope();
       expect(await store.versionNumbers(scope, name)).toEqual([]);
       await published(scope, 1, 2);

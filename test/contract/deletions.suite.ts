@@ -1,4 +1,4 @@
-/** What every store of deletions must keep. */
+/** Contract of `Deletions`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunId, type Scope, environment, keyId, workflowName } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
@@ -31,7 +31,7 @@ export const deletionsSuite = ({ name, open }: Subject<Deletions>) =>
     });
     afterAll(() => opened.close());
 
-    test('what was begun is read as it was written, and only under its key', async () => {
+    test('a deletion is read as it was written, and only under its key', async () => {
       const begun = deletionOf(freshScope());
       expect(await deletions.deletion(begun)).toBeUndefined();
       expect(await deletions.begin(begun)).toBe('stored');
@@ -45,7 +45,7 @@ export const deletionsSuite = ({ name, open }: Subject<Deletions>) =>
         expect(await deletions.deletion(other)).toBeUndefined();
     });
 
-    test('it is replaced by the next revision alone, and keeps all of it', async () => {
+    test('only the next revision replaces a deletion', async () => {
       const begun = deletionOf(freshScope());
       await deletions.begin(begun);
       const { runId } = freshRun();
@@ -70,7 +70,7 @@ export const deletionsSuite = ({ name, open }: Subject<Deletions>) =>
       expect(await deletions.replace(deletionOf(freshScope(), { revision: 2 }))).toBe(false);
     });
 
-    test('all of every scope are found, until they are removed', async () => {
+    test('the deletions of all scopes are listed until they are removed', async () => {
       const some = [deletionOf(freshScope()), deletionOf(freshScope(), { throughVersion: 1 })];
       for (const each of some) await deletions.begin(each);
       expect(await deletions.all()).toEqual(expect.arrayContaining(some));
@@ -82,7 +82,7 @@ export const deletionsSuite = ({ name, open }: Subject<Deletions>) =>
       for (const each of some) expect(left).not.toContainEqual(each);
     });
 
-    test('its runs are given by id, page by page, each once, and none of another', async () => {
+    test('the runs of a deletion are listed by id, page by page, each once', async () => {
       const one = deletionOf(freshScope());
       const other = { ...one, throughVersion: 4 };
       const runs = Array.from({ length: 45 }, (_, index) => found(index % 2 === 0)).toSorted(byId);
@@ -97,7 +97,7 @@ export const deletionsSuite = ({ name, open }: Subject<Deletions>) =>
       expect(pages.flat()).toEqual(runs);
     });
 
-    test('a run is removed from one deletion, and may be noted again as it is by then', async () => {
+    test('a run is removed from one deletion and can be recorded again', async () => {
       const one = deletionOf(freshScope());
       const runs = [found(true), found(false), found(true)].toSorted(byId);
       const [first, second, third] = runs;

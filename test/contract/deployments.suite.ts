@@ -1,4 +1,4 @@
-/** What every store of deployments must keep. */
+/** Contract of `Deployments`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deploymentId, environment, keyId } from '../../lib/engine/ids.ts';
 import { after, days, minutes } from '../../lib/engine/time.ts';
@@ -24,9 +24,9 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
     });
     const id = deploymentId('dep_1');
 
-    test('a deployment comes back as it was created, in its scope alone', async () => {
+    test('a deployment is read as it was created, and only in its scope', async () => {
       const scope = freshScope();
-      const small = deployment('dep_1', { createdBy: keyId('somebody') });
+      const small = deployment('dep_1', { createdBy: keyId('operator') });
       const large = deployment('dep_2', { manifest: manifestOf('dep_2', 2_000), verifiedAt: noon });
       for (const one of [small, large]) {
         expect(await deployments.create(scope, one)).toBe('stored');
@@ -37,7 +37,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.create({ ...scope, environment: environment('staging') }, small)).toBe('stored');
     });
 
-    test('of rivals for one id one is stored, and it stays', async () => {
+    test('one of several concurrent creations under an id is stored', async () => {
       const scope = freshScope();
       const rivals = Array.from({ length: 8 }, (_, index) => deployment('dep_1', { createdAt: after(noon, minutes(index)) }));
       const results = await Promise.all(rivals.map((rival) => deployments.create(scope, rival)));
@@ -47,7 +47,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.list(scope, { limit: 20 })).toEqual({ deployments: [winner] });
     });
 
-    test('what becomes of a deployment is noted, and a removal can be taken back', async () => {
+    test('verification, activation and removal are recorded, and a removal can be reverted', async () => {
       const scope = freshScope();
       const created = deployment('dep_1');
       await deployments.create(scope, created);
@@ -70,7 +70,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       await deployments.setRemoving(scope, id, null);
     };
 
-    test('nothing is noted of a deployment that is not there', async () => {
+    test('a missing deployment is not changed', async () => {
       const scope = freshScope();
       await noteAll(scope);
       await deployments.remove(scope, id, noon);
@@ -79,7 +79,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.deployment(scope, id)).toEqual(deployment('dep_1'));
     });
 
-    test('a removed deployment is gone, and its id is never free again', async () => {
+    test('a removed deployment is not found, and its id stays reserved', async () => {
       const scope = freshScope();
       await deployments.create(scope, deployment('dep_1'));
       await deployments.create(scope, deployment('dep_2'));
@@ -91,10 +91,10 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.list(scope, { limit: 5 })).toEqual({ deployments: [deployment('dep_2')] });
     });
 
-    test('deployments are listed newest first, page by page, and no others', async () => {
+    test('only the deployments of a scope are listed, newest first, page by page', async () => {
       const scope = freshScope();
       const all = ['dep_a', 'dep_b', 'dep_c', 'dep_d', 'dep_e'].map((one, index) =>
-        // two of them in one moment
+        // two deployments of one moment
         deployment(one, { createdAt: after(noon, minutes(Math.min(index, 3))) }),
       );
       for (const one of all) await deployments.create(scope, one);
@@ -113,7 +113,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.list(freshScope(), { limit: 5 })).toEqual({ deployments: [] });
     });
 
-    test('the pointer is that of the scope, and keeps its history', async () => {
+    test('each scope has its own pointer with its history', async () => {
       const scope = freshScope();
       expect(await deployments.pointer(scope)).toBeUndefined();
       const first: ActivePointer = { revision: 1, history: [] };
@@ -122,7 +122,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
         history: Array.from({ length: 50 }, (_, index) => ({
           deploymentId: deploymentId(`dep_${index}`),
           at: after(noon, days(index)),
-          by: index % 2 === 0 ? keyId('somebody') : null,
+          by: index % 2 === 0 ? keyId('operator') : null,
           ...(index % 3 === 0 ? { isRollback: true } : {}),
         })),
       };
@@ -133,7 +133,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.pointer({ ...scope, environment: environment('staging') })).toBeUndefined();
     });
 
-    test('of rival changes decided on one revision one wins', async () => {
+    test('one of several concurrent changes of a revision wins', async () => {
       const scope = freshScope();
       for (const from of [0, 1]) {
         const rivals = Array.from({ length: 8 }, (_, index) => ({
@@ -148,16 +148,16 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.movePointer(freshScope(), 5, { revision: 6, history: [] })).toBe(false);
     });
 
-    test('runs hold on to a deployment, each once, until they let go', async () => {
+    test('a run pins a deployment once, until it removes the pin', async () => {
       const scope = freshScope();
       const runs = [freshRun(scope), freshRun(scope), freshRun(scope)].map(({ runId }) => runId);
       for (const runId of [...runs, ...runs]) await deployments.pin(scope, id, runId, { since: noon, expiresAt });
-      const held = async (limit: number) => new Set((await deployments.pinnedRuns(scope, id, limit)).map(({ runId }) => runId));
-      expect(await held(5)).toEqual(new Set(runs));
-      expect((await held(2)).size).toBe(2);
+      const pinned = async (limit: number) => new Set((await deployments.pinnedRuns(scope, id, limit)).map(({ runId }) => runId));
+      expect(await pinned(5)).toEqual(new Set(runs));
+      expect((await pinned(2)).size).toBe(2);
       expect((await deployments.pinnedRuns(scope, id, 5)).map(({ since }) => since)).toEqual([noon, noon, noon]);
       for (const runId of [runs[1], runs[1]]) if (runId) await deployments.unpin(scope, id, runId);
-      expect(await held(5)).toEqual(new Set([runs[0], runs[2]]));
+      expect(await pinned(5)).toEqual(new Set([runs[0], runs[2]]));
       expect(await deployments.pinnedRuns(scope, deploymentId('dep_2'), 5)).toEqual([]);
       expect(await deployments.pinnedRuns(freshScope(), id, 5)).toEqual([]);
     });

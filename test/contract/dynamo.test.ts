@@ -1,4 +1,4 @@
-/** What lies in DynamoDB, held to the ports' contracts on every implementation of its protocol that is at hand. */
+/** The DynamoDB adapters fulfil the contracts of their ports on every available DynamoDB emulator. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { text } from '../../lib/aws/attributes.ts';

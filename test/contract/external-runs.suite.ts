@@ -1,4 +1,4 @@
-/** What every store of runs that another library's workers poll for must hold. */
+/** Contract of `ExternalRuns`. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nonce } from '../../lib/engine/ids.ts';
@@ -41,7 +41,7 @@ const listing = (createdAt: Instant, facts: Partial<Listing> = {}): Listing => (
 });
 
 export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
-  describe(`polled runs: ${name}`, () => {
+  describe(`external-worker runs: ${name}`, () => {
     let opened: Opened<ExternalRuns>;
     let store: ExternalRuns;
     beforeAll(async () => {
@@ -50,7 +50,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
     });
     afterAll(() => opened.close());
 
-    test('one of twenty who put the same number has it, and is told so again', async () => {
+    test('one of twenty concurrent entries wins a number, and a repeated append returns written', async () => {
       const run = { namespaceId: namespace(), runId: freshId() };
       const entries = Array.from({ length: 20 }, () => entry(1));
       const done = await Promise.all(entries.map((each) => store.append(run, each, forget)));
@@ -60,7 +60,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       if (winner !== undefined) expect(await store.append(run, winner, forget)).toBe('written');
     });
 
-    test('entries are read in their order from a number on, and are what was written', async () => {
+    test('entries are read as they were written, in order from a number on', async () => {
       const run = { namespaceId: namespace(), runId: freshId() };
       const step = stepAttemptId(run.runId, 2);
       const link = { namespaceId: 'other', runId: freshId() };
@@ -107,7 +107,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       expect(await store.entries({ ...run, namespaceId: namespace() }, 0)).toEqual([]);
     });
 
-    test('an entry of several facts is one put, and the next one is numbered behind its last fact', async () => {
+    test('an entry of several facts is one put, and the next entry has the number after its last fact', async () => {
       const run = { namespaceId: namespace(), runId: freshId() };
       const facts: readonly ExternalFact[] = ['a', 'b', 'c'].map((stepName) => ({
         type: 'step-begun',
@@ -126,7 +126,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       expect(await store.entries(run, 5)).toEqual([]);
     });
 
-    test('reminders are those that are due, and dropping one leaves its neighbours', async () => {
+    test('only due reminders are read, and deleting one does not affect others', async () => {
       const own = namespace();
       const [early, due, late] = [reminderAt(noon), reminderAt(after(noon, seconds(1))), reminderAt(after(noon, minutes(1)))];
       const twin = { ...due, nonce: freshNonce(), deferrals: 3 };
@@ -140,7 +140,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       expect(await store.reminders(namespace(), until, 10)).toEqual([]);
     });
 
-    test('of many reminders the earliest are among those that are read', async () => {
+    test('a limited read has the earliest reminders', async () => {
       const own = namespace();
       const all = Array.from({ length: 40 }, (_, index) => reminderAt(after(noon, seconds(index))));
       await Promise.all(all.map((each) => store.addReminder(own, each, forget)));
@@ -149,7 +149,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       expect(read.length).toBeLessThan(40);
     });
 
-    test('an older state of a run changes nothing in the list', async () => {
+    test('an older state of a run does not change its listing', async () => {
       const own = namespace();
       const begun = listing(noon);
       await store.putListing(own, begun, forget);
@@ -160,7 +160,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       ]);
     });
 
-    test('the list has the order of time and id, both ways, from any place in it', async () => {
+    test('the list is ordered by time and id, in both directions, from any position', async () => {
       const own = namespace();
       const all = Array.from({ length: 9 }, (_, index) => listing(after(noon, seconds(Math.floor(index / 2)))));
       await Promise.all(all.map((each) => store.putListing(own, each, forget)));
@@ -177,21 +177,21 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       );
     });
 
-    test('a key is one run’s until it is older than is asked for', async () => {
+    test('a run holds an idempotency key until its reservation expires', async () => {
       const own = namespace();
       const [first, other] = [
         { runId: freshId(), at: noon },
         { runId: freshId(), at: after(noon, days(1)) },
       ];
-      const held = await Promise.all([first, first].map((each) => store.reserveKey(own, 'k', each, noon, forget)));
-      expect(held.filter(({ kind }) => kind === 'reserved')).toHaveLength(1);
+      const reservations = await Promise.all([first, first].map((each) => store.reserveKey(own, 'k', each, noon, forget)));
+      expect(reservations.filter(({ kind }) => kind === 'reserved')).toHaveLength(1);
       expect(await store.reserveKey(own, 'k', other, noon, forget)).toEqual({ kind: 'taken', by: first });
       expect(await store.reserveKey(own, 'k', other, after(noon, seconds(1)), forget)).toEqual({ kind: 'reserved' });
       expect(await store.reserveKey(own, 'k', first, noon, forget)).toEqual({ kind: 'taken', by: other });
       expect(await store.reserveKey(namespace(), 'k', first, noon, forget)).toEqual({ kind: 'reserved' });
     });
 
-    test('a waiter stays for its latest entry: an older one neither replaces nor drops it', async () => {
+    test('an older fact neither replaces nor deletes a waiter', async () => {
       const own = namespace();
       const runId = freshId();
       await store.addWaiter(own, 'go', { runId, since: 8 }, forget);
@@ -203,7 +203,7 @@ export const externalRunsSuite = ({ name, open }: Subject<ExternalRuns>) =>
       expect(await store.waiters(own, 'go')).toEqual([]);
     });
 
-    test('the first sending under a key stands, until it is ended or dropped', async () => {
+    test('the first sending under a key is kept until it ends or is deleted', async () => {
       const own = namespace();
       const runId = freshId();
       const first = { data: { a: 1 }, targets: [{ runId, waits: [stepAttemptId(runId, 3)] }] };

@@ -1,4 +1,4 @@
-/** What every source of ids must give. */
+/** Contract of `Ids`. */
 import { describe, expect, test } from 'vitest';
 import { after, durationMs } from '../../lib/engine/time.ts';
 import type { Ids } from '../../lib/ports/ids.ts';
@@ -12,15 +12,15 @@ export const idsSuite = ({ name, ids }: { name: string; ids: Ids }) =>
       expect(runIds.toSorted()).toEqual(runIds);
     });
 
-    test('no id is given twice', () => {
+    test('ids are unique', () => {
       const given = Array.from({ length: 5_000 }, () => [ids.runId(noon), ids.nonce()]).flat();
       expect(new Set(given).size).toBe(given.length);
     });
 
-    test('chance lies between 0 and 1 and favours neither half', () => {
-      const thrown = Array.from({ length: 10_000 }, () => ids.random());
-      expect(thrown.every((value) => value >= 0 && value < 1)).toBe(true);
-      const low = thrown.filter((value) => value < 0.5).length;
+    test('random numbers are in [0, 1) and evenly distributed over both halves', () => {
+      const drawn = Array.from({ length: 10_000 }, () => ids.random());
+      expect(drawn.every((value) => value >= 0 && value < 1)).toBe(true);
+      const low = drawn.filter((value) => value < 0.5).length;
       expect(low).toBeGreaterThan(4_500);
       expect(low).toBeLessThan(5_500);
     });

@@ -1,4 +1,4 @@
-/** What every set of queues must deliver. */
+/** Contract of `Jobs`. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hops } from '../../lib/engine/hops.ts';
 import { attempt, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
@@ -20,14 +20,14 @@ import type { Opened, Subject } from './subject.ts';
 
 export interface QueuesUnderTest {
   readonly jobs: Jobs;
-  /** Takes what was sent to be taken at once. */
+  /** Receives the node jobs that were sent without a delay. */
   takeSent(): Promise<readonly NodeJob[]>;
-  /** Takes what was sent to be taken at once by the code of deployments. */
+  /** Receives the messages and workflow tasks for deployed code. */
   takeForCode(): Promise<readonly (MessageJob | WorkflowTaskJob)[]>;
-  /** What waits on the delay queue, and for how many seconds from its sending. */
+  /** The delayed jobs, with their delay. */
   delayed(): Promise<readonly { readonly job: Job; readonly delaySeconds: number }[]>;
   takeResults(): Promise<readonly ResultMessage[]>;
-  /** What came with a message that was taken or is delayed. */
+  /** The hops of a received or delayed message. */
   hopsOf(message: Job | ResultMessage): number;
 }
 
@@ -85,7 +85,7 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
       await queues.takeResults();
     });
 
-    test('all jobs of a large send arrive, each once, as they were', async () => {
+    test('all jobs of a large send arrive unchanged, each once', async () => {
       const run = freshRun();
       const jobs = Array.from({ length: 37 }, (_, index) => nodeJob({ run, nodeId: nodeId(`node-${index}`) }));
       await queues.jobs.send(jobs);
@@ -94,12 +94,12 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
       expect(taken).toEqual(expect.arrayContaining(jobs));
     });
 
-    test('nothing is sent where nothing is to be sent', async () => {
+    test('an empty send sends nothing', async () => {
       await queues.jobs.send([]);
       expect(await queues.takeSent()).toEqual([]);
     });
 
-    test('passes of a loop, attempts and re-sends of one node are jobs of their own', async () => {
+    test('iterations, attempts and redispatches of a node are separate jobs', async () => {
       const run = freshRun();
       const jobs = [
         nodeJob({ run, ...loopNode }),
@@ -113,7 +113,7 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
       expect(taken).toEqual(expect.arrayContaining(jobs));
     });
 
-    test('a job that moves to the slow lane is a job beside the one of its first slice, and says which lane', async () => {
+    test('a job of the slow lane is separate from the job of its first slice and has its lane', async () => {
       const first = nodeJob();
       const slow: NodeJob = { ...first, slowLane: 3 };
       await queues.jobs.send([first]);
@@ -123,28 +123,28 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
       expect(taken).toEqual(expect.arrayContaining([first, slow]));
     });
 
-    test('messages and drives go to the code of deployments, and to no worker; attempts and re-sends are jobs of their own', async () => {
+    test('messages and workflow tasks go to the code queue only; attempts and redispatches are separate', async () => {
       const run = freshRun();
       const message: MessageJob = {
         ...nodeJob({ run, nodeId: nodeId('msg_w1') }),
         kind: 'message',
         creation: bundleCreation(run),
       };
-      const drives = [
+      const tasks = [
         workflowTaskJob({ run }),
         workflowTaskJob({ run, nodeId: nodeId('.workflow-task.2') }),
         workflowTaskJob({ run, attempt: attempt(2) }),
         workflowTaskJob({ run, resend: 1 }),
       ];
       const work = nodeJob({ run });
-      await queues.jobs.send([message, work, ...drives]);
+      await queues.jobs.send([message, work, ...tasks]);
       const taken = await queues.takeForCode();
       expect(taken).toHaveLength(5);
-      expect(taken).toEqual(expect.arrayContaining([message, ...drives]));
+      expect(taken).toEqual(expect.arrayContaining([message, ...tasks]));
       expect(await queues.takeSent()).toEqual([work]);
     });
 
-    test('each kind of job can be delayed, by whole seconds rounded up, for at most 15 minutes', async () => {
+    test('every kind of job can be delayed by up to 15 minutes, rounded up to whole seconds', async () => {
       const run = freshRun();
       const delayed: readonly (readonly [Job, number, number])[] = [
         [{ kind: 'recheck', run }, 0, 0],
@@ -160,21 +160,21 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
       await expect(tooLong).rejects.toThrow(InvariantViolation);
     });
 
-    test('every message carries the hops that led to it, and none where none did', async () => {
+    test('every message carries its hops, with 0 by default', async () => {
       const run = freshRun();
-      const [node, drive, result] = [nodeJob({ run }), workflowTaskJob({ run }), resultOf({ run })];
-      await queues.jobs.send([node, drive], hops(3));
+      const [node, task, result] = [nodeJob({ run }), workflowTaskJob({ run }), resultOf({ run })];
+      await queues.jobs.send([node, task], hops(3));
       await queues.jobs.sendResult(result, hops(17));
       await queues.jobs.sendDelayed(node, durationMs(60_000), hops(20));
       const delayed = (await queues.delayed()).filter(({ job }) => job.run.runId === run.runId).map(({ job }) => job);
       const taken = [...(await queues.takeSent()), ...(await queues.takeForCode()), ...(await queues.takeResults()), ...delayed];
-      expect(taken).toEqual([node, drive, result, node]);
+      expect(taken).toEqual([node, task, result, node]);
       expect(taken.map((each) => queues.hopsOf(each))).toEqual([3, 3, 17, 20]);
       await queues.jobs.send([nodeJob({ run, resend: 1 })]);
       expect((await queues.takeSent()).map((each) => queues.hopsOf(each))).toEqual([0]);
     });
 
-    test('results arrive as they were, whatever the outcome', async () => {
+    test('results arrive unchanged, for every outcome', async () => {
       const results = [
         resultOf(),
         childResultOf(),

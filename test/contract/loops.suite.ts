@@ -1,4 +1,4 @@
-/** A handful of loops and the whole of their logs, the same whatever the log is kept in. The lists stand in `loop-logs.json`. */
+/** Loops and their complete logs, which are the same on every store. The expected logs are in `loop-logs.json`. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -9,7 +9,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { failing, finished, createTestEnv, workflow } from '../service/test-env.ts';
 import type { Subject } from './subject.ts';
 
-/** `l` is a loop; nodes that begin with `f` fail, those with `c` choose, those with `z` sleep. */
+/** `l` is a loop. Nodes that begin with `f` fail, with `c` branch, with `z` sleep. */
 const loops: Readonly<Record<string, readonly [drawn: string, configs: Record<string, JsonObject>]>> = {
   'one after the other': ['a>l l/loop>b l/done>d', { l: { items: 2 } }],
   'two at a time': ['a>l l/loop>b l/done>d', { l: { items: 3, concurrency: 2 } }],
@@ -32,12 +32,12 @@ const logs = z
   .record(z.string(), z.array(z.string()))
   .parse(JSON.parse(readFileSync(new URL('loop-logs.json', import.meta.url), 'utf8')));
 
-const told = (event: RunEvent): string => {
+const describeEvent = (event: RunEvent): string => {
   if (!('nodeId' in event)) return event.type;
   return `${event.type} ${nodeKey(event)}${'index' in event ? `[${event.index}]` : ''}`;
 };
 
-/** @param subject what of the world is to be put to the proof; the rest is kept in memory */
+/** @param subject the ports under test; all others are in memory */
 export const loopsSuite = (subject: Subject<Pick<Deps, 'log' | 'index'> | undefined>): void => {
   describe(`loops on ${subject.name}`, () => {
     it.each(Object.entries(loops))('%s', async (name, [drawn, configs]) => {
@@ -51,7 +51,7 @@ export const loopsSuite = (subject: Subject<Pick<Deps, 'log' | 'index'> | undefi
       await home.settle();
       const head = await home.deps.log.head(run);
       const commits = head === undefined ? [] : [head.commit, ...(await home.deps.log.commitsAfter(run, firstCommit))];
-      expect(commits.flatMap(({ events }) => events.map(told))).toEqual(logs[name]);
+      expect(commits.flatMap(({ events }) => events.map(describeEvent))).toEqual(logs[name]);
       await close();
     });
   });

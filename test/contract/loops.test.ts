@@ -1,4 +1,4 @@
-/** The logs of loops, in memory and on every implementation of DynamoDB's protocol that is at hand. */
+/** The logs of loops in memory and on every available DynamoDB emulator. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';

@@ -1,4 +1,4 @@
-/** The world in memory, held to the contract of every port. */
+/** The ports in memory fulfil the contracts of all ports. */
 import { between, iso } from '../../lib/engine/time.ts';
 import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
@@ -38,20 +38,20 @@ import { workQueueSuite } from './work-queue.suite.ts';
 
 const name = 'memory';
 const open =
-  <Port>(port: (world: ReturnType<typeof memoryPorts>) => Port) =>
+  <Port>(port: (ports: ReturnType<typeof memoryPorts>) => Port) =>
   async () => ({ port: port(memoryPorts({ startAt: noon })), close: async () => {} });
 
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
-versionsSuite(workflows, { name, open: open((world) => world.workflows) });
-deletableNamesSuite({ name, open: open((world) => world.workflows) });
+versionsSuite(workflows, { name, open: open((ports) => ports.workflows) });
+deletableNamesSuite({ name, open: open((ports) => ports.workflows) });
 deletionsSuite({ name, open: open(({ deletions }) => deletions) });
-versionsSuite(lenses, { name, open: open((world) => world.lenses) });
-versionsSuite(queries, { name, open: open((world) => world.queries) });
+versionsSuite(lenses, { name, open: open((ports) => ports.lenses) });
+versionsSuite(queries, { name, open: open((ports) => ports.queries) });
 controlSuite({
   name,
-  open: open(({ audit, ...world }) => ({
-    ...world,
+  open: open(({ audit, ...ports }) => ({
+    ...ports,
     audit,
     audited: async (scope) =>
       [...audit.entries.values()].filter((entry) => JSON.stringify(entry.scope) === JSON.stringify(scope)).length,

@@ -1,4 +1,4 @@
-/** What every bus of notices must tell. */
+/** Contract of `Notices`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { correlationId, deploymentId, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
@@ -8,7 +8,7 @@ import type { Opened, Subject } from './subject.ts';
 
 export interface NoticesUnderTest {
   readonly notices: Notices;
-  /** What was told so far, times in RFC 3339. */
+  /** The notifications so far, with times in RFC 3339. */
   readonly received: () => Promise<readonly object[]>;
 }
 
@@ -20,7 +20,7 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
     });
     afterAll(() => opened.close());
 
-    test('a change of status is told with its run, its workflow and its times', async () => {
+    test('a status change has its run, its workflow and its times', async () => {
       const { notices, received } = opened.port;
       const run = freshRun();
       const workflow = { name: 'order', version: 3 };
@@ -33,7 +33,7 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       ]);
     });
 
-    test('a run of code names its deployment, one of a schedule its schedule, and both the request', async () => {
+    test('the notification of a run names its deployment, its schedule and the correlation id', async () => {
       const { notices, received } = opened.port;
       const before = (await received()).length;
       const run = freshRun();
@@ -48,7 +48,7 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       expect((await received()).slice(before)).toEqual([{ ...run, ...facts, startedAt: iso(noon), endedAt: iso(noon) }]);
     });
 
-    test('an activation is told with its scope, what was active before and the revision of the pointer', async () => {
+    test('an activation has its scope, the previous deployment and the revision of the pointer', async () => {
       const { notices, received } = opened.port;
       const before = (await received()).length;
       const scope = freshScope();
@@ -62,7 +62,7 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       ]);
     });
 
-    test('a rollback is an activation that says so', async () => {
+    test('a rollback is an activation with isRollback', async () => {
       const { notices, received } = opened.port;
       const scope = freshScope();
       const facts = { deploymentId: deploymentId('dep_1'), previousDeploymentId: deploymentId('dep_2'), revision: 8 };
@@ -70,7 +70,7 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       expect(await received()).toContainEqual({ ...scope, ...facts, isRollback: true, activatedAt: iso(noon) });
     });
 
-    test('what else becomes of a deployment is told with its time', async () => {
+    test('every other change of a deployment is published with its time', async () => {
       const { notices, received } = opened.port;
       const scope = freshScope();
       for (const change of deploymentChanges) {
@@ -79,7 +79,7 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       }
     });
 
-    test('a fire that started nothing is told with its schedule, its time and why', async () => {
+    test('a fire that started nothing is published with its schedule, its due time and the reason', async () => {
       const { notices, received } = opened.port;
       const before = (await received()).length;
       const scope = freshScope();

@@ -1,4 +1,4 @@
-/** What the package `openworkflow` asks of where its runs are kept, by each method of its `Backend`. */
+/** Contract of the `Backend` interface of the package `openworkflow`, method by method. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
@@ -23,7 +23,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => rows.map(({ id }) => id);
 
     describe('createWorkflowRun', () => {
-      test('a run is pending and has all that was given', async () => {
+      test('a new run is pending and has all given fields', async () => {
         const given = {
           workflowName: 'invoices',
           version: 'v2',
@@ -52,7 +52,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(await own.run(run.id)).toEqual(run);
       });
 
-      test('without a time it is available now, and what is left out is null', async () => {
+      test('a run without availableAt is available now, and omitted fields are null', async () => {
         const {
           parentStepAttemptId: _id,
           parentStepAttemptNamespaceId: _space,
@@ -79,12 +79,12 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         ]);
       });
 
-      test('the step that asked for it is kept', async () => {
+      test('a child run records the step that created it', async () => {
         const { call, child } = await own.family();
         expect([child.parentStepAttemptNamespaceId, child.parentStepAttemptId]).toEqual([own.namespaceId, call.id]);
       });
 
-      test('a key is one run for a day, whatever its version, input and fate', async () => {
+      test('an idempotency key stands for one run for a day, for any version, input and status', async () => {
         const first = await own.claimed('w', { idempotencyKey: 'k', version: 'v1', input: 1 });
         const again = await own.create({ idempotencyKey: 'k', version: 'v2', input: 2 });
         expect([again.id, again.version, again.input]).toEqual([first.id, 'v1', 1]);
@@ -100,14 +100,14 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect((await own.create({ idempotencyKey: 'k' })).id).not.toBe(first.id);
       });
 
-      test('a child’s key is its step’s for good', async () => {
+      test('the idempotency key of a child does not expire', async () => {
         const { call, child } = await own.family({ idempotencyKey: 'child' });
         own.clock.advance(days(30));
         const parts = { parentStepAttemptNamespaceId: call.namespaceId, parentStepAttemptId: call.id };
         expect((await own.create({ ...parts, idempotencyKey: 'child' })).id).toBe(child.id);
       });
 
-      test('a key is of one workflow in one namespace; no key is never the same', async () => {
+      test('an idempotency key belongs to one workflow in one namespace; runs without a key are always distinct', async () => {
         const other = new AtHand(opened.port);
         const runs = await Promise.all([
           own.create({ idempotencyKey: 'k' }),
@@ -120,24 +120,24 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect((await other.create({ idempotencyKey: 'k' })).id).toBe(runs[2]?.id);
       });
 
-      test('ten who ask with one key at once have one run', async () => {
+      test('ten concurrent requests with one idempotency key create one run', async () => {
         const others = [new AtHand(opened.port, own), new AtHand(opened.port, own)];
-        const asked = [own, ...others, own, ...others, own, ...others, own];
-        const runs = await Promise.all(asked.map((each, index) => each.create({ idempotencyKey: 'k', input: index })));
+        const backends = [own, ...others, own, ...others, own, ...others, own];
+        const runs = await Promise.all(backends.map((each, index) => each.create({ idempotencyKey: 'k', input: index })));
         expect(new Set(idsOf(runs)).size).toBe(1);
         expect((await own.backend.listWorkflowRuns({})).data).toHaveLength(1);
       });
 
-      test('what JSON cannot hold and what no item can hold is refused', async () => {
+      test('an invalid date and a too large input are refused', async () => {
         const random = Array.from({ length: 30_000 }, () => randomUUID()).join('');
-        await expect(own.create({ input: random })).rejects.toThrow(/bytes compressed, and at most 380000/);
-        await expect(own.create({ availableAt: new Date(Number.NaN) })).rejects.toThrow('an invalid date');
+        await expect(own.create({ input: random })).rejects.toThrow(/bytes compressed are more than the maximum of 380000/);
+        await expect(own.create({ availableAt: new Date(Number.NaN) })).rejects.toThrow('the date is not valid');
         expect(await own.claim()).toBeNull();
       });
     });
 
     describe('listWorkflowRuns', () => {
-      test('the newest comes first, and of one moment the greater id', async () => {
+      test('runs are listed newest first, and runs of one moment by descending id', async () => {
         const runs = [await own.create(), await own.create(), await own.create()];
         own.clock.advance(seconds(1));
         const last = await own.create();
@@ -146,7 +146,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(pagination).toEqual({ next: null, prev: null });
       });
 
-      test('pages turn forwards and back to the same rows', async () => {
+      test('pages forwards and backwards have the same rows', async () => {
         const ids: string[] = [];
         for (let left = 5; left > 0; left -= 1) {
           ids.unshift((await own.create()).id);
@@ -164,10 +164,10 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(back).toEqual(second);
         expect(idsOf((await list({ before: back.pagination.prev })).data)).toEqual(idsOf(first.data));
         await expect(list({ after: first.pagination.next, before: first.pagination.next })).rejects.toThrow('both');
-        await expect(list({ after: 'x' })).rejects.toThrow('the cursor is none');
+        await expect(list({ after: 'x' })).rejects.toThrow('the cursor is not valid');
       });
 
-      test('status and name choose, alone and together, and pages count what was chosen', async () => {
+      test('status and name filter the list, alone and together, and a page counts filtered runs', async () => {
         const failed = [];
         for (const workflowName of ['orders', 'mails', 'orders', 'orders']) {
           const run = await own.claimed('w', { workflowName });
@@ -176,7 +176,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
           own.clock.advance(seconds(1));
         }
         const open = await own.create();
-        const list = (asked: object) => own.backend.listWorkflowRuns(asked);
+        const list = (filter: object) => own.backend.listWorkflowRuns(filter);
         expect(idsOf((await list({ status: 'pending' })).data)).toEqual([open.id]);
         expect(idsOf((await list({ status: 'failed' })).data)).toEqual(failed);
         expect(idsOf((await list({ workflowName: 'mails' })).data)).toEqual([failed[2]]);
@@ -187,12 +187,12 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect([idsOf(rest.data), rest.pagination.next]).toEqual([[failed[3]], null]);
       });
 
-      test('nothing is an empty page', async () => {
+      test('an empty namespace has an empty page', async () => {
         expect(await own.backend.listWorkflowRuns({})).toEqual({ data: [], pagination: { next: null, prev: null } });
       });
     });
 
-    test('countWorkflowRuns counts each run under its status, and a parked one as running', async () => {
+    test('countWorkflowRuns counts each run under its status, and a suspended run as running', async () => {
       const none = { pending: 0, running: 0, completed: 0, failed: 0, canceled: 0 };
       expect(await own.backend.countWorkflowRuns()).toEqual(none);
       const run = await own.create();
@@ -209,7 +209,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     });
 
     describe('claimWorkflowRun', () => {
-      test('a lease keeps others away until it is over; the next claim is another attempt of the same start', async () => {
+      test('no other worker claims a run until its lease ends; the next claim is a new attempt with the same startedAt', async () => {
         const run = await own.create();
         const first = await own.claim('one');
         expect(first).toMatchObject({ id: run.id, status: 'running', workerId: 'one', attempts: 1, availableAt: own.at(lease) });
@@ -220,8 +220,8 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(second).toMatchObject({ id: run.id, workerId: 'two', attempts: 2, startedAt: first?.startedAt });
       });
 
-      test('pending runs come before those whose lease is over, then the longest available', async () => {
-        const abandoned = await own.claimed('gone', {});
+      test('pending runs are claimed before runs with an expired lease, the longest available first', async () => {
+        const abandoned = await own.claimed('crashed', {});
         own.clock.advance(minutes(2));
         const later = await own.create({ availableAt: own.at(-1_000) });
         const sooner = await own.create({ availableAt: own.at(-2_000) });
@@ -232,36 +232,38 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect((await own.claim('x'))?.id).toBe(scheduled.id);
       });
 
-      test('nothing is claimed where there is nothing, and nothing of another namespace', async () => {
+      test('an empty namespace has nothing to claim, and runs of another namespace are not claimed', async () => {
         await new AtHand(opened.port, { clock: own.clock }).create();
         expect(await own.claim()).toBeNull();
       });
     });
 
-    test('extendWorkflowRunLease moves the end of the lease, for its worker alone', async () => {
+    test('extendWorkflowRunLease moves the end of the lease, but only for its worker', async () => {
       const run = await own.claimed();
-      const asked = { workflowRunId: run.id, leaseDurationMs: hour };
-      expect(await own.backend.extendWorkflowRunLease({ ...asked, workerId: 'w' })).toMatchObject({ availableAt: own.at(hour) });
+      const request = { workflowRunId: run.id, leaseDurationMs: hour };
+      expect(await own.backend.extendWorkflowRunLease({ ...request, workerId: 'w' })).toMatchObject({
+        availableAt: own.at(hour),
+      });
       own.clock.advance(minutes(59));
       expect(await own.claim('other')).toBeNull();
-      const stranger = own.backend.extendWorkflowRunLease({ ...asked, workerId: 'other' });
-      await expect(stranger).rejects.toThrow('Failed to extend lease for workflow run');
+      const byOther = own.backend.extendWorkflowRunLease({ ...request, workerId: 'other' });
+      await expect(byOther).rejects.toThrow('Failed to extend lease for workflow run');
     });
 
     describe('sleepWorkflowRun', () => {
-      test('a parked run is nobody’s and is running until its time', async () => {
+      test('a suspended run has no worker and stays running until it is available', async () => {
         const run = await own.claimed();
-        const parked = await own.park(run.id, hour);
-        expect(parked).toMatchObject({ status: 'running', workerId: null, availableAt: own.at(hour) });
-        expect(await own.run(run.id)).toEqual(parked);
+        const suspended = await own.park(run.id, hour);
+        expect(suspended).toMatchObject({ status: 'running', workerId: null, availableAt: own.at(hour) });
+        expect(await own.run(run.id)).toEqual(suspended);
         own.clock.advance(minutes(59));
         expect(await own.claim()).toBeNull();
         own.clock.advance(minutes(1));
         expect(await own.claim()).toMatchObject({ id: run.id, attempts: 2 });
       });
 
-      test('an ended run is not parked, nor another worker’s', async () => {
-        const no = 'Failed to sleep workflow run';
+      test('an ended run and a run of another worker cannot be suspended', async () => {
+        const message = 'Failed to sleep workflow run';
         for (const end of [
           (id: string) => own.complete(id),
           (id: string) => own.fail(id),
@@ -269,13 +271,13 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         ]) {
           const run = await own.claimed();
           await end(run.id);
-          await expect(own.park(run.id, hour)).rejects.toThrow(no);
+          await expect(own.park(run.id, hour)).rejects.toThrow(message);
         }
         const run = await own.claimed();
-        await expect(own.park(run.id, hour, 'other')).rejects.toThrow(no);
+        await expect(own.park(run.id, hour, 'other')).rejects.toThrow(message);
       });
 
-      test('a signal that came before is not slept over', async () => {
+      test('a run that received a signal before it suspends is available at once', async () => {
         const run = await own.claimed();
         await own.wait(run.id, 'go');
         expect(await own.backend.sendSignal({ signal: 'go', data: 1, idempotencyKey: null })).toEqual({
@@ -285,7 +287,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(await own.park(run.id, hour)).toMatchObject({ workerId: null, availableAt: own.at(0) });
       });
 
-      test('a child that ended before is not slept over, linked or not yet', async () => {
+      test('a parent whose child ended before it suspends is available at once, with or without a link', async () => {
         const { parent, child } = await own.family();
         await own.claim('childs');
         await own.complete(child.id, 'childs');
@@ -303,7 +305,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     });
 
     describe('completeWorkflowRun', () => {
-      test('the run has its output and is due no more', async () => {
+      test('a completed run has its output and is not claimed again', async () => {
         const run = await own.claimed();
         await own.backend.rescheduleWorkflowRunAfterFailedStepAttempt({
           workflowRunId: run.id,
@@ -318,14 +320,14 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(await own.claim()).toBeNull();
       });
 
-      test('only its worker completes it, and once', async () => {
+      test('only its worker completes a run, and only once', async () => {
         const run = await own.claimed();
         await expect(own.complete(run.id, 'other')).rejects.toThrow('Failed to mark workflow run completed');
         await own.complete(run.id);
         await expect(own.complete(run.id)).rejects.toThrow('Failed to mark workflow run completed');
       });
 
-      test('a parked parent is woken; one at work keeps its lease', async () => {
+      test('a child’s end wakes a suspended parent; a running parent keeps its lease', async () => {
         const { parent, child } = await own.family();
         await own.park(parent.id, hour);
         own.clock.advance(seconds(5));
@@ -341,7 +343,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(await own.run(busy.parent.id)).toMatchObject({ workerId: 'w', availableAt: own.at(lease) });
       });
 
-      test('a parent whose step has ended, or has another child, is left alone', async () => {
+      test('a child’s end does not wake a parent whose step has ended or has another child', async () => {
         const { parent, call, child } = await own.family();
         const other = await own.create({ availableAt: own.at(hour) });
         await own.link(parent, call, other);
@@ -367,7 +369,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     });
 
     describe('failWorkflowRun', () => {
-      test('waits grow by the policy, and the last attempt fails the run', async () => {
+      test('the delay grows by the retry policy, and the last attempt fails the run', async () => {
         const run = await own.claimed();
         expect(await own.fail(run.id, thrice)).toMatchObject({
           status: 'pending',
@@ -391,22 +393,22 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect((await own.run(run.id)).finishedAt).toEqual(own.at(0));
       });
 
-      test('the wait has its upper bound, and 0 attempts are without end', async () => {
+      test('the delay has an upper limit, and maximumAttempts 0 means no limit', async () => {
         const run = await own.claimed();
-        const asked = { workflowRunId: run.id, workerId: 'w', error: bad, attempts: 900, deadlineAt: null };
+        const request = { workflowRunId: run.id, workerId: 'w', error: bad, attempts: 900, deadlineAt: null };
         const unlimited = { ...once, maximumAttempts: 0 };
-        expect(await own.backend.failWorkflowRun({ ...asked, retryPolicy: unlimited })).toMatchObject({
+        expect(await own.backend.failWorkflowRun({ ...request, retryPolicy: unlimited })).toMatchObject({
           status: 'pending',
           availableAt: own.at(100_000),
         });
       });
 
-      test('only its worker fails it', async () => {
+      test('only its worker fails a run', async () => {
         const run = await own.claimed();
         await expect(own.fail(run.id, once, 'other')).rejects.toThrow('Failed to mark workflow run failed');
       });
 
-      test('a parent is woken when its child has failed for good, and not before', async () => {
+      test('a parent wakes when the last attempt of its child failed, and not before', async () => {
         const { parent, child } = await own.family();
         await own.park(parent.id, hour);
         await own.claim('childs');
@@ -419,10 +421,10 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
       });
     });
 
-    test('rescheduleWorkflowRunAfterFailedStepAttempt makes it pending until then, for its worker alone', async () => {
+    test('rescheduleWorkflowRunAfterFailedStepAttempt makes the run pending until availableAt, but only for its worker', async () => {
       const run = await own.claimed();
-      const asked = { workflowRunId: run.id, error: bad, availableAt: own.at(5_000) };
-      const reschedule = (workerId: string) => own.backend.rescheduleWorkflowRunAfterFailedStepAttempt({ ...asked, workerId });
+      const request = { workflowRunId: run.id, error: bad, availableAt: own.at(5_000) };
+      const reschedule = (workerId: string) => own.backend.rescheduleWorkflowRunAfterFailedStepAttempt({ ...request, workerId });
       await expect(reschedule('other')).rejects.toThrow('Failed to reschedule workflow run after failed step attempt');
       const pending = { status: 'pending', error: bad, workerId: null, startedAt: null, finishedAt: null };
       expect(await reschedule('w')).toMatchObject({ ...pending, availableAt: own.at(5_000) });
@@ -432,7 +434,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     });
 
     describe('step attempts', () => {
-      test('one is running, has an id of its own and is found by it', async () => {
+      test('a new step attempt is running, has a unique id and is found by it', async () => {
         const run = await own.claimed();
         const step = await own.step(run.id, { stepName: 'charge' });
         expect(step).toEqual({
@@ -459,7 +461,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
           expect(await own.backend.getStepAttempt({ stepAttemptId })).toBeNull();
       });
 
-      test('only the worker of a run that is in hand begins one', async () => {
+      test('only the worker of a claimed run creates step attempts', async () => {
         const run = await own.claimed();
         await expect(own.step(run.id, { workerId: 'other' })).rejects.toThrow('Failed to create step attempt');
         await own.park(run.id, hour);
@@ -468,30 +470,32 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect((await own.backend.listStepAttempts({ workflowRunId: run.id })).data).toEqual([]);
       });
 
-      test('what it came to is kept the first time, and the same again changes nothing', async () => {
+      test('the first result of a step attempt is stored, and a repeated one changes nothing', async () => {
         const run = await own.claimed();
         const [good, wrong] = [await own.step(run.id), await own.step(run.id)];
-        const asked = { workflowRunId: run.id, workerId: 'w' };
-        const done = await own.backend.completeStepAttempt({ ...asked, stepAttemptId: good.id, output: { a: 1 } });
+        const request = { workflowRunId: run.id, workerId: 'w' };
+        const done = await own.backend.completeStepAttempt({ ...request, stepAttemptId: good.id, output: { a: 1 } });
         expect(done).toMatchObject({ status: 'completed', output: { a: 1 }, error: null, finishedAt: own.at(0) });
-        const failed = await own.backend.failStepAttempt({ ...asked, stepAttemptId: wrong.id, error: bad });
+        const failed = await own.backend.failStepAttempt({ ...request, stepAttemptId: wrong.id, error: bad });
         expect(failed).toMatchObject({ status: 'failed', output: null, error: bad, finishedAt: own.at(0) });
         own.clock.advance(seconds(1));
-        expect(await own.backend.completeStepAttempt({ ...asked, stepAttemptId: good.id, output: 2 })).toEqual(done);
-        expect(await own.backend.failStepAttempt({ ...asked, stepAttemptId: wrong.id, error: { message: 'x' } })).toEqual(failed);
+        expect(await own.backend.completeStepAttempt({ ...request, stepAttemptId: good.id, output: 2 })).toEqual(done);
+        expect(await own.backend.failStepAttempt({ ...request, stepAttemptId: wrong.id, error: { message: 'x' } })).toEqual(
+          failed,
+        );
         expect(await own.backend.getStepAttempt({ stepAttemptId: good.id })).toEqual(done);
-        const crossed = own.backend.failStepAttempt({ ...asked, stepAttemptId: good.id, error: bad });
+        const crossed = own.backend.failStepAttempt({ ...request, stepAttemptId: good.id, error: bad });
         await expect(crossed).rejects.toThrow('Failed to mark step attempt failed');
       });
 
-      test('of a run that is not in hand, or of no step, nothing is kept', async () => {
+      test('a result is refused without a claim, from another worker, and for a missing step', async () => {
         const run = await own.claimed();
         const step = await own.step(run.id);
-        const asked = { workflowRunId: run.id, workerId: 'w' };
+        const request = { workflowRunId: run.id, workerId: 'w' };
         const complete = (stepAttemptId: string, workerId = 'w') =>
-          own.backend.completeStepAttempt({ ...asked, stepAttemptId, workerId, output: null });
+          own.backend.completeStepAttempt({ ...request, stepAttemptId, workerId, output: null });
         const fail = (stepAttemptId: string, workerId = 'w') =>
-          own.backend.failStepAttempt({ ...asked, stepAttemptId, workerId, error: bad });
+          own.backend.failStepAttempt({ ...request, stepAttemptId, workerId, error: bad });
         for (const [id, worker] of [
           [randomUUID(), 'w'],
           [step.id, 'other'],
@@ -505,7 +509,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(await own.backend.getStepAttempt({ stepAttemptId: step.id })).toMatchObject({ status: 'running' });
       });
 
-      test('a child is linked while the step runs, by the worker that has it', async () => {
+      test('only its worker links a child, and only while the step runs', async () => {
         const { parent, call, child } = await own.family();
         expect(await own.backend.getStepAttempt({ stepAttemptId: call.id })).toMatchObject({
           childWorkflowRunNamespaceId: own.namespaceId,
@@ -524,11 +528,11 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         await expect(link('w')).rejects.toThrow('Failed to set step attempt child workflow run');
       });
 
-      test('they are listed as they began, in pages both ways', async () => {
+      test('step attempts are listed in the order of creation, in pages in both directions', async () => {
         const run = await own.claimed();
         const names = ['a', 'b', 'c', 'd', 'e'];
         for (const stepName of names) await own.step(run.id, { stepName });
-        const list = (asked: object = {}) => own.backend.listStepAttempts({ workflowRunId: run.id, ...asked });
+        const list = (page: object = {}) => own.backend.listStepAttempts({ workflowRunId: run.id, ...page });
         const namesOf = (rows: readonly { readonly stepName: string }[]) => rows.map(({ stepName }) => stepName).join('');
         const all = await list();
         expect([namesOf(all.data), all.pagination]).toEqual(['abcde', { next: null, prev: null }]);
@@ -547,10 +551,10 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     });
 
     describe('deadlines', () => {
-      test('whoever looks for work fails what is past its deadline, claims none of it, and tells its parent', async () => {
+      test('a poll fails runs past their deadline without claiming them, and wakes their parents', async () => {
         const late = await own.create({ deadlineAt: own.at(-1) });
-        const parkedLate = await own.claimed('w', { deadlineAt: own.at(60_000) });
-        await own.park(parkedLate.id, hour);
+        const suspendedLate = await own.claimed('w', { deadlineAt: own.at(60_000) });
+        await own.park(suspendedLate.id, hour);
         expect(await own.claim()).toBeNull();
         expect(await own.run(late.id)).toMatchObject({
           status: 'failed',
@@ -562,10 +566,11 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         await own.park(parent.id, hour);
         own.clock.advance(minutes(1));
         expect((await own.claim())?.id).toBe(parent.id);
-        for (const { id } of [child, parkedLate]) expect(await own.run(id)).toMatchObject({ status: 'failed', error: expired });
+        for (const { id } of [child, suspendedLate])
+          expect(await own.run(id)).toMatchObject({ status: 'failed', error: expired });
       });
 
-      test('a failure at the deadline, or whose next try would pass it, is the last', async () => {
+      test('a failure at the deadline, or with a retry after it, fails the run', async () => {
         const soon = await own.claimed('w', { deadlineAt: own.at(500) });
         expect(await own.fail(soon.id, thrice)).toMatchObject({ status: 'failed', error: bad, startedAt: null });
         const passed = await own.claimed('w', { deadlineAt: own.at(500) });
@@ -575,7 +580,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect(await own.fail(far.id, thrice)).toMatchObject({ status: 'pending', deadlineAt: own.at(5_000) });
       });
 
-      test('without a deadline a run lives for 400 days: none outlives its records', async () => {
+      test('a run without a deadline fails after 400 days, before its records expire', async () => {
         const run = await own.claimed();
         await own.park(run.id, days(800));
         own.clock.advance(days(400));
@@ -585,12 +590,12 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
     });
 
     describe('cancelWorkflowRun', () => {
-      test('a pending, a running and a parked run end at once, and nobody claims them', async () => {
-        const parked = await own.claimed();
-        await own.park(parked.id, hour);
+      test('a pending, a running and a suspended run end at once and are not claimed', async () => {
+        const suspended = await own.claimed();
+        await own.park(suspended.id, hour);
         const running = await own.claimed();
         const pending = await own.create();
-        for (const { id } of [pending, running, parked]) {
+        for (const { id } of [pending, running, suspended]) {
           const ended = { status: 'canceled', workerId: null, availableAt: null, finishedAt: own.at(0) };
           expect(await own.backend.cancelWorkflowRun({ workflowRunId: id })).toMatchObject(ended);
           expect(await own.backend.cancelWorkflowRun({ workflowRunId: id })).toMatchObject({ id, ...ended });
@@ -600,18 +605,18 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         await expect(own.complete(running.id)).rejects.toThrow('Failed to mark workflow run completed');
       });
 
-      test('what has ended otherwise, and what is not there, is refused', async () => {
+      test('a run with another end and a missing run are refused', async () => {
         const [done, failed] = [await own.claimed(), await own.claimed()];
         await own.complete(done.id);
         await own.fail(failed.id);
         const cancel = (workflowRunId: string) => own.backend.cancelWorkflowRun({ workflowRunId });
         await expect(cancel(done.id)).rejects.toThrow(`Cannot cancel workflow run ${done.id} with status completed`);
         await expect(cancel(failed.id)).rejects.toThrow(`Cannot cancel workflow run ${failed.id} with status failed`);
-        const nobody = randomUUID();
-        await expect(cancel(nobody)).rejects.toThrow(`Workflow run ${nobody} does not exist`);
+        const missing = randomUUID();
+        await expect(cancel(missing)).rejects.toThrow(`Workflow run ${missing} does not exist`);
       });
 
-      test('a parked parent is woken', async () => {
+      test('a cancelled child wakes its suspended parent', async () => {
         const { parent, child } = await own.family();
         await own.park(parent.id, hour);
         await own.backend.cancelWorkflowRun({ workflowRunId: child.id });
@@ -623,22 +628,22 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
       const send = (signal: string, data: object | string | null, idempotencyKey: string | null = null) =>
         own.backend.sendSignal({ signal, data: JSON.parse(JSON.stringify(data)), idempotencyKey });
       const delivery = (stepAttemptId: string) => own.backend.getSignalDelivery({ stepAttemptId });
-      const parkedWait = async (signal: string) => {
+      const suspendedWait = async (signal: string) => {
         const run = await own.claimed();
         const wait = await own.wait(run.id, signal);
         await own.park(run.id, hour);
         return { run, wait };
       };
 
-      test('nobody waits: nobody is reached, and the key is not remembered', async () => {
+      test('a signal without waiting runs reaches none, and its key is not stored', async () => {
         expect(await send('go', { a: 1 }, 'k')).toEqual({ workflowRunIds: [] });
-        const { run } = await parkedWait('go');
+        const { run } = await suspendedWait('go');
         expect(await send('go', { a: 1 }, 'k')).toEqual({ workflowRunIds: [run.id] });
       });
 
-      test('each that waits for it is reached and woken, and nobody else', async () => {
-        const waits = [await parkedWait('go'), await parkedWait('go'), await parkedWait('go')];
-        const other = await parkedWait('stop');
+      test('a signal reaches and wakes every run that waits for it, and no other run', async () => {
+        const waits = [await suspendedWait('go'), await suspendedWait('go'), await suspendedWait('go')];
+        const other = await suspendedWait('stop');
         const { workflowRunIds } = await send('go', { approved: true });
         expect(workflowRunIds.toSorted()).toEqual(waits.map(({ run }) => run.id).toSorted());
         for (const { run, wait } of waits) {
@@ -649,33 +654,33 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
         expect((await own.run(other.run.id)).availableAt).toEqual(own.at(hour));
       });
 
-      test('a wait is reached once: the first stands', async () => {
-        const { wait } = await parkedWait('go');
+      test('a wait receives only the first signal', async () => {
+        const { wait } = await suspendedWait('go');
         await send('go', 'first');
         expect(await send('go', 'second')).toEqual({ workflowRunIds: [] });
         expect(await delivery(wait.id)).toBe('first');
       });
 
-      test('the same key is the same signal, with the same answer', async () => {
-        const { run, wait } = await parkedWait('go');
+      test('a repeated idempotency key sends no second signal and returns the same result', async () => {
+        const { run, wait } = await suspendedWait('go');
         expect(await send('go', 'first', 'k')).toEqual({ workflowRunIds: [run.id] });
-        const later = await parkedWait('go');
+        const later = await suspendedWait('go');
         expect(await send('go', 'again', 'k')).toEqual({ workflowRunIds: [run.id] });
         expect([await delivery(wait.id), await delivery(later.wait.id)]).toEqual(['first', undefined]);
         expect(await send('go', 'other', 'l')).toEqual({ workflowRunIds: [later.run.id] });
       });
 
-      test('no delivery is undefined, and null is null', async () => {
-        const { wait } = await parkedWait('go');
+      test('a missing delivery is undefined, and a delivery of null is null', async () => {
+        const { wait } = await suspendedWait('go');
         expect(await delivery(wait.id)).toBeUndefined();
         await send('go', null);
         expect(await delivery(wait.id)).toBeNull();
         expect(await delivery(randomUUID())).toBeUndefined();
       });
 
-      test('an ended run and an ended wait are not reached; a new wait of the same run is', async () => {
-        const gone = await parkedWait('go');
-        await own.backend.cancelWorkflowRun({ workflowRunId: gone.run.id });
+      test('a signal does not reach an ended run or an ended wait; it reaches a new wait of the same run', async () => {
+        const cancelled = await suspendedWait('go');
+        await own.backend.cancelWorkflowRun({ workflowRunId: cancelled.run.id });
         const run = await own.claimed();
         const wait = await own.wait(run.id, 'go');
         await own.backend.failStepAttempt({ workflowRunId: run.id, stepAttemptId: wait.id, workerId: 'w', error: bad });

@@ -1,4 +1,4 @@
-/** The backend of openworkflow, on every store that is at hand. */
+/** The openworkflow backend on every available store. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';

@@ -1,4 +1,4 @@
-/** The published package's own client and worker, over the backend, in real time. */
+/** The published client and worker of the package `openworkflow` over the backend, in real time. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OpenWorkflow } from 'openworkflow';
@@ -15,7 +15,7 @@ import type { Emulator } from './emulators/emulator-process.ts';
 import { openworkflowWorkerSuite } from './openworkflow-worker.suite.ts';
 
 const publishedSuite = (connect: () => Promise<Backend>) => {
-  test('a workflow with retries, parallel steps, a sleep, a child and a signal comes to its end', async () => {
+  test('a workflow with retries, parallel steps, a sleep, a child and a signal completes', async () => {
     const backend = await connect();
     const ow = new OpenWorkflow({ backend });
     const seen: string[] = [];
@@ -59,7 +59,7 @@ const publishedSuite = (connect: () => Promise<Backend>) => {
       expect(again.workflowRun.id).toBe(handle.workflowRun.id);
       const signal = `approve:${handle.workflowRun.id}`;
       let reached: readonly string[] = [];
-      // A store in memory answers at once: the worker's own timers have to have their turn.
+      // A store in memory responds at once. The delay lets the worker's timers fire.
       for (; reached.length === 0; await delay(20))
         reached = (await ow.sendSignal({ signal, data: { by: 'Ada' }, idempotencyKey: 'k' })).workflowRunIds;
       expect(reached).toEqual([handle.workflowRun.id]);
@@ -72,7 +72,7 @@ const publishedSuite = (connect: () => Promise<Backend>) => {
     await backend.stop();
   });
 
-  test('a run is cancelled by its handle, and a failed one says why', async () => {
+  test('a handle cancels its run, and the result of a failed run has the error', async () => {
     const backend = await connect();
     const ow = new OpenWorkflow({ backend });
     const failing = ow.defineWorkflow({ name: 'failing' }, () => {
@@ -104,7 +104,7 @@ describe('memory', () => {
   const store = new MemoryExternalRuns();
   openworkflowWorkerSuite(async (namespaceId) => onMemory(store, namespaceId));
 
-  test('a parent with 300 children is at its end within five seconds, after few polls', async () => {
+  test('a parent with 300 children completes within five seconds, with few polls', async () => {
     let [polls, entries] = [0, 0];
     const counted = new MemoryExternalRuns();
     const [reminders, append] = [counted.reminders.bind(counted), counted.append.bind(counted)];
@@ -128,9 +128,9 @@ describe('memory', () => {
     expect(await handle.result({ timeoutMs: 30_000 })).toHaveLength(300);
     expect(Date.now() - startedAt).toBeLessThan(5_000);
     await worker.stop();
-    // The worker asks 350 slots' worth each time. Polls of each slot were more than three thousand.
+    // The worker polls for all 350 slots at once. Separate polls of each slot would be more than 3,000.
     expect(polls).toBeLessThan(60);
-    // Five of each child's own log. What children are to the log of their parent is another four facts each, which share entries.
+    // Each child's log has five entries. The four facts of each child in its parent's log share entries.
     expect(entries).toBeLessThan(300 * 5 + 100);
   });
 });
@@ -152,7 +152,7 @@ for (const { name, start } of dynamoImplementations)
     publishedSuite(async () => BackendStepwell.connect({ tableName: (await createRunsTable(client)).name, client }));
     openworkflowWorkerSuite(async (namespaceId) => BackendStepwell.connect({ tableName: shared, client, namespaceId }));
 
-    test('a poll that finds nothing is one query for each shard, for 350 slots as for one', async () => {
+    test('a poll without due runs costs one query for each shard, for 350 slots as for one', async () => {
       const own = dynamoAt(emulator.endpoint, { maxAttempts: 1 });
       const commands: string[] = [];
       own.middlewareStack.add(

@@ -1,6 +1,6 @@
 /**
- * What programs of the package `openworkflow` rely on: its published client and worker over a backend, in real time. The library's
- * own tests of its worker and client are in its public repository, and its package does not have them; these hold the same behaviours.
+ * Contract of the published client and worker of the package `openworkflow` over a backend, in real time. The package does
+ * not include the library's own tests; these check the same behaviour.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,11 +13,15 @@ type Worker = ReturnType<OpenWorkflow['newWorker']>;
 
 const once = { initialInterval: '1ms', backoffCoefficient: 1, maximumInterval: '1ms', maximumAttempts: 1 } as const;
 
-/** Waits until it is so. Workers that were not started tick meanwhile. */
-async function ticked(workers: readonly Worker[], isSo: () => boolean | Promise<boolean>, forMs = 20_000): Promise<void> {
-  const end = Date.now() + forMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('it has not come to that');
+/** Waits until the condition holds. Meanwhile it ticks the given workers, which are not started. */
+async function tickUntil(
+  workers: readonly Worker[],
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`the condition does not hold after ${timeoutMs} ms`);
     for (const worker of workers) await worker.tick();
     await delay(5);
   }
@@ -29,32 +33,32 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     return { backend, ow: new OpenWorkflow({ backend }) };
   };
   const statusOf = async (backend: Backend, workflowRunId: string) =>
-    (await backend.getWorkflowRun({ workflowRunId }))?.status ?? 'gone';
+    (await backend.getWorkflowRun({ workflowRunId }))?.status ?? 'missing';
 
   describe('concurrency', () => {
-    test('a worker has as many runs as it has slots, and a tick claims for the free ones', async () => {
+    test('a worker executes at most as many runs as it has slots, and a tick claims runs for free slots', async () => {
       const { ow } = await opened();
       const { promise, resolve } = Promise.withResolvers<void>();
-      let [atWork, most, done] = [0, 0, 0];
+      let [running, maxRunning, completed] = [0, 0, 0];
       const slow = ow.defineWorkflow({ name: 'slow' }, async () => {
-        most = Math.max(most, (atWork += 1));
+        maxRunning = Math.max(maxRunning, (running += 1));
         await promise;
-        atWork -= 1;
-        done += 1;
+        running -= 1;
+        completed += 1;
       });
       for (let run = 0; run < 5; run += 1) await slow.run();
       const worker = ow.newWorker({ concurrency: 2 });
       expect(await worker.tick()).toBe(2);
       expect(await worker.tick()).toBe(0);
-      await ticked([], () => atWork === 2);
+      await tickUntil([], () => running === 2);
       resolve();
-      await ticked([worker], () => done === 5);
-      expect(most).toBe(2);
+      await tickUntil([worker], () => completed === 5);
+      expect(maxRunning).toBe(2);
       await worker.stop();
       expect(await worker.tick()).toBe(0);
     });
 
-    test('two processes claim each run once, and those that wait longest first', async () => {
+    test('two processes claim each run once, the longest waiting first', async () => {
       const namespaceId = randomUUID();
       const [one, two] = [await opened(namespaceId), await opened(namespaceId)];
       const ran: unknown[] = [];
@@ -68,15 +72,15 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
       const workers = [one, two].map(({ ow }) => ow.newWorker({ concurrency: 2 }));
       const [first] = workers;
       await first?.tick();
-      await ticked([], () => ran.length === 2);
+      await tickUntil([], () => ran.length === 2);
       expect(new Set(ran)).toEqual(new Set([0, 1]));
-      await ticked(workers, () => ran.length >= 12);
+      await tickUntil(workers, () => ran.length >= 12);
       expect(new Set(ran).size).toBe(12);
       expect(ran).toHaveLength(12);
       await Promise.all(workers.map((worker) => worker.stop()));
     });
 
-    test('a worker that stops ends what it has begun, and begins nothing more', async () => {
+    test('a stopping worker completes its runs and starts no others', async () => {
       const { backend, ow } = await opened();
       const begun = Promise.withResolvers<void>();
       const slow = ow.defineWorkflow({ name: 'slow' }, async () => {
@@ -96,7 +100,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     });
   });
 
-  test('a parent with fifty children side by side goes on once all have ended, and each ran once', async () => {
+  test('a parent with fifty parallel children continues after all have ended, and each child runs once', async () => {
     const { backend, ow } = await opened();
     const ran: number[] = [];
     const child = ow.defineWorkflow({ name: 'child' }, async ({ input, step }: { input: { n: number }; step: Body['step'] }) =>
@@ -107,13 +111,13 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     );
     const worker = ow.newWorker({ concurrency: 60 });
     const handle = await parent.run();
-    await ticked([worker], async () => (await statusOf(backend, handle.workflowRun.id)) === 'completed');
+    await tickUntil([worker], async () => (await statusOf(backend, handle.workflowRun.id)) === 'completed');
     expect(await handle.result()).toEqual(Array.from({ length: 50 }, (_, n) => n * 2));
     expect(ran.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n));
     await worker.stop();
   });
 
-  test('a failed child fails its parent, and a cancelled parent leaves its child', async () => {
+  test('a failed child fails its parent, and a cancelled parent does not cancel its child', async () => {
     const { backend, ow } = await opened();
     const child = ow.defineWorkflow({ name: 'child', retryPolicy: once }, ({ input }: { input: { bad: boolean } }) => {
       if (input.bad) throw new Error('it is bad');
@@ -123,7 +127,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     );
     const worker = ow.newWorker({ concurrency: 2 });
     const failing = await parent.run({ bad: true });
-    await ticked([worker], async () => (await statusOf(backend, failing.workflowRun.id)) === 'failed');
+    await tickUntil([worker], async () => (await statusOf(backend, failing.workflowRun.id)) === 'failed');
     await expect(failing.result()).rejects.toThrow('it is bad');
     const left = await parent.run({ bad: false });
     const childOf = async (): Promise<string | null | undefined> =>
@@ -132,39 +136,46 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     for (let id = await childOf(); typeof id !== 'string'; id = await childOf()) await delay(5);
     await left.cancel();
     const id = (await childOf()) ?? '';
-    await ticked([worker], async () => (await statusOf(backend, id)) === 'completed');
+    await tickUntil([worker], async () => (await statusOf(backend, id)) === 'completed');
     expect(await statusOf(backend, left.workflowRun.id)).toBe('canceled');
     await worker.stop();
   });
 
   describe('leases', () => {
-    test('a run whose worker died is run by another when the lease is over, and what is done stays done', async () => {
+    test('another worker continues the run of a crashed worker after its lease, and completed steps do not run again', async () => {
       const namespaceId = randomUUID();
-      const [dead, heir] = [await opened(namespaceId), await opened(namespaceId)];
+      const [crashed, next] = [await opened(namespaceId), await opened(namespaceId)];
       const ran: string[] = [];
-      const workflow = heir.ow.defineWorkflow({ name: 'two-steps' }, async ({ step }) => {
+      const workflow = next.ow.defineWorkflow({ name: 'two-steps' }, async ({ step }) => {
         await step.run({ name: 'first' }, () => ran.push('first'));
         await step.run({ name: 'second' }, () => ran.push('second'));
       });
       const handle = await workflow.run();
       const workflowRunId = handle.workflowRun.id;
-      const claimed = await dead.backend.claimWorkflowRun({ workerId: 'dead', leaseDurationMs: 60_000 });
+      const claimed = await crashed.backend.claimWorkflowRun({ workerId: 'crashed', leaseDurationMs: 60_000 });
       expect(claimed?.id).toBe(workflowRunId);
-      const step = { workflowRunId, workerId: 'dead', stepName: 'first', kind: 'function', config: {}, context: null } as const;
-      const { id: stepAttemptId } = await dead.backend.createStepAttempt(step);
-      await dead.backend.completeStepAttempt({ workflowRunId, workerId: 'dead', stepAttemptId, output: 1 });
-      const worker = heir.ow.newWorker({ concurrency: 3 });
+      const step = {
+        workflowRunId,
+        workerId: 'crashed',
+        stepName: 'first',
+        kind: 'function',
+        config: {},
+        context: null,
+      } as const;
+      const { id: stepAttemptId } = await crashed.backend.createStepAttempt(step);
+      await crashed.backend.completeStepAttempt({ workflowRunId, workerId: 'crashed', stepAttemptId, output: 1 });
+      const worker = next.ow.newWorker({ concurrency: 3 });
       expect(await worker.tick()).toBe(0);
-      await dead.backend.extendWorkflowRunLease({ workflowRunId, workerId: 'dead', leaseDurationMs: 1 });
-      await ticked([worker], async () => (await statusOf(heir.backend, workflowRunId)) === 'completed');
+      await crashed.backend.extendWorkflowRunLease({ workflowRunId, workerId: 'crashed', leaseDurationMs: 1 });
+      await tickUntil([worker], async () => (await statusOf(next.backend, workflowRunId)) === 'completed');
       expect(ran).toEqual(['second']);
-      await expect(dead.backend.completeWorkflowRun({ workflowRunId, workerId: 'dead', output: null })).rejects.toThrow(
+      await expect(crashed.backend.completeWorkflowRun({ workflowRunId, workerId: 'crashed', output: null })).rejects.toThrow(
         /^Failed to /,
       );
       await worker.stop();
     });
 
-    test('a lease that is extended keeps others away', async () => {
+    test('no other worker claims a run with an extended lease', async () => {
       const namespaceId = randomUUID();
       const [one, two] = [await opened(namespaceId), await opened(namespaceId)];
       const workflow = one.ow.defineWorkflow({ name: 'slow' }, () => {});
@@ -179,7 +190,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     });
   });
 
-  test('a sleep ends at its time and not before, over another process too', async () => {
+  test('a sleep ends at its time and not before, also in another process', async () => {
     const namespaceId = randomUUID();
     const [one, two] = [await opened(namespaceId), await opened(namespaceId)];
     let wokenAt = 0;
@@ -194,18 +205,18 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     const startedAt = Date.now();
     expect(await first.tick()).toBe(1);
     await first.stop();
-    await ticked([second], async () => (await statusOf(two.backend, handle.workflowRun.id)) === 'completed');
+    await tickUntil([second], async () => (await statusOf(two.backend, handle.workflowRun.id)) === 'completed');
     expect(wokenAt - startedAt).toBeGreaterThanOrEqual(119);
     await second.stop();
   });
 
-  describe('cancelled and late', () => {
-    test('no worker runs a cancelled run: pending, parked, and at work', async () => {
+  describe('cancellation and deadlines', () => {
+    test('no worker executes a cancelled run, whether pending, suspended or running', async () => {
       const { backend, ow } = await opened();
       const gate = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
       let steps = 0;
-      const parked = ow.defineWorkflow({ name: 'parked' }, async ({ step }) => step.sleep('long', '1h'));
+      const sleeper = ow.defineWorkflow({ name: 'sleeper' }, async ({ step }) => step.sleep('long', '1h'));
       const busy = ow.defineWorkflow({ name: 'busy' }, async ({ step }) => {
         await step.run({ name: 'a' }, async () => {
           begun.resolve();
@@ -214,21 +225,23 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
         await step.run({ name: 'b' }, () => (steps += 1));
       });
       const worker = ow.newWorker({ concurrency: 2 });
-      const [waiting, asleep, working] = [await busy.run(null, { availableAt: '1h' }), await parked.run(), await busy.run()];
+      const [waiting, suspended, running] = [await busy.run(null, { availableAt: '1h' }), await sleeper.run(), await busy.run()];
       await worker.tick();
       await begun.promise;
-      const isParked = async () => (await backend.getWorkflowRun({ workflowRunId: asleep.workflowRun.id }))?.workerId === null;
-      while (!(await isParked())) await delay(5);
-      for (const handle of [waiting, asleep, working]) await handle.cancel();
+      const isSuspended = async () =>
+        (await backend.getWorkflowRun({ workflowRunId: suspended.workflowRun.id }))?.workerId === null;
+      while (!(await isSuspended())) await delay(5);
+      for (const handle of [waiting, suspended, running]) await handle.cancel();
       gate.resolve();
       await worker.stop();
       expect(await worker.tick()).toBe(0);
-      for (const { workflowRun } of [waiting, asleep, working]) expect(await statusOf(backend, workflowRun.id)).toBe('canceled');
+      for (const { workflowRun } of [waiting, suspended, running])
+        expect(await statusOf(backend, workflowRun.id)).toBe('canceled');
       expect(steps).toBe(0);
-      await expect(working.result()).rejects.toThrow('was canceled');
+      await expect(running.result()).rejects.toThrow('was canceled');
     });
 
-    test('a run past its deadline is failed by the next poll, and never begun', async () => {
+    test('the next poll fails a run past its deadline, and the run never starts', async () => {
       const { backend, ow } = await opened();
       let begun = 0;
       const workflow = ow.defineWorkflow({ name: 'late' }, () => void (begun += 1));
@@ -237,7 +250,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
         await workflow.run(null, { deadlineAt: new Date(Date.now() + 60_000) }),
       ];
       const worker = ow.newWorker({ concurrency: 3 });
-      await ticked([worker], async () => (await statusOf(backend, late.workflowRun.id)) === 'failed');
+      await tickUntil([worker], async () => (await statusOf(backend, late.workflowRun.id)) === 'failed');
       await expect(late.result()).rejects.toThrow('Workflow run deadline exceeded');
       await inTime.result();
       expect(begun).toBe(1);
@@ -245,7 +258,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     });
   });
 
-  test('programs in other namespaces see nothing of a run', async () => {
+  test('a run is invisible in other namespaces', async () => {
     const [mine, other] = [await opened(), await opened()];
     const workflow = mine.ow.defineWorkflow({ name: 'mine' }, () => 'done');
     other.ow.defineWorkflow({ name: 'mine' }, () => 'theirs');
@@ -256,7 +269,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     expect(await handle.result()).toBe('done');
   });
 
-  test('a run whose workflow or version a worker does not have is left to others, with a wait', async () => {
+  test('a worker without the workflow version returns the run for other workers, with a delay', async () => {
     const { backend, ow } = await opened();
     const elsewhere = new OpenWorkflow({ backend }).defineWorkflow({ name: 'elsewhere', version: 'v2' }, () => {});
     ow.defineWorkflow({ name: 'elsewhere', version: 'v1' }, () => {});
@@ -269,7 +282,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     expect((left?.availableAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_000);
   });
 
-  test('a workflow is tried again by its policy, and only what failed runs again', async () => {
+  test('a workflow is retried by its policy, and completed steps do not run again', async () => {
     const { ow } = await opened();
     const ran: string[] = [];
     const workflow = ow.defineWorkflow({ name: 'retried', retryPolicy: { ...once, maximumAttempts: 3 } }, async ({ step }) => {
@@ -285,7 +298,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     expect(ran).toEqual(['good', 'body', 'body', 'body']);
   });
 
-  test('a signal wakes the run that waits, sent from another process, and its key is one signal', async () => {
+  test('a signal from another process wakes the waiting run, and its idempotency key sends it once', async () => {
     const namespaceId = randomUUID();
     const [one, two] = [await opened(namespaceId), await opened(namespaceId)];
     const workflow = one.ow.defineWorkflow(
@@ -299,7 +312,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
     let sent = await send();
     for (; sent.workflowRunIds.length === 0; sent = await send()) await delay(5);
     expect(await send()).toEqual(sent);
-    await ticked([worker], async () => (await statusOf(one.backend, handle.workflowRun.id)) === 'completed');
+    await tickUntil([worker], async () => (await statusOf(one.backend, handle.workflowRun.id)) === 'completed');
     expect(await handle.result()).toBe(7);
     await worker.stop();
   });

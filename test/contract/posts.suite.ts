@@ -1,4 +1,4 @@
-/** What every poster must hold: a text arrives as it is, a socket that is gone is no trouble, and one that takes nothing is. */
+/** Contract of `Posts`: a closed connection is a result, and a connection that accepts nothing is Unavailable. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConnectionId, connectionId } from '../../lib/engine/ids.ts';
@@ -8,15 +8,15 @@ import type { Opened, Subject } from './subject.ts';
 
 export interface PostsUnderTest {
   readonly posts: Posts;
-  /** what has arrived, in order */
+  /** the texts that arrived, in order */
   taken(): readonly { readonly to: string; readonly text: string }[];
-  /** from now on there is no such socket */
+  /** the client closes the connection */
   disconnect(id: ConnectionId): void;
-  /** from now on the socket takes nothing */
+  /** the client stops reading */
   block(id: ConnectionId): void;
 }
 
-/** As the gateway makes them: with letters that an address spells otherwise. */
+/** In the gateway's format, with characters that a URL must escape. */
 export const freshConnection = (): ConnectionId => connectionId(`${randomBytes(8).toString('hex')}+/=`);
 
 export const postsSuite = ({ name, open }: Subject<PostsUnderTest>) =>
@@ -25,28 +25,28 @@ export const postsSuite = ({ name, open }: Subject<PostsUnderTest>) =>
     beforeAll(async () => void (opened = await open()));
     afterAll(() => opened.close());
 
-    test('texts arrive as they were sent, in order', async () => {
+    test('texts arrive unchanged and in order', async () => {
       const id = freshConnection();
       const texts = ['{"a":"ü 🐇"}', '{"b":2}'];
       for (const text of texts) expect(await opened.port.posts.post(id, text)).toBe('posted');
       expect(opened.port.taken().filter(({ to }) => to === id)).toEqual(texts.map((text) => ({ to: id, text })));
     });
 
-    test('one that is gone is said to be, and can be closed', async () => {
+    test('a post to a disconnected client returns gone, and closing the connection succeeds', async () => {
       const id = freshConnection();
       opened.port.disconnect(id);
       expect(await opened.port.posts.post(id, '{}')).toBe('gone');
       await opened.port.posts.close(id);
     });
 
-    test('one that is closed is gone', async () => {
+    test('a post to a closed connection returns gone', async () => {
       const id = freshConnection();
       await opened.port.posts.post(id, '{}');
       await opened.port.posts.close(id);
       expect(await opened.port.posts.post(id, '{}')).toBe('gone');
     });
 
-    test('one that takes nothing is temporary trouble', async () => {
+    test('a post to a client that does not read is Unavailable', async () => {
       const id = freshConnection();
       opened.port.block(id);
       await expect(opened.port.posts.post(id, '{}')).rejects.toThrow(Unavailable);

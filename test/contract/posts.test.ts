@@ -1,4 +1,4 @@
-/** The real requests to the gateway's management address, answered as it answers them. */
+/** Requests to API Gateway's management API, with a fake gateway. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiGatewayManagementApiClient } from '@aws-sdk/client-apigatewaymanagementapi';
 import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
@@ -42,7 +42,7 @@ postsSuite({
   }),
 });
 
-test('a post names its connection under the stage, and is signed for the gateway', async () => {
+test('a post has the connection in its path and is signed for the gateway', async () => {
   const id = freshConnection();
   await posts().post(id, '{}');
   const last = recorder.requests.at(-1);
@@ -50,7 +50,7 @@ test('a post names its connection under the stage, and is signed for the gateway
   expect(last?.headers['authorization']).toMatch(/\/eu-central-1\/execute-api\/aws4_request/);
 });
 
-test('posts go to the address of the sockets, over HTTP, one try each', async () => {
+test('posts go to the sockets’ URL over HTTP, with one attempt each', async () => {
   const client = postsClient('wss://abc.execute-api.eu-central-1.amazonaws.com/live');
   const endpoint = await client.config.endpoint?.();
   expect([endpoint?.protocol, endpoint?.hostname, endpoint?.path]).toEqual([
@@ -61,7 +61,7 @@ test('posts go to the address of the sockets, over HTTP, one try each', async ()
   expect(await client.config.maxAttempts()).toBe(1);
 });
 
-test('a refusal that is nobody’s absence is thrown as it is', async () => {
+test('another error of the gateway is rethrown', async () => {
   const refusing = await startRecorder(() => ({ status: 403, headers: { 'x-amzn-errortype': 'ForbiddenException' }, body: {} }));
   const client = new ApiGatewayManagementApiClient({
     region: 'eu-central-1',

@@ -1,4 +1,4 @@
-/** Examples of each kind of thing that is published in versions, for the suite that all of them are held to. */
+/** Samples of workflows, lenses and queries for the contract of `VersionStore`. */
 import type { WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { lensName, nodeId, queryName, workflowName } from '../../lib/engine/ids.ts';
 import type { PostgresQuery, QueryVersion } from '../../lib/engine/query/definition.ts';

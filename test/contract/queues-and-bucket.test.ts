@@ -1,4 +1,4 @@
-/** Queues and the bucket over SQS's and S3's wire protocols. */
+/** Queues and the bucket over the protocols of SQS and S3. */
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
@@ -49,8 +49,8 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
   const takeAll = async <Message extends object>(url: string, parse: (body: string) => Message): Promise<readonly Message[]> => {
     const taken: Message[] = [];
     for (;;) {
-      const asked = { QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] };
-      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand(asked));
+      const request = { QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] };
+      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand(request));
       if (Messages.length === 0) return taken;
       for (const { Body = '', ReceiptHandle, MessageAttributes } of Messages) {
         taken.push(received(parse(Body), MessageAttributes));
@@ -106,8 +106,8 @@ watchesSuite({
     const url = services.queue('watches.fifo');
     const hopsOf = new WeakMap<object, number>();
     const taken = async () => {
-      const asked = { QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: [hopsAttribute] };
-      const { Messages = [] } = await services.sqs.send(new ReceiveMessageCommand(asked));
+      const request = { QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: [hopsAttribute] };
+      const { Messages = [] } = await services.sqs.send(new ReceiveMessageCommand(request));
       for (const { ReceiptHandle } of Messages)
         await services.sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
       return Messages.flatMap(({ Body = '', MessageAttributes = {} }) => {
@@ -121,7 +121,7 @@ watchesSuite({
   },
 });
 
-test('watches of one run are one group, and runs of the same id in two projects are two', async () => {
+test('watches of a run share a group, and runs with the same id in two projects have two', async () => {
   const watches = new SqsWatches(services.sqs, services.queue('grouped-watches.fifo'));
   const ids = new MemoryIds(9);
   const run = freshRun();
@@ -146,7 +146,7 @@ artifactsSuite({
   }),
 });
 
-test('an upload is signed over its length and its digest, which are headers, for the time it is good', async () => {
+test('a presigned upload signs the length and the digest as headers, until its expiry', async () => {
   const name = artifactNameFor(new Uint8Array([1, 2, 3]));
   const { url, headers } = await artifactsInS3().presignUpload(name, 3, after(noon, minutes(15)));
   const { pathname, searchParams } = new URL(url);
@@ -165,8 +165,8 @@ test('an upload is signed over its length and its digest, which are headers, for
 
 blobsSuite({ name: 'S3', open: async () => ({ port: new S3Blobs(services.s3, 'payloads-bucket', new SystemClock()), close }) });
 
-describe('groups and duplicates', () => {
-  test('the same job sent twice is one message, and sent again under a new number it is another, in a group of its own', async () => {
+describe('message groups and deduplication', () => {
+  test('a job that is sent twice is one message, and a redispatched job is another message in another group', async () => {
     const { port, lying } = queuesFor('duplicates', 'nodes.fifo');
     const job = nodeJob();
     await port.jobs.send([job]);
@@ -179,7 +179,7 @@ describe('groups and duplicates', () => {
     ]);
   });
 
-  test('the same result sent twice is one message in the group of its run', async () => {
+  test('a result that is sent twice is one message in the group of its run', async () => {
     const { port, lying } = queuesFor('results', 'nodes.fifo');
     const result = resultOf();
     await port.jobs.sendResult(result);
@@ -187,7 +187,7 @@ describe('groups and duplicates', () => {
     expect(lying.results().map(({ messageGroupId }) => messageGroupId)).toEqual([result.run.runId]);
   });
 
-  test('the end of a run that an attempt called is no repetition of what the attempt came to', async () => {
+  test('the end of a child run and the result of the attempt that called it are two messages', async () => {
     const { port, lying } = queuesFor('called', 'nodes.fifo');
     const { outcome: _outcome, startedAt: _from, endedAt: _to, printed: _printed, ...of } = resultOf();
     await port.jobs.sendResult({ ...resultOf(), ...of });
@@ -197,7 +197,7 @@ describe('groups and duplicates', () => {
     expect(lying.results().map(({ messageGroupId }) => messageGroupId)).toEqual([of.run.runId, of.run.runId]);
   });
 
-  test('the longest names of nodes still make groups that the queue takes', async () => {
+  test('the longest node ids have valid groups', async () => {
     const { port } = queuesFor('long', 'nodes.fifo');
     const run = freshRun();
     const jobs = ['a', 'b'].map((last) => nodeJob({ run, nodeId: nodeId(`${'n'.repeat(127)}${last}`), resend: 3 }));
@@ -205,7 +205,7 @@ describe('groups and duplicates', () => {
     expect(await port.takeSent()).toEqual(expect.arrayContaining(jobs));
   });
 
-  test('a delayed job is taken no earlier than its time', async () => {
+  test('a delayed job is not received before its time', async () => {
     const { port } = queuesFor('delays', 'nodes.fifo');
     await port.jobs.sendDelayed({ kind: 'recheck', run: freshRun() }, durationMs(60_000));
     expect(await port.delayed()).toEqual([expect.objectContaining({ delaySeconds: 60 })]);

@@ -1,4 +1,4 @@
-/** What every scheduler of recurring alarms must do. */
+/** Contract of `Recurrences`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Timing } from '../../lib/engine/schedule/timing.ts';
 import { type Instant, after, days, hours, minutes } from '../../lib/engine/time.ts';
@@ -8,7 +8,7 @@ import { freshScope, noon } from './samples.ts';
 import { scheduleOf } from './schedules.suite.ts';
 import type { Opened, Subject } from './subject.ts';
 
-/** A scheduler, and what it holds: whose, and for what. */
+/** A scheduler and its recurrences. */
 export interface RecurrencesUnderTest {
   readonly recurrences: Recurrences;
   readonly pending: () => Promise<readonly Pick<Recurrence, 'setting'>[]>;
@@ -35,7 +35,7 @@ export const recurrencesSuite = ({ name, open }: Subject<RecurrencesUnderTest>) 
       endAt: after(noon, days(9)),
     };
 
-    test('each setting is one alarm, set once however often', async () => {
+    test('each setting has one recurrence, also after repeated calls', async () => {
       const { recurrences, pending } = opened.port;
       const first = recurrenceOf(everyHour, after(noon, hours(1)));
       const next = { ...first, setting: { ...first.setting, setting: first.setting.setting + 1 }, timing: everyNight };
@@ -48,7 +48,7 @@ export const recurrencesSuite = ({ name, open }: Subject<RecurrencesUnderTest>) 
       expect(mine).toEqual(expect.arrayContaining([first.setting, next.setting]));
     });
 
-    test('one is removed, once more changes nothing, and the others stay', async () => {
+    test('a recurrence is removed once, and others are not affected', async () => {
       const { recurrences, pending } = opened.port;
       const [one, other] = [recurrenceOf(everyHour, after(noon, hours(1))), recurrenceOf(everyNight, after(noon, hours(13)))];
       await recurrences.set(one);

@@ -1,4 +1,4 @@
-/** The real requests to EventBridge Scheduler for recurring schedules, written down and answered as the service does. */
+/** Requests to EventBridge Scheduler for recurring schedules, with a fake service. */
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -20,7 +20,7 @@ const settings = {
 };
 const scheduleRequest = z.object({ GroupName: z.string(), Target: z.object({ Input: z.string() }) });
 
-const standing = new Map<string, Recorded>();
+const schedules = new Map<string, Recorded>();
 const refused = (status: number, code: string): Answer => ({
   status,
   headers: { 'x-amzn-errortype': code },
@@ -30,12 +30,12 @@ const answer = (request: Recorded): Answer => {
   const [path = ''] = request.path.split('?');
   if (!/^\/schedules\/[0-9a-zA-Z_.-]{1,64}$/.test(path)) return refused(400, 'ValidationException');
   if (request.method === 'DELETE')
-    return standing.delete(path) ? { status: 200, body: {} } : refused(404, 'ResourceNotFoundException');
-  if (standing.has(path)) return refused(409, 'ConflictException');
-  standing.set(path, request);
+    return schedules.delete(path) ? { status: 200, body: {} } : refused(404, 'ResourceNotFoundException');
+  if (schedules.has(path)) return refused(409, 'ConflictException');
+  schedules.set(path, request);
   return { status: 200, body: { ScheduleArn: `arn:aws:scheduler:eu-central-1:123456789012:schedule${path}` } };
 };
-/** What the queue would be given at that time. */
+/** The message that the schedule sends. */
 const firedBy = ({ body }: Recorded) => {
   const { Input } = scheduleRequest.parse(JSON.parse(body)).Target;
   const fire = parseFire(Input.replaceAll('<aws.scheduler.scheduled-time>', '2026-05-02T12:00:00Z'));
@@ -58,7 +58,7 @@ recurrencesSuite({
     port: {
       recurrences,
       pending: async () =>
-        [...standing.values()].map((request) => {
+        [...schedules.values()].map((request) => {
           const { scheduledAt: _at, ...setting } = firedBy(request);
           return { setting };
         }),
@@ -67,17 +67,17 @@ recurrencesSuite({
   }),
 });
 
-const asked = async (timing: Timing, maxDeliveryAge = hours(2)) => {
+const setAndRead = async (timing: Timing, maxDeliveryAge = hours(2)) => {
   const recurrence = { ...recurrenceOf(timing, after(noon, hours(1))), maxDeliveryAge };
   await recurrences.set(recurrence);
   const last = recorder.requests.at(-1);
-  if (last === undefined) throw new Error('nothing was asked');
+  if (last === undefined) throw new Error('no request was sent');
   return { recurrence, last, body: z.record(z.string(), z.unknown()).parse(JSON.parse(last.body)) };
 };
 
-test('a cron expression fires in its zone, at the delay queue, and says which time was due', async () => {
+test('a cron schedule has its time zone, the delay queue as target and a placeholder for the due time', async () => {
   const endAt = after(noon, days(9));
-  const { recurrence, last, body } = await asked({
+  const { recurrence, last, body } = await setAndRead({
     recurrence: { kind: 'cron', cron: '0 3 ? * MON-FRI *', timeZone: 'Europe/Berlin' },
     endAt,
   });
@@ -106,8 +106,8 @@ test.each([
   ['1 minutes', 'rate(1 minute)'],
   ['5 minute', 'rate(5 minutes)'],
   ['12 hours', 'rate(12 hours)'],
-])('the rate %s is asked for as %s, and begins at its first time', async (rate, expression) => {
-  const { body } = await asked({ recurrence: { kind: 'rate', rate, anchor: noon } });
+])('the rate %s becomes %s and starts at its first fire', async (rate, expression) => {
+  const { body } = await setAndRead({ recurrence: { kind: 'rate', rate, anchor: noon } });
   expect(body).toMatchObject({
     ScheduleExpression: expression,
     ScheduleExpressionTimezone: 'UTC',
@@ -115,18 +115,18 @@ test.each([
   });
 });
 
-test('a start is asked for while it lies ahead: the service refuses one in the past', async () => {
+test('a start date is sent only if it is in the future, because the service refuses a past one', async () => {
   const recurrence = { kind: 'cron', cron: '0 3 * * ? *', timeZone: 'UTC' } as const;
   const ahead = after(noon, days(1));
-  expect((await asked({ recurrence, startAt: ahead })).body['StartDate']).toBe(ahead / 1_000);
-  expect((await asked({ recurrence, startAt: noon })).body).not.toHaveProperty('StartDate');
+  expect((await setAndRead({ recurrence, startAt: ahead })).body['StartDate']).toBe(ahead / 1_000);
+  expect((await setAndRead({ recurrence, startAt: noon })).body).not.toHaveProperty('StartDate');
 });
 
 test.each([
   [seconds(1), 60],
   [minutes(3), 180],
   [days(9), 86_400],
-])('how long delivery is tried keeps to the service’s bounds: %i ms', async (within, bounded) => {
-  const { body } = await asked({ recurrence: { kind: 'rate', rate: '1 hour', anchor: noon } }, within);
+])('the maximum event age is within the service’s limits: %i ms', async (within, bounded) => {
+  const { body } = await setAndRead({ recurrence: { kind: 'rate', rate: '1 hour', anchor: noon } }, within);
   expect(body).toMatchObject({ Target: { RetryPolicy: { MaximumEventAgeInSeconds: bounded } } });
 });

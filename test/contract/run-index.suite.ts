@@ -1,4 +1,4 @@
-/** What every run index must find. */
+/** Contract of `RunIndex`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunAddress, type Scope, commitNo, environment, nodeKey } from '../../lib/engine/ids.ts';
 import type { HeadProjection } from '../../lib/engine/log/head.ts';
@@ -8,7 +8,7 @@ import type { RunLog } from '../../lib/ports/run-log.ts';
 import { creation, bundleNode, freshRun, freshScope, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-/** The index finds what the log has written, so both are opened over the same store. */
+/** The index reads what the log writes, so both use the same store. */
 export interface RunIndexUnderTest {
   readonly index: RunIndex;
   readonly log: RunLog;
@@ -42,7 +42,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
     };
 
     describe('the list of a scope', () => {
-      test('is newest first, and its pages give every run once, also those of the same millisecond', async () => {
+      test('is newest first, and its pages have every run once, also runs of the same millisecond', async () => {
         const scope = freshScope();
         const runs: RunAddress[] = [];
         for (let count = 0; count < 23; count += 1) {
@@ -58,7 +58,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(pages.flat()).toEqual(all);
       });
 
-      test('ends exactly where the runs end', async () => {
+      test('has no next page after the last run', async () => {
         const scope = freshScope();
         for (let count = 0; count < 4; count += 1) await created(scope);
         expect(await index.list(scope, { limit: 4 })).not.toHaveProperty('next');
@@ -66,7 +66,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await index.list(freshScope(), { limit: 3 })).toEqual({ heads: [] });
       });
 
-      test('gives whole heads as they are now', async () => {
+      test('has complete and current heads', async () => {
         const scope = freshScope();
         const run = await created(scope);
         await log.project(run, { status: 'completed', asOf: commitNo(7), endedAt: noon });
@@ -75,7 +75,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(heads[0]?.projection.status).toBe('completed');
       });
 
-      test('holds nothing of another project or environment', async () => {
+      test('has no runs of another project or environment', async () => {
         const scope = freshScope();
         const staging = { ...scope, environment: environment('staging') };
         const mine = await created(scope);
@@ -89,7 +89,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
       const project = (run: RunAddress, asOf: number, facts: Omit<HeadProjection, 'asOf'>) =>
         log.project(run, { asOf: commitNo(asOf), ...facts });
 
-      test('holds a run while it waits or retries, and no longer', async () => {
+      test('has a run only while it waits or retries', async () => {
         const scope = freshScope();
         const run = await created(scope);
         const found = async () => ({
@@ -105,7 +105,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await found()).toEqual({ waiting: [], retrying: [] });
       });
 
-      test('holds runs that ended badly for good, and none that ended well', async () => {
+      test('has failed and cancelled runs, and no completed ones', async () => {
         const scope = freshScope();
         const [failed, cancelled, completed] = [await created(scope), await created(scope), await created(scope)];
         await project(failed, 2, { status: 'running', attention: 'waiting' });
@@ -118,7 +118,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(idsOf(await index.listByState(scope, 'waiting', { limit: 9 }))).toEqual([]);
       });
 
-      test('gives each run once, in order, over the pages of all its partitions', async () => {
+      test('has each run once, in order, over the pages of all partitions', async () => {
         const scope = freshScope();
         const runs: string[] = [];
         for (let count = 0; count < 40; count += 1) {
@@ -133,7 +133,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(pages.flat()).toEqual(runs);
       });
 
-      test('is newest first, page by page, and of its scope alone', async () => {
+      test('is newest first, page by page, with runs of its scope only', async () => {
         const scope = freshScope();
         const other = freshScope();
         const runs: string[] = [];
@@ -151,14 +151,14 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
       });
     });
 
-    describe('the diary of the sweep', () => {
-      test('holds a run once in a minute, however often it is written', async () => {
+    describe('due entries', () => {
+      test('a run has one entry in a minute, also after repeated writes', async () => {
         const run = freshRun();
         for (let count = 0; count < 3; count += 1) await index.markDue({ run, minute: 29_000_001 });
         expect(await index.dueIn(29_000_001)).toEqual([run]);
       });
 
-      test('tells a second look from others, and lets another one stand', async () => {
+      test('an entry of a second check is marked and does not replace another entry', async () => {
         const [run, both, after] = [freshRun(), freshRun(), freshRun()];
         const [minute, isSecondCheck] = [29_000_040, true] as const;
         await index.markDue({ run, minute, isSecondCheck });
@@ -177,7 +177,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(found).toEqual(expect.arrayContaining([{ ...run, isSecondCheck }, both, after]));
       });
 
-      test('entries that a run has noted are forgotten with it, and those of others stay', async () => {
+      test('entries that are recorded on a run are deleted with it, and others are not', async () => {
         const [run, other] = [freshRun(), freshRun()];
         for (const minute of [29_000_030, 29_000_031]) await index.markDue({ run, minute, isRecordedOnRun: true });
         await index.markDue({ run: other, minute: 29_000_030, isRecordedOnRun: true });
@@ -186,7 +186,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await index.dueIn(29_000_031)).toEqual([]);
       });
 
-      test('parts the minutes', async () => {
+      test('entries belong to their minute', async () => {
         const run = freshRun();
         await index.markDue({ run, minute: 29_000_010 });
         await index.markDue({ run, minute: 29_000_012 });
@@ -195,7 +195,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await index.dueIn(29_000_012)).toEqual([run]);
       });
 
-      test('holds many runs of many scopes, also two of the same id', async () => {
+      test('a minute has runs of many scopes, also two with the same id', async () => {
         const runs = Array.from({ length: 40 }, () => freshRun());
         const twin = { ...freshScope(), runId: freshRun().runId };
         const due = [...runs, twin, { ...twin, environment: environment('staging') }];
@@ -205,7 +205,7 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(found).toEqual(expect.arrayContaining(due));
       });
 
-      test('remembers the last minute that was swept, and never goes back', async () => {
+      test('the swept minute never decreases', async () => {
         expect(await index.sweptMinute()).toBeUndefined();
         await index.recordSweptMinute(29_000_100);
         expect(await index.sweptMinute()).toBe(29_000_100);
@@ -216,9 +216,9 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
       });
     });
 
-    test('the deaths of workers are found by when they were noticed, in runs of all projects', async () => {
+    test('worker crashes are found by the time at which they were noticed, in runs of all projects', async () => {
       const [one, other] = [freshRun(freshScope()), freshRun(freshScope())];
-      // A time of its own: the table keeps what other tests noted.
+      // A separate time, because the table has crashes of other tests.
       const start = instant(noon + Math.floor(Math.random() * 1e9) * 1_000);
       const death = (node: typeof bundleNode, at: Instant) => ({
         node: nodeKey(node),

@@ -1,4 +1,4 @@
-/** What every run log must keep. The log is the truth of a run, so most of this is about who wins and what is never lost. */
+/** Contract of `RunLog`: which concurrent write wins, and that no acknowledged write is lost. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
@@ -33,7 +33,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
     afterAll(() => opened.close());
 
     describe('commits', () => {
-      test('one of fifty concurrent puts wins a slot, and the others see its nonce', async () => {
+      test('one of fifty concurrent puts wins a commit number, and the others see its nonce', async () => {
         const run = freshRun();
         const rivals = Array.from({ length: 50 }, () => commit(2));
         const results = await Promise.all(rivals.map((rival) => log.put(run, rival, expiresAt)));
@@ -45,7 +45,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, firstCommit)).toEqual(winners);
       });
 
-      test('a put that is repeated finds its own nonce in the slot', async () => {
+      test('a repeated put finds its own nonce', async () => {
         const run = freshRun();
         const mine = commit(2);
         expect(await log.put(run, mine, expiresAt)).toEqual({ kind: 'stored' });
@@ -53,7 +53,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, firstCommit)).toEqual([mine]);
       });
 
-      test('a put that loses changes nothing of what stands', async () => {
+      test('a losing put does not change the stored commit', async () => {
         const run = freshRun();
         const first = commit(2, { by: 'first' });
         await log.put(run, first, expiresAt);
@@ -61,7 +61,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, firstCommit)).toEqual([first]);
       });
 
-      test('a commit is read as soon as it is acknowledged', async () => {
+      test('an acknowledged commit is readable at once', async () => {
         const run = freshRun();
         for (let number = 2; number <= 12; number += 1) {
           await log.put(run, commit(number), expiresAt);
@@ -69,7 +69,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         }
       });
 
-      test('commits come in the order of their numbers, and a missing number is left missing', async () => {
+      test('commits are ordered by number, and a missing number is not filled', async () => {
         const run = freshRun();
         for (const number of [11, 2, 10, 100, 3]) await log.put(run, commit(number), expiresAt);
         expect(numbersOf(await log.commitsAfter(run, firstCommit))).toEqual([2, 3, 10, 11, 100]);
@@ -79,14 +79,14 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, commitNo(11), commitNo(99))).toEqual([]);
       });
 
-      test('every kind of event comes back as it was written', async () => {
+      test('every kind of event is read as it was written', async () => {
         const run = freshRun();
         const all = commit(2, { events: allEvents });
         await log.put(run, all, expiresAt);
         expect(await log.commitsAfter(run, firstCommit)).toEqual([all]);
       });
 
-      test('a commit of 250 KB comes back whole, and so does a log of several pages', async () => {
+      test('a commit of 250 KB and a log of several pages are read completely', async () => {
         const run = freshRun();
         const large = (number: number) => {
           const value = randomBytes(187_500).toString('base64');
@@ -97,7 +97,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, firstCommit)).toEqual(commits);
       });
 
-      test('text of every script, odd keys and halves of surrogate pairs survive', async () => {
+      test('text of every script, unusual keys and unpaired surrogates are preserved', async () => {
         const run = freshRun();
         const value = JSON.parse(
           String.raw`{"__proto__":"kept","":"\u0000","naïve":"東京 🚄 \ud83d","שלום":["\u202e","\u2028",-0.1,1e300]}`,
@@ -110,7 +110,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
     });
 
     describe('the head', () => {
-      test('a run is created once, and whoever comes later sees the nonce of the first', async () => {
+      test('a run is created once, and a later creation sees the nonce of the first', async () => {
         const address = freshRun();
         const rivals = Array.from({ length: 20 }, () => creation(address));
         const results = await Promise.all(rivals.map((rival) => log.create(rival)));
@@ -123,7 +123,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect((await log.head(address))?.commit.nonce).toBe(nonce);
       });
 
-      test('a head is read as soon as its run is acknowledged, with all it was made from, pending as of commit 1', async () => {
+      test('the head of an acknowledged run is readable at once, complete and pending as of commit 1', async () => {
         const plain = creation(freshRun());
         const full = creation(freshRun(), {
           availableAt: after(noon, minutes(5)),
@@ -146,14 +146,14 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         }
       });
 
-      test('commit 1 lies in the head and is not among those after it', async () => {
+      test('commit 1 is part of the head and not among the later commits', async () => {
         const run = creation(freshRun());
         await log.create(run);
         await log.put(run.address, commit(2), expiresAt);
         expect(numbersOf(await log.commitsAfter(run.address, firstCommit))).toEqual([2]);
       });
 
-      test('many heads are read at once, in the order of their runs, and one that is not there is undefined', async () => {
+      test('many heads are read in the order of their runs, and a missing one is undefined', async () => {
         const runs = Array.from({ length: 120 }, () => creation(freshRun()));
         for (const run of runs) await log.create(run);
         await log.deleteRun(runs[7]?.address ?? freshRun(), expiresAt);
@@ -163,7 +163,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.heads([])).toEqual([]);
       });
 
-      test('the next commits of many runs are read at once: above the named one, at most so many', async () => {
+      test('the next commits of many runs are read, above the given numbers and up to the limit', async () => {
         const [long, short, none] = [creation(freshRun()), creation(freshRun()), creation(freshRun())];
         for (const run of [long, short, none]) await log.create(run);
         for (const number of [2, 3, 4, 5, 6]) await log.put(long.address, commit(number), expiresAt);
@@ -178,7 +178,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(found[0]).toEqual((await log.commitsAfter(long.address, commitNo(2))).slice(0, 3));
       });
 
-      test('a run that was never created has no head, and a projection makes none', async () => {
+      test('a missing run has no head, and a projection does not create one', async () => {
         const run = freshRun();
         await log.project(run, { status: 'running', asOf: commitNo(2) });
         expect(await log.head(run)).toBeUndefined();
@@ -193,7 +193,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         return { run, address: run.address, now: async () => (await log.head(run.address))?.projection };
       };
 
-      test('follows newer commits, and one as old as itself', async () => {
+      test('accepts newer commits and its own commit', async () => {
         const { address, now } = await projected();
         const waiting = { status: 'running', asOf: commitNo(4), attention: 'waiting' } as const;
         await log.project(address, waiting);
@@ -203,7 +203,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await now()).toEqual(retrying);
       });
 
-      test('never goes back to an older commit', async () => {
+      test('refuses older commits', async () => {
         const { address, now } = await projected();
         const newer = { status: 'running', asOf: commitNo(9) } as const;
         await log.project(address, newer);
@@ -212,7 +212,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await now()).toEqual(newer);
       });
 
-      test.for(terminalStatuses)('never leaves %s', async (status) => {
+      test.for(terminalStatuses)('does not change after %s', async (status) => {
         const { address, now } = await projected();
         const ended = { status, asOf: commitNo(5), endedAt: noon };
         await log.project(address, ended);
@@ -222,7 +222,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await now()).toEqual(ended);
       });
 
-      test('forgets what a newer one no longer names', async () => {
+      test('loses the fields that a newer one omits', async () => {
         const { address, now } = await projected();
         const error = { cause: 'error', message: 'no', details: { of: ['many', 'things'] } } as const;
         await log.project(address, { status: 'running', asOf: commitNo(2), attention: 'retrying', error });
@@ -231,7 +231,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await now()).toEqual({ status: 'running', asOf: 3 });
       });
 
-      test('ends at the newest of many that come at once, and leaves the rest of the head alone', async () => {
+      test('has the newest of many concurrent updates, and the rest of the head does not change', async () => {
         const { run, address, now } = await projected();
         const numbers = [7, 3, 15, 2, 9, 11, 4, 13];
         await Promise.all(numbers.map((asOf) => log.project(address, { status: 'running', asOf: commitNo(asOf) })));
@@ -241,7 +241,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
     });
 
     describe('beside the log', () => {
-      test('a value is attached once, even before the run exists, and named by its reference', async () => {
+      test('a value is attached once, also before the run exists, and has a reference', async () => {
         const run = freshRun();
         const value = { text: 'x'.repeat(20_000), list: [1, null, 'three'] };
         expect(await log.attach(run, 'input', value, { expiresAt, kind: 'graph' })).toBe('item:input');
@@ -253,19 +253,19 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.head(run)).toBeUndefined();
       });
 
-      test('the last beat of each node counts', async () => {
+      test('each node has its last heartbeat', async () => {
         const run = freshRun();
         const one = { node: nodeKey(bundleNode), at: noon, resends: 0 };
         const other = { node: nodeKey(loopNode), at: noon, resends: 2 };
         const later = { ...one, at: after(noon, minutes(1)), resends: 1 };
         expect(await log.heartbeats(run)).toEqual([]);
-        for (const beat of [one, other, later]) await log.heartbeat(run, beat, expiresAt);
-        const beats = await log.heartbeats(run);
-        expect(beats).toHaveLength(2);
-        expect(beats).toEqual(expect.arrayContaining([other, later]));
+        for (const heartbeat of [one, other, later]) await log.heartbeat(run, heartbeat, expiresAt);
+        const heartbeats = await log.heartbeats(run);
+        expect(heartbeats).toHaveLength(2);
+        expect(heartbeats).toEqual(expect.arrayContaining([other, later]));
       });
 
-      test('a beat keeps what is known of the deliveries of its attempt', async () => {
+      test('a heartbeat has the deliveries of its attempt', async () => {
         const run = freshRun();
         const later = after(noon, minutes(2));
         const deliveries = {
@@ -281,16 +281,16 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
             },
           ],
         };
-        const beat = { node: nodeKey(bundleNode), at: later, resends: 3, deliveries, attempt: firstAttempt };
-        await log.heartbeat(run, beat, expiresAt);
-        expect(await log.heartbeats(run)).toEqual([beat]);
+        const heartbeat = { node: nodeKey(bundleNode), at: later, resends: 3, deliveries, attempt: firstAttempt };
+        await log.heartbeat(run, heartbeat, expiresAt);
+        expect(await log.heartbeats(run)).toEqual([heartbeat]);
         const { begun: _begun, ...others } = deliveries;
-        const released = { ...beat, deliveries: { ...others, isReleased: true as const } };
+        const released = { ...heartbeat, deliveries: { ...others, isReleased: true as const } };
         await log.heartbeat(run, released, expiresAt);
         expect(await log.heartbeats(run)).toEqual([released]);
       });
 
-      test('a snapshot gives way only to a newer one', async () => {
+      test('only a newer snapshot replaces a snapshot', async () => {
         const run = freshRun();
         expect(await log.snapshot(run)).toBeUndefined();
         const snapshot = (asOf: number, state: string) => ({
@@ -304,13 +304,13 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.snapshot(run)).toEqual(snapshot(20, 'first'));
         await log.saveSnapshot(run, snapshot(21, 'newer'), expiresAt);
         expect(await log.snapshot(run)).toEqual(snapshot(21, 'newer'));
-        // Of a fold that is stored apart the schema is below zero.
-        const apart = { ...snapshot(22, 'its name'), schema: -6 };
-        await log.saveSnapshot(run, apart, expiresAt);
-        expect(await log.snapshot(run)).toEqual(apart);
+        // The schema of an offloaded fold is negative.
+        const offloaded = { ...snapshot(22, 'its name'), schema: -6 };
+        await log.saveSnapshot(run, offloaded, expiresAt);
+        expect(await log.snapshot(run)).toEqual(offloaded);
       });
 
-      test('what lies beside the log is not taken for a commit', async () => {
+      test('items beside the log are not read as commits', async () => {
         const run = creation(freshRun());
         await log.create(run);
         await log.attach(run.address, 'input', 1, { expiresAt, kind: 'graph' });
@@ -320,7 +320,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       });
     });
 
-    describe('a run that is forgotten', () => {
+    describe('a deleted run', () => {
       const forgotten = async () => {
         const run = creation(freshRun(), { isTest: true });
         const { address } = run;
@@ -333,7 +333,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         return run;
       };
 
-      test('has nothing beside its log, and no head', async () => {
+      test('has no head and no items beside its log', async () => {
         const { address } = await forgotten();
         expect(await log.head(address)).toBeUndefined();
         expect(await log.attached(address, 'graph')).toBeUndefined();
@@ -341,7 +341,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.snapshot(address)).toBeUndefined();
       });
 
-      test('keeps its slots taken: each says that it is over, and nothing else', async () => {
+      test('keeps its commit numbers occupied by tombstones', async () => {
         const { address } = await forgotten();
         const left = await log.commitsAfter(address, firstCommit);
         expect(left.map(({ number, firstEventId, events }) => [number, firstEventId, events])).toEqual(
@@ -352,14 +352,14 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.put(address, late, expiresAt)).toEqual({ kind: 'occupied', nonce: tombstoneNonce });
       });
 
-      test('cannot be created again, not even by who created it, and is not projected', async () => {
+      test('cannot be created again, also not by its creator, and has no projection', async () => {
         const run = await forgotten();
         expect(await log.create(run)).toEqual({ kind: 'occupied', nonce: tombstoneNonce });
         await log.project(run.address, { status: 'failed', asOf: commitNo(12) });
         expect(await log.head(run.address)).toBeUndefined();
       });
 
-      test('can be forgotten again, with what came to it late', async () => {
+      test('can be deleted again, with late writes', async () => {
         const { address } = await forgotten();
         await log.heartbeat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
         await log.deleteRun(address, expiresAt);
@@ -367,7 +367,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(address, firstCommit)).toHaveLength(4);
       });
 
-      test('takes no other run along', async () => {
+      test('does not affect other runs', async () => {
         const other = creation(freshRun());
         await log.create(other);
         await log.put(other.address, commit(2), expiresAt);
@@ -377,7 +377,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       });
     });
 
-    test('another project or environment sees and changes nothing of a run, even by the same run id', async () => {
+    test('another project or environment cannot read or change a run, also with the same run id', async () => {
       const mine = freshRun();
       await log.create(creation(mine));
       const theirs = commit(2);
@@ -405,7 +405,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       expect((await log.head(mine))?.projection).toEqual({ status: 'pending', asOf: 1 });
     });
 
-    test('nobody changes what is stored by changing what was handed in or given out', async () => {
+    test('changes of an argument or a result do not change the stored data', async () => {
       const run = freshRun();
       const value = { list: [1] };
       const mutable = commit(2, { events: [{ type: 'INPUT_SET', input: { value } }] });
@@ -420,7 +420,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       try {
         Object.assign(inside ?? {}, { list: 'changed' });
       } catch {
-        // Frozen is as good as copied.
+        // A frozen object is as safe as a copy.
       }
       expect(JSON.stringify((await log.commitsAfter(run, firstCommit))[0])).toBe(before);
     });

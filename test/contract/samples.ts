@@ -1,4 +1,4 @@
-/** Runs, commits and events to put into stores. Every call of `freshScope` is a project nobody else uses. */
+/** Sample runs, commits and events. Every call of `freshScope` returns a new project. */
 import {
   type CommitNo,
   type RunAddress,
@@ -88,7 +88,7 @@ const loopAttempt = { ...loopNode, attempt: attempt(2) };
 const span = { startedAt: noon, endedAt: after(noon, durationMs(40)) };
 const failure = { cause: 'timeout', message: 'took longer than 30 s', code: 'slow', details: { limitMs: 30_000 } } as const;
 
-/** One event of every type, with all that it can hold. */
+/** One event of every type, with all optional members. */
 export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEvent, { type: Type }> } = {
   INPUT_SET: { type: 'INPUT_SET', input: { ref: 'item:input', bytes: 12_345 } },
   SYSTEM_SET: { type: 'SYSTEM_SET', key: 'region', value: inline({ deep: [1, 'two', null, true, { '': 0.5 }] }) },

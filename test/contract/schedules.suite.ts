@@ -1,4 +1,4 @@
-/** What every store of schedules must keep. */
+/** Contract of `Schedules`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ScheduleId, type Scope, nonce, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
@@ -44,7 +44,7 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
     });
     afterAll(() => opened.close());
 
-    test('what was made is read as it was made, and only in its scope', async () => {
+    test('a schedule is read as it was created, and only in its scope', async () => {
       const made = scheduleOf(freshScope());
       const plain = scheduleOf(made, 'plain', {
         definition: {
@@ -63,14 +63,14 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
       expect(await schedules.schedule(freshScope(), made.scheduleId)).toBeUndefined();
     });
 
-    test('an id is given once', async () => {
+    test('a schedule id is stored once', async () => {
       const made = scheduleOf(freshScope());
       await schedules.create(made);
       expect(await schedules.create({ ...made, incarnation: nonce('second') })).toBe('occupied');
       expect(await schedules.schedule(made, made.scheduleId)).toEqual(made);
     });
 
-    test('only the next revision of what stands takes its place', async () => {
+    test('only the next revision replaces a schedule', async () => {
       const made = scheduleOf(freshScope());
       await schedules.create(made);
       expect(await schedules.replace({ ...made, revision: 3 })).toBe(false);
@@ -80,10 +80,10 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
       expect(await schedules.replace(next)).toBe(true);
       expect(await schedules.replace(next)).toBe(false);
       expect(await schedules.schedule(made, made.scheduleId)).toEqual(next);
-      expect(await schedules.replace(scheduleOf(freshScope(), 'nobody', { revision: 2 }))).toBe(false);
+      expect(await schedules.replace(scheduleOf(freshScope(), 'missing', { revision: 2 }))).toBe(false);
     });
 
-    test('what is removed is gone, but not another of its id', async () => {
+    test('only the given incarnation is removed', async () => {
       const made = scheduleOf(freshScope());
       await schedules.create(made);
       await schedules.remove({ ...made, incarnation: nonce('second') });
@@ -94,7 +94,7 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
       expect(await schedules.create({ ...made, incarnation: nonce('second') })).toBe('stored');
     });
 
-    test('a scope’s are listed by id, page by page', async () => {
+    test('the schedules of a scope are listed by id, page by page', async () => {
       const scope = freshScope();
       const ids = ['b', 'a', 'd', 'c', 'A'];
       for (const id of ids) await schedules.create(scheduleOf(scope, id));
@@ -110,7 +110,7 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
       expect(await schedules.list(freshScope(), { limit: 2 })).toEqual({ schedules: [] });
     });
 
-    test('marks and what is to be held are found whosesoever they are, until they are taken away', async () => {
+    test('sync marks and registered settings of all scopes are listed until they are deleted', async () => {
       const [one, other] = [scheduleOf(freshScope()), scheduleOf(freshScope(), 'x', { setting: 7 })];
       const setting = ({ projectId, environment, scheduleId: id, incarnation, setting: number }: Schedule) => ({
         projectId,
@@ -119,19 +119,19 @@ export const schedulesSuite = ({ name, open }: Subject<Schedules>) =>
         incarnation,
         setting: number,
       });
-      const mine = <Of extends Scope>(found: readonly Of[]) =>
+      const ofThisTest = <Of extends Scope>(found: readonly Of[]) =>
         found.filter(({ projectId }) => projectId === one.projectId || projectId === other.projectId);
       for (const each of [one, other, one]) {
         await schedules.markForSync({ ...setting(each), at: noon });
         await schedules.registerSetting(setting(each));
       }
-      expect(mine(await schedules.syncMarks())).toHaveLength(2);
-      expect(mine(await schedules.syncMarks())).toContainEqual({ ...setting(other), at: noon });
-      expect(mine(await schedules.registeredSettings())).toHaveLength(2);
+      expect(ofThisTest(await schedules.syncMarks())).toHaveLength(2);
+      expect(ofThisTest(await schedules.syncMarks())).toContainEqual({ ...setting(other), at: noon });
+      expect(ofThisTest(await schedules.registeredSettings())).toHaveLength(2);
       await schedules.clearSyncMark(setting(one));
       await schedules.clearSyncMark(setting(one));
       await schedules.unregisterSetting(setting(other));
-      expect(mine(await schedules.syncMarks())).toEqual([{ ...setting(other), at: noon }]);
-      expect(mine(await schedules.registeredSettings())).toEqual([setting(one)]);
+      expect(ofThisTest(await schedules.syncMarks())).toEqual([{ ...setting(other), at: noon }]);
+      expect(ofThisTest(await schedules.registeredSettings())).toEqual([setting(one)]);
     });
   });

@@ -1,13 +1,13 @@
-/** What every store of secrets must keep. */
+/** Contract of `Secrets`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Secrets } from '../../lib/ports/secrets.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export interface SecretsUnderTest {
   readonly secrets: Secrets;
-  /** secrets that have no text yet */
+  /** ARNs of secrets without a text */
   readonly empty: readonly [string, string];
-  /** one that does not exist */
+  /** the ARN of a missing secret */
   readonly unknownName: string;
 }
 
@@ -23,7 +23,7 @@ export const secretsSuite = ({ name, open }: Subject<SecretsUnderTest>) =>
     });
     afterAll(() => opened.close());
 
-    test('a secret has no text until it is given one, and then the last that it was given', async () => {
+    test('a secret has no text at first, and then the last one that was set', async () => {
       const { secrets, empty } = subject;
       const [one, other] = empty;
       expect(await secrets.value(one)).toBeUndefined();
@@ -35,7 +35,7 @@ export const secretsSuite = ({ name, open }: Subject<SecretsUnderTest>) =>
       expect(await secrets.value(other)).toBeUndefined();
     });
 
-    test('a secret that does not exist has no text and can be given none', async () => {
+    test('a missing secret has no text and cannot be set', async () => {
       const { secrets, unknownName } = subject;
       expect(await secrets.value(unknownName)).toBeUndefined();
       await expect(secrets.setValue(unknownName, 'text', token('c'))).rejects.toThrow();

@@ -1,4 +1,4 @@
-/** Secrets in memory, and in Secrets Manager as the embedded cloud has it, asked by the real client over its protocol. */
+/** Secrets in memory, and in the embedded cloud's Secrets Manager through the real client. */
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What every keeper of sockets must hold: a room has who joined and not who left, and what closes is gone from everywhere. */
+/** Contract of `Sockets`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keyId } from '../../lib/engine/ids.ts';
 import { after, hours, minutes } from '../../lib/engine/time.ts';
@@ -41,7 +41,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
     });
     afterAll(() => opened.close());
 
-    test('a connection says whose it is and what it was opened with', async () => {
+    test('a connection has its scope, its key and its run', async () => {
       const [plain, ofOne] = [connection(), connection({ onlyRun: freshRun().runId })];
       await sockets.open(plain);
       await sockets.open(ofOne);
@@ -50,7 +50,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       expect(await sockets.connection(freshConnection())).toBeUndefined();
     });
 
-    test('a room has all who joined it, and no others', async () => {
+    test('a run has exactly the watchers that joined it', async () => {
       const [one, other] = [connection(), connection()];
       const here = { ...freshRun(), ...scope };
       const members = [
@@ -66,7 +66,7 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       expect(await sockets.watchersOf({ ...here, runId: freshRun().runId })).toEqual({ members: [] });
     });
 
-    test('whoever joins again is there once, from the new place', async () => {
+    test('a connection that joins again has one membership, with the new cursor', async () => {
       const own = connection();
       const first = member(own);
       const again = member(own, { run: first.run, cursor: { after: 9, next: {} } });
@@ -75,22 +75,22 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       expect((await sockets.watchersOf(first.run)).members).toEqual([again]);
     });
 
-    test('whoever leaves is not there, and the connection no longer says that it has joined', async () => {
+    test('a membership is deleted when the connection leaves the run', async () => {
       const own = connection();
       await sockets.open(own);
-      const [stay, go] = [
+      const [kept, left] = [
         member(own, { run: { ...scope, runId: freshRun().runId } }),
         member(own, { run: { ...scope, runId: freshRun().runId } }),
       ];
-      await sockets.join(stay);
-      await sockets.join(go);
-      await sockets.leave(go.run, own.connectionId);
-      await sockets.leave(go.run, own.connectionId);
-      expect((await sockets.watchersOf(go.run)).members).toEqual([]);
-      expect((await sockets.connection(own.connectionId))?.joined).toEqual([stay.run.runId]);
+      await sockets.join(kept);
+      await sockets.join(left);
+      await sockets.leave(left.run, own.connectionId);
+      await sockets.leave(left.run, own.connectionId);
+      expect((await sockets.watchersOf(left.run)).members).toEqual([]);
+      expect((await sockets.connection(own.connectionId))?.joined).toEqual([kept.run.runId]);
     });
 
-    test('what closes is gone from every room', async () => {
+    test('closing a connection deletes all its memberships', async () => {
       const own = connection();
       await sockets.open(own);
       const joined = [1, 2, 3].map(() => member(own, { run: { ...scope, runId: freshRun().runId } }));
@@ -101,23 +101,23 @@ export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
       await sockets.close(own.connectionId);
     });
 
-    test('how far a watcher has come is kept, unless it has left or joined anew', async () => {
+    test('the cursor of a watcher is saved, unless it has left or joined again', async () => {
       const own = connection();
       const first = member(own);
-      const heard = { after: 12, next: { ask: 4 } };
+      const cursor = { after: 12, next: { ask: 4 } };
       await sockets.join(first);
-      await sockets.saveCursor(first, heard);
-      expect((await sockets.watchersOf(first.run)).members).toEqual([{ ...first, cursor: heard, isJoinAcknowledged: true }]);
+      await sockets.saveCursor(first, cursor);
+      expect((await sockets.watchersOf(first.run)).members).toEqual([{ ...first, cursor, isJoinAcknowledged: true }]);
       const again = member(own, { run: first.run });
       await sockets.join(again);
       await sockets.saveCursor(first, { after: 99, next: {} });
       expect((await sockets.watchersOf(first.run)).members).toEqual([again]);
       await sockets.leave(first.run, own.connectionId);
-      await sockets.saveCursor(again, heard);
+      await sockets.saveCursor(again, cursor);
       expect((await sockets.watchersOf(first.run)).members).toEqual([]);
     });
 
-    test('who speaks next is announced and called off, whoever is there', async () => {
+    test('the next broadcaster is announced and cleared, and the watchers do not change', async () => {
       const own = member(connection());
       await sockets.join(own);
       const next = { broadcastId: ids.nonce(), until: after(noon, minutes(5)) };

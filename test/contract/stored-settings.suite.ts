@@ -1,11 +1,11 @@
-/** What every store of large settings must hold: versions stand beside each other, and one that is put again stays. */
+/** Contract of `StoredSettings`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storedSettingNames } from '../../lib/contract/stored-settings.ts';
 import type { StoredSettings } from '../../lib/ports/stored-settings.ts';
 import { instant } from '../../lib/engine/time.ts';
 import type { Opened, Subject } from './subject.ts';
 
-/** DynamoDB expires by whole seconds. */
+/** DynamoDB's expiry has whole seconds. */
 const expiresAt = instant(Date.parse('2027-01-01T00:00:00Z'));
 
 export const storedSettingsSuite = ({ name: of, open }: Subject<StoredSettings>) =>
@@ -18,12 +18,12 @@ export const storedSettingsSuite = ({ name: of, open }: Subject<StoredSettings>)
     });
     afterAll(() => opened.close());
 
-    test('a version that was never put is not there', async () => {
+    test('a missing version is undefined', async () => {
       expect(await settings.text({ name: 'webhooks', version: 'none' })).toBeUndefined();
       expect(await settings.versions('webhooks')).toEqual([]);
     });
 
-    test('versions of one setting, and settings of one version, stand beside each other', async () => {
+    test('versions of a setting, and settings with the same version, are separate', async () => {
       for (const name of storedSettingNames) {
         await settings.put({ name, version: 'one', text: `"${name} one"` });
         await settings.put({ name, version: 'two', text: `"${name} two"` });
@@ -35,7 +35,7 @@ export const storedSettingsSuite = ({ name: of, open }: Subject<StoredSettings>)
       }
     });
 
-    test('a version expires when it is told to, and one that is put again stays', async () => {
+    test('a version has the expiry that was set, and a repeated put removes it', async () => {
       const setting = { name: 'databases', version: 'leaves' } as const;
       await settings.expire(setting, expiresAt);
       expect((await settings.versions('databases')).map(({ version }) => version)).not.toContain('leaves');
@@ -47,7 +47,7 @@ export const storedSettingsSuite = ({ name: of, open }: Subject<StoredSettings>)
       expect(await settings.text(setting)).toBe('{"a":1}');
     });
 
-    test('a setting of 350,000 bytes is read as it was put', async () => {
+    test('a setting of 350,000 bytes is read completely', async () => {
       const setting = { name: 'models', version: 'large', text: JSON.stringify('x'.repeat(350_000)) } as const;
       await settings.put(setting);
       expect(await settings.text(setting)).toBe(setting.text);

@@ -1,4 +1,4 @@
-/** What every keeper of streams must hold: a slot has one owner, what is said comes back in order, and nothing is lost. */
+/** Contract of `Streams`: an index has one owner, deltas are read in order, and no acknowledged delta is lost. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type NodeKey, attempt, firstAttempt, nodeKey } from '../../lib/engine/ids.ts';
 import { MemoryIds } from '../../lib/memory/ids.ts';
@@ -27,27 +27,27 @@ export const streamsSuite = ({ name, open }: Subject<Streams>) =>
     });
     afterAll(() => opened.close());
 
-    test('one of twenty concurrent owners wins a slot, and the others are told whose it is', async () => {
+    test('one of twenty concurrent owners wins an index, and the others see the owner', async () => {
       const run = freshRun();
       const rivals = Array.from({ length: 20 }, () => delta(0));
       const results = await Promise.all(rivals.map((rival) => streams.put(run, node, rival, expiresAt)));
       const [winner, ...others] = rivals.filter((_, at) => results[at]?.kind === 'stored');
       expect(others).toEqual([]);
-      const told = results.flatMap((result) => (result.kind === 'occupied' ? [result.owner] : []));
-      expect(told).toHaveLength(19);
-      expect(new Set(told)).toEqual(new Set([winner?.owner]));
+      const owners = results.flatMap((result) => (result.kind === 'occupied' ? [result.owner] : []));
+      expect(owners).toHaveLength(19);
+      expect(new Set(owners)).toEqual(new Set([winner?.owner]));
       expect(await streams.from(run, node, 0, 10)).toEqual([winner]);
     });
 
-    test('a put that is repeated finds itself in the slot, and changes nothing', async () => {
+    test('a repeated put finds its own owner and changes nothing', async () => {
       const run = freshRun();
-      const mine = delta(0);
-      expect(await streams.put(run, node, mine, expiresAt)).toEqual({ kind: 'stored' });
-      expect(await streams.put(run, node, mine, expiresAt)).toEqual({ kind: 'occupied', owner: mine.owner });
-      expect(await streams.from(run, node, 0, 10)).toEqual([mine]);
+      const own = delta(0);
+      expect(await streams.put(run, node, own, expiresAt)).toEqual({ kind: 'stored' });
+      expect(await streams.put(run, node, own, expiresAt)).toEqual({ kind: 'occupied', owner: own.owner });
+      expect(await streams.from(run, node, 0, 10)).toEqual([own]);
     });
 
-    test('deltas come in the order of their indexes, and a missing index is left missing', async () => {
+    test('deltas are ordered by index, and a missing index is not filled', async () => {
       const run = freshRun();
       for (const index of [10, 2, 0, 100, 1]) await streams.put(run, node, delta(index), expiresAt);
       const indexes = async (from: number, limit: number) =>
@@ -58,12 +58,12 @@ export const streamsSuite = ({ name, open }: Subject<Streams>) =>
       expect((await streams.last(run, node))?.index).toBe(100);
     });
 
-    test('a stream that nobody began is empty', async () => {
+    test('a new stream is empty', async () => {
       const run = freshRun();
       expect([await streams.from(run, node, 0, 10), await streams.last(run, node)]).toEqual([[], undefined]);
     });
 
-    test('any text comes back as it was said, a long one too', async () => {
+    test('any text is read as it was written, also a long one', async () => {
       const run = freshRun();
       const said = [
         delta(0, { text: ' \n\u0000"é😀' }),
@@ -74,7 +74,7 @@ export const streamsSuite = ({ name, open }: Subject<Streams>) =>
       expect(await streams.from(run, node, 0, 10)).toEqual(said);
     });
 
-    test('nodes, iterations and runs do not hear each other, whatever their names', async () => {
+    test('nodes, iterations and runs have separate streams, for any names', async () => {
       const run = freshRun();
       const keys = ['a', 'a.b', 'a:b', 'a@each[1]', 'a@each[10]'] as const;
       const named = keys.map((key) => key as NodeKey);

@@ -1,4 +1,4 @@
-/** One implementation of a port that is held to the port's contract. */
+/** An implementation of a port, as the subject of the port's contract suite. */
 export interface Opened<Port> {
   readonly port: Port;
   readonly close: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** The machine's own clock and chance, held to the same contracts as the ones in memory. */
+/** The system clock and the system ids fulfil the contracts of their ports. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { SystemClock } from '../../lib/aws/system-clock.ts';
 import { SystemIds } from '../../lib/aws/system-ids.ts';

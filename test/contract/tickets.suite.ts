@@ -1,4 +1,4 @@
-/** What every keeper of tickets must hold: a ticket is taken once, and only what was put is there. */
+/** Contract of `Tickets`. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keyId } from '../../lib/engine/ids.ts';
@@ -22,14 +22,14 @@ export const ticketsSuite = ({ name, open }: Subject<Tickets>) =>
     });
     afterAll(() => opened.close());
 
-    test('one of twenty who take a ticket at once has it', async () => {
+    test('one of twenty concurrent redemptions succeeds', async () => {
       const name = digest();
       await tickets.put(name, ticket(), expiresAt);
       const taken = await Promise.all(Array.from({ length: 20 }, () => tickets.redeem(name, ids.nonce())));
       expect(taken.filter(Boolean)).toHaveLength(1);
     });
 
-    test('taken again by who has it, whose first try went unanswered, it is still theirs', async () => {
+    test('a repeated redemption with the same nonce succeeds, as after a lost response', async () => {
       const [name, mine] = [digest(), ids.nonce()];
       await tickets.put(name, ticket(), expiresAt);
       expect([
@@ -39,7 +39,7 @@ export const ticketsSuite = ({ name, open }: Subject<Tickets>) =>
       ]).toEqual([true, true, false]);
     });
 
-    test('a ticket says what was put, taken or not', async () => {
+    test('a ticket is read as it was put, redeemed or not', async () => {
       const [name, mine] = [digest(), ticket()];
       await tickets.put(name, mine, expiresAt);
       expect(await tickets.ticket(name)).toEqual(mine);
@@ -47,7 +47,7 @@ export const ticketsSuite = ({ name, open }: Subject<Tickets>) =>
       expect(await tickets.ticket(name)).toEqual(mine);
     });
 
-    test('what was never put is not there, and nobody can take it', async () => {
+    test('a missing ticket cannot be redeemed', async () => {
       const name = digest();
       expect([await tickets.redeem(name, ids.nonce()), await tickets.ticket(name)]).toEqual([false, undefined]);
     });

@@ -1,4 +1,4 @@
-/** The real requests to EventBridge Scheduler and EventBridge, written down and answered as the services do. */
+/** Requests to EventBridge Scheduler and EventBridge, with fake services. */
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ const fireTimeIn = ({ body }: Recorded): number => {
 };
 
 describe('EventBridge Scheduler', () => {
-  /** What stands: a name that is taken is refused, as the service does. */
+  /** The created schedules. A name that exists is refused, as by the service. */
   const schedules = new Map<string, Recorded>();
   const create = (request: Recorded): Answer => {
     if (request.method !== 'POST' || !/^\/schedules\/[0-9a-zA-Z_.-]{1,64}$/.test(request.path)) {
@@ -80,11 +80,11 @@ describe('EventBridge Scheduler', () => {
   const setAt = async (name: string, at: number): Promise<Recorded> => {
     await timers.set({ name, at: instant(at), job });
     const last = recorder.requests.at(-1);
-    if (last === undefined) throw new Error('nothing was asked');
+    if (last === undefined) throw new Error('no request was sent');
     return last;
   };
 
-  test('a schedule fires once in UTC, to the second, at the delay queue, and deletes itself', async () => {
+  test('a one-time schedule in UTC has its second, the delay queue as target, and deletes itself', async () => {
     const request = await setAt('wire', after(noon, minutes(60)));
     const name = request.path.split('/').at(-1);
     expect(JSON.parse(request.body)).toEqual({
@@ -98,11 +98,11 @@ describe('EventBridge Scheduler', () => {
     });
   });
 
-  test('a time that has passed is set for the next minute, because one in the past might never fire', async () => {
+  test('a time in the past becomes the next minute, because a schedule in the past might never fire', async () => {
     expect(fireTimeIn(await setAt('past', noon - 3_600_000))).toBe(Math.ceil(after(noon, minutes(1)) / 1_000) * 1_000);
   });
 
-  test('a whole second stays what it is, and a part of one is rounded up', async () => {
+  test('a fraction of a second is rounded up', async () => {
     const second = Math.floor(after(noon, minutes(20)) / 1_000) * 1_000;
     expect(fireTimeIn(await setAt('whole', second))).toBe(second);
     expect(fireTimeIn(await setAt('part', second + 1))).toBe(second + 1_000);
@@ -142,7 +142,7 @@ describe('EventBridge', () => {
 
   const notice = { run: freshRun(), workflow: { name: 'order', version: 1 }, status: 'completed', startedAt: noon } as const;
 
-  test('an event names its bus, its source, its type and its time', async () => {
+  test('an event has its bus, source, type and time', async () => {
     await notices.runStatusChanged({ ...notice, endedAt: after(noon, durationMs(877)) });
     const last = recorder.requests.at(-1);
     expect(last?.headers['x-amz-target']).toBe('AWSEvents.PutEvents');
@@ -157,7 +157,7 @@ describe('EventBridge', () => {
     expect(iso(after(noon, durationMs(877)))).toBe('2026-05-01T12:00:01.000Z');
   });
 
-  test('the version of a graph is a number, and that of code what its author named', async () => {
+  test('the version of a graph is a number, and the version of code is a string', async () => {
     const workflowIn = async (workflow: RunStatusNotice['workflow']) => {
       await notices.runStatusChanged({ ...notice, workflow });
       const last = recorder.requests.at(-1);
@@ -169,7 +169,7 @@ describe('EventBridge', () => {
     expect(await workflowIn({ name: 'order' })).toEqual({ name: 'order' });
   });
 
-  test('an activation names its source and its type', async () => {
+  test('an activation has its source and type', async () => {
     const deployment = { scope: notice.run, deploymentId: deploymentId('dep_1'), previousDeploymentId: null, revision: 1 };
     await notices.deploymentActivated({ ...deployment, activatedAt: noon });
     const last = recorder.requests.at(-1);
@@ -178,7 +178,7 @@ describe('EventBridge', () => {
     ]);
   });
 
-  test('every event that was sent fits its schema', () => {
+  test('every sent event matches its schema', () => {
     const sent = recorder.requests.flatMap(entriesIn);
     expect(new Set(sent.map(({ DetailType }) => DetailType)).size).toBe(busEvents.length);
     for (const { Source, DetailType, Detail } of sent) {
@@ -188,7 +188,7 @@ describe('EventBridge', () => {
     }
   });
 
-  test('an event that the bus did not take is trouble, though the bus answers 200', async () => {
+  test('an event that the bus did not accept is Unavailable, although the response is 200', async () => {
     answer = { status: 200, body: { FailedEntryCount: 1, Entries: [{ ErrorCode: 'InternalFailure' }] } };
     await expect(notices.runStatusChanged(notice)).rejects.toThrow(Unavailable);
     answer = taken;

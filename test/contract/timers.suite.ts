@@ -1,4 +1,4 @@
-/** What every store of timers must keep. */
+/** Contract of `Timers`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commitNo, firstAttempt } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, instant } from '../../lib/engine/time.ts';
@@ -9,11 +9,11 @@ import type { Opened, Subject } from './subject.ts';
 
 export interface TimersUnderTest {
   readonly timers: Timers;
-  /** The timers that are set. */
+  /** The timers that have not fired. */
   pending(): Promise<readonly { readonly at: Instant; readonly job: Job }[]>;
 }
 
-/** It is `noon` for the subject. */
+/** The clock of the subject is at `noon`. */
 export const timersSuite = ({ name, open }: Subject<TimersUnderTest>) =>
   describe(`timers: ${name}`, () => {
     let opened: Opened<TimersUnderTest>;
@@ -27,7 +27,7 @@ export const timersSuite = ({ name, open }: Subject<TimersUnderTest>) =>
     const wholeSecond = instant(Math.ceil(noon / 1_000) * 1_000);
     const wake = (): Job => ({ kind: 'wake', run: freshRun(), commit: commitNo(2), ...bundleNode, attempt: firstAttempt });
 
-    test('a timer delivers its job at its time, however far ahead', async () => {
+    test('a timer has its job and its time, for any time ahead', async () => {
       const near = { at: after(wholeSecond, days(1)), job: wake() };
       const far = { at: after(wholeSecond, days(365)), job: wake() };
       await subject.timers.set({ name: 'near', ...near });
@@ -35,7 +35,7 @@ export const timersSuite = ({ name, open }: Subject<TimersUnderTest>) =>
       expect(await subject.pending()).toEqual(expect.arrayContaining([near, far]));
     });
 
-    test('the same name again is the same timer, and the first stands', async () => {
+    test('a repeated name does not change the timer', async () => {
       const first = { at: after(wholeSecond, days(2)), job: wake() };
       const before = (await subject.pending()).length;
       await subject.timers.set({ name: 'once', ...first });
@@ -46,7 +46,7 @@ export const timersSuite = ({ name, open }: Subject<TimersUnderTest>) =>
       expect(pending).toContainEqual(first);
     });
 
-    test('names of any length and with any characters are told apart', async () => {
+    test('names of any length and with any characters are distinct', async () => {
       const before = (await subject.pending()).length;
       const long = `${'x'.repeat(300)}#@[] ü`;
       for (const name of [long, `${long}1`]) await subject.timers.set({ name, at: after(wholeSecond, days(2)), job: wake() });

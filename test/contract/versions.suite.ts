@@ -1,4 +1,4 @@
-/** What every store of published versions must keep, whichever kind of thing is published. */
+/** Contract of `VersionStore`, for workflows, lenses and queries. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
@@ -6,15 +6,15 @@ import type { Advance, Numbered, VersionStore } from '../../lib/ports/versions.t
 import { freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
-/** One kind of thing that is published, with examples of it. */
+/** A kind of definition, with samples. */
 export interface Kind<Version extends Numbered, Facts extends object> {
   readonly plural: string;
   readonly named: (name: string) => Version['name'];
-  /** under one name, numbered from 1 up: a small one, a large one, one with all that it can hold, and of every other form one */
+  /** versions of one name, numbered from 1: a small one, a large one, a complete one, and one of every other form */
   readonly samples: readonly [Version, Version, Version, ...Version[]];
-  /** as the first, and told from it and from each other by the number */
+  /** a version like the first one, with another number */
   readonly rival: (index: number) => Version;
-  /** what its summary tells besides, of a version, and what it tells when it is the other way */
+  /** the facts of a version in its summary, and other facts */
   readonly facts: readonly [Facts, Facts];
 }
 
@@ -35,10 +35,14 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
 
     const [first, second, full] = samples;
     const name: Version['name'] = first.name;
-    const [plainly, otherwise] = facts;
-    const to = (version: number, told = plainly, whose = name): Advance<Version, Facts> => ({ ...told, name: whose, version });
+    const [baseFacts, otherFacts] = facts;
+    const to = (version: number, ofVersion = baseFacts, ofName = name): Advance<Version, Facts> => ({
+      ...ofVersion,
+      name: ofName,
+      version,
+    });
 
-    test('a version comes back as it was published', async () => {
+    test('a version is read as it was published', async () => {
       const scope = freshScope();
       for (const each of samples) {
         expect(await store.putVersion(scope, each, noon)).toBe('stored');
@@ -49,7 +53,7 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await store.version(scope, name, samples.length + 1)).toBeUndefined();
     });
 
-    test('one of many concurrent publications gets a number, and a published version never changes', async () => {
+    test('one of many concurrent publications wins a number, and a published version never changes', async () => {
       const scope = freshScope();
       const rivals = Array.from({ length: 10 }, (_, index) => rival(index));
       const results = await Promise.all(rivals.map((each) => store.putVersion(scope, each, noon)));
@@ -59,16 +63,22 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect([await store.version(scope, name, 1)]).toEqual(winners);
     });
 
-    test('a summary follows newer versions and never goes back', async () => {
+    test('a summary accepts newer versions only', async () => {
       const scope = freshScope();
       expect(await store.summary(scope, name)).toBeUndefined();
       expect(await store.advance(scope, to(1), noon)).toBe(true);
-      expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 1, createdAt: noon, updatedAt: noon });
-      await store.advance(scope, to(3, otherwise), later);
+      expect(await store.summary(scope, name)).toEqual({
+        ...baseFacts,
+        name,
+        latestVersion: 1,
+        createdAt: noon,
+        updatedAt: noon,
+      });
+      await store.advance(scope, to(3, otherFacts), later);
       expect(await store.advance(scope, to(2), after(later, minutes(1)))).toBe(false);
       await store.advance(scope, to(3), after(later, minutes(2)));
       expect(await store.summary(scope, name)).toEqual({
-        ...otherwise,
+        ...otherFacts,
         name,
         latestVersion: 3,
         createdAt: noon,
@@ -76,13 +86,19 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       });
     });
 
-    test('a summary that is moved by a whole version keeps no more of it than its facts', async () => {
+    test('a summary stores only the facts of a version', async () => {
       const scope = freshScope();
-      await store.advance(scope, { ...full, ...plainly }, noon);
-      expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 3, createdAt: noon, updatedAt: noon });
+      await store.advance(scope, { ...full, ...baseFacts }, noon);
+      expect(await store.summary(scope, name)).toEqual({
+        ...baseFacts,
+        name,
+        latestVersion: 3,
+        createdAt: noon,
+        updatedAt: noon,
+      });
     });
 
-    test('what is archived keeps its first time of archiving, until a version is published that unarchives it', async () => {
+    test('an archived name keeps the first time, until a publication restores it', async () => {
       const scope = freshScope();
       expect(await store.archive(scope, name, noon)).toBe(false);
       expect(await store.summary(scope, name)).toBeUndefined();
@@ -91,19 +107,25 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await store.archive(scope, name, after(later, minutes(9)))).toBe(true);
       await store.advance(scope, to(2), noon);
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: later, latestVersion: 2 });
-      // An older version than the latest changes nothing.
+      // A version below the latest changes nothing.
       await store.advance(scope, to(1), noon, { shouldUnarchive: true });
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: later, latestVersion: 2 });
       await store.advance(scope, to(3), noon, { shouldUnarchive: true });
-      expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 3, createdAt: noon, updatedAt: noon });
+      expect(await store.summary(scope, name)).toEqual({
+        ...baseFacts,
+        name,
+        latestVersion: 3,
+        createdAt: noon,
+        updatedAt: noon,
+      });
       expect(await store.archive(scope, name, after(later, minutes(9)))).toBe(true);
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: after(later, minutes(9)), latestVersion: 3 });
     });
 
-    test('a list goes by name, page by page, without the archived unless they are asked for', async () => {
+    test('a list is ordered by name, page by page, with archived names only on request', async () => {
       const scope = freshScope();
-      for (const each of ['a', 'B', 'c.1', 'c-1', 'c', 'd', 'e']) await store.advance(scope, to(1, plainly, named(each)), noon);
-      await store.advance(freshScope(), to(1, plainly, named('foreign')), noon);
+      for (const each of ['a', 'B', 'c.1', 'c-1', 'c', 'd', 'e']) await store.advance(scope, to(1, baseFacts, named(each)), noon);
+      await store.advance(freshScope(), to(1, baseFacts, named('foreign')), noon);
       for (const each of ['c', 'e']) await store.archive(scope, named(each), later);
 
       const pages = async (archived: boolean) => {
@@ -124,7 +146,7 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await store.list(freshScope(), { limit: 2, archived: true })).toEqual({ summaries: [] });
     });
 
-    test('nothing is seen or archived from another scope', async () => {
+    test('another scope can neither read nor archive a name', async () => {
       const scope = freshScope();
       await store.putVersion(scope, first, noon);
       await store.advance(scope, to(1), noon);

@@ -1,4 +1,4 @@
-/** What every sender of watches must hold: what was sent is there, and what was sent twice is there once. */
+/** Contract of `Watches`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hops } from '../../lib/engine/hops.ts';
 import { MemoryIds } from '../../lib/memory/ids.ts';
@@ -8,9 +8,9 @@ import type { Opened, Subject } from './subject.ts';
 
 export interface WatchesUnderTest {
   readonly watches: Watches;
-  /** what lies there, at most one of each run; it is gone then */
+  /** receives and deletes the messages, at most one of each run */
   taken(): Promise<readonly Watch[]>;
-  /** what came with a watch that was taken */
+  /** the hops of a received watch */
   hopsOf(watch: Watch): number;
 }
 
@@ -22,19 +22,19 @@ export const watchesSuite = ({ name, open }: Subject<WatchesUnderTest>) =>
     beforeAll(async () => void (opened = await open()));
     afterAll(() => opened.close());
 
-    test('a watch says whose run it is of, and which turn', async () => {
+    test('a watch has its run and its broadcast id', async () => {
       const watch = { run: freshRun(), broadcastId: ids.nonce() };
       await opened.port.watches.send(watch);
       expect(await opened.port.taken()).toEqual([watch]);
     });
 
-    test('a watch carries the hops that led to it, and none where none did', async () => {
+    test('a watch has its hops, with 0 by default', async () => {
       await opened.port.watches.send({ run: freshRun(), broadcastId: ids.nonce() }, hops(4));
       await opened.port.watches.send({ run: freshRun(), broadcastId: ids.nonce() });
       expect((await opened.port.taken()).map((watch) => opened.port.hopsOf(watch))).toEqual([4, 0]);
     });
 
-    test('sent again it is the same one, and another turn is another', async () => {
+    test('a repeated send is deduplicated, and another broadcast id is another message', async () => {
       const [one, other] = [
         { run: freshRun(), broadcastId: ids.nonce() },
         { run: freshRun(), broadcastId: ids.nonce() },

@@ -1,4 +1,4 @@
-/** What every queue of work must deliver to whoever takes from it. */
+/** Contract of `WorkQueue`. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Hops, hops } from '../../lib/engine/hops.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
@@ -8,7 +8,7 @@ import type { Opened, Subject } from './subject.ts';
 export interface WorkQueueUnderTest {
   readonly queue: WorkQueue;
   send(group: string, body: string, hops?: Hops): Promise<void>;
-  /** so that what was held for less is free */
+  /** advances the clock, so that visibility timeouts end */
   advance(time: DurationMs): Promise<void>;
 }
 
@@ -20,11 +20,11 @@ const at = (maxMessages: number, visibilityTimeout = seconds(60)) => ({
 const bodies = (messages: readonly ReceivedMessage[]): readonly string[] => messages.map(({ body }) => body);
 
 export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
-  describe(`queue of work: ${name}`, () => {
+  describe(`work queue: ${name}`, () => {
     let opened: Opened<WorkQueueUnderTest>;
     let filled: WorkQueueUnderTest;
     let groups = 0;
-    /** of this test alone */
+    /** unique for each test */
     let group = '';
     beforeAll(async () => {
       opened = await open();
@@ -39,11 +39,11 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
     const taken = async (body: string): Promise<ReceivedMessage> => {
       await filled.send(group, body);
       const [message, ...more] = await filled.queue.receive(at(1));
-      if (message === undefined || more.length > 0) throw new Error('one was sent');
+      if (message === undefined || more.length > 0) throw new Error('not exactly one message was received');
       return message;
     };
 
-    test('a message says what it is, of which group, and how often it was given to somebody', async () => {
+    test('a message has its body, its group and its receive count', async () => {
       const message = await taken('one');
       expect(message).toMatchObject({ body: 'one', group, receiveCount: 1 });
       expect(await filled.queue.changeVisibility(message, durationMs(0))).toBe('changed');
@@ -52,7 +52,7 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
       await filled.queue.delete(again ?? message);
     });
 
-    test('a message says how many hops led to it, and none where none did', async () => {
+    test('a message has its hops, with 0 by default', async () => {
       await filled.send(group, 'one', hops(5));
       await filled.send(`${group}-other`, 'two');
       const messages = await filled.queue.receive(at(10));
@@ -63,7 +63,7 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
       for (const message of messages) await filled.queue.delete(message);
     });
 
-    test('while one of a group is in somebody’s hands, the group’s others are in nobody’s, and those of another group are', async () => {
+    test('while a message is in flight its group is blocked, and other groups are not', async () => {
       const message = await taken('first');
       await filled.send(group, 'second');
       await filled.send(`${group}-other`, 'third');
@@ -76,10 +76,10 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
       expect(await filled.queue.receive(at(10))).toEqual([]);
     });
 
-    test('what is held again stays in these hands for so long from then on, and comes back after it', async () => {
+    test('an extended visibility timeout counts from the extension, and the message is redelivered after it', async () => {
       await filled.send(group, 'held');
       const [message] = await filled.queue.receive(at(1, seconds(1)));
-      if (message === undefined) throw new Error('one was sent');
+      if (message === undefined) throw new Error('no message was received');
       expect(await filled.queue.changeVisibility(message, seconds(3))).toBe('changed');
       await filled.advance(durationMs(1_500));
       expect(await filled.queue.receive(at(1))).toEqual([]);
@@ -90,14 +90,14 @@ export const workQueueSuite = ({ name, open }: Subject<WorkQueueUnderTest>) =>
       await filled.queue.delete(again ?? message);
     });
 
-    test('of what is deleted nothing can be said any more, and to delete it twice is no fault', async () => {
+    test('the visibility of a deleted message cannot be changed, and a repeated delete succeeds', async () => {
       const message = await taken('done');
       await filled.queue.delete(message);
       await filled.queue.delete(message);
       expect(await filled.queue.changeVisibility(message, seconds(1))).toBe('receipt_expired');
     });
 
-    test('its own time for a message that nobody speaks of is told', async () => {
+    test('the queue has a default visibility timeout', async () => {
       expect(await filled.queue.defaultVisibilityTimeout()).toBeGreaterThan(0);
     });
   });

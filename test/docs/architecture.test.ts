@@ -102,7 +102,7 @@ describe('keys', () => {
     logKey(run, 'code', 2),
     due,
     dueKey(run, minute, 'code'),
-  ].map((key) => spelled(key).replace(/(beat#|stream#node:).*/, '$1<nodeId>'));
+  ].map((key) => spelled(key).replace(/(heartbeat#|stream#node:).*/, '$1<nodeId>'));
   const tables = (document: string) => rowsIn(document).filter(({ section }) => section === 'Functions, queues, tables');
   const runKeysIn = (document: string): readonly string[] =>
     tables(document)
@@ -117,7 +117,7 @@ describe('keys', () => {
   });
   const controlRows = tables(text).flatMap(({ cells: [kind = '', , path = ''] }) => {
     const [prefix = ''] = quotedIn(kind);
-    return /^[a-z]+#$/.test(prefix) && path.startsWith('`') ? [[prefix.slice(0, -1), quotedIn(path)[0] ?? ''] as const] : [];
+    return /^[a-z-]+#$/.test(prefix) && path.startsWith('`') ? [[prefix.slice(0, -1), quotedIn(path)[0] ?? ''] as const] : [];
   });
   test.each(controlRows)('%s of the Control table is written by %s', (kind, path) => {
     expect(read(path)).toMatch(new RegExp(`partitionOf\\('${kind}'|(summaries|versions): '${kind}'`));

@@ -1,4 +1,4 @@
-/** docs/CLI.md names what there is: every command, option, exit code and code of error. */
+/** docs/CLI.md documents every command, its options, the exit codes and the error codes. */
 import { Command } from 'commander';
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ const leaves = (command: Command, path: readonly string[]): readonly { path: str
     : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
 const commands = leaves(program, []);
 
-/** A command as it stands in the table: its words, without its arguments and options. */
+/** The commands of the table, without arguments and options. */
 const named = (document: string): readonly string[] =>
   rowsIn(document)
     .filter(({ section }) => section === 'Commands')
@@ -30,13 +30,13 @@ describe('commands', () => {
     expect(commands.length).toBeGreaterThan(25);
     expect(named(text).toSorted()).toEqual(commands.map(({ path }) => path).toSorted());
   });
-  test('one too many is found', () => {
+  test('an unknown command is detected', () => {
     expect(named(`${text}\n## Commands\n\n| command | what |\n| --- | --- |\n| \`walk <dog>\` | walks |\n`)).toContain('walk');
   });
   test('each has a description', () => {
     expect(commands.filter(({ command }) => command.description() === '').map(({ path }) => path)).toEqual([]);
   });
-  test('an option that the table names is one of that command', () => {
+  test('the table names only existing options', () => {
     const rows = rowsIn(text).filter(({ section }) => section === 'Commands');
     const wrong = rows.flatMap(({ cells: [first = '', what = ''] }) => {
       const paths = quotedIn(first).map((quoted) => quoted.replaceAll(/ [<[].*$/g, ''));
@@ -54,7 +54,7 @@ test('exit codes are those of the program', () => {
   expect(rows.map(({ cells }) => Number(cells[0])).toSorted((one, other) => one - other)).toEqual(Object.values(exitCodes));
 });
 
-test('codes of error are those that the program gives', () => {
+test('error codes are those of the program', () => {
   const given = globSync('lib/cli/**/*.ts', { cwd: root }).flatMap((path) => [
     ...read(path).matchAll(/(?:new CliError\(\s*|\bcode: |code \?\? )'([a-z_]+)'/g),
   ]);

@@ -1,4 +1,4 @@
-/** docs/CLIENT.md names every method of the client. */
+/** docs/CLIENT.md documents every method of the client. */
 import { expect, test } from 'vitest';
 import { StepwellClient } from '../../lib/client/index.ts';
 import { read } from './documents.ts';
@@ -6,7 +6,7 @@ import { read } from './documents.ts';
 const text = read('docs/CLIENT.md');
 const client = new StepwellClient({ baseUrl: 'http://127.0.0.1', apiKey: 'none' });
 
-/** Of the object and of all it descends from. */
+/** Methods of an object and its prototypes. */
 const methodsOf = (given: object): readonly string[] => {
   const prototype: unknown = Object.getPrototypeOf(given);
   if (typeof prototype !== 'object' || prototype === null || prototype === Object.prototype) return [];
@@ -22,7 +22,7 @@ test.each([
   expect(text).toContain(`\`${name}(`);
 });
 
-test('there are many, in several parts', () => {
+test('the client has all its parts', () => {
   expect(methodsOf(client).length).toBeGreaterThan(35);
   expect(parts.map(([part]) => part).toSorted()).toEqual(['lenses', 'queries', 'schedules']);
 });

@@ -15,7 +15,7 @@ import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
 import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
-import { maxBudget } from '../../lib/engine/graph/check-budget.ts';
+import { maxBudget } from '../../lib/engine/graph/validate.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
@@ -23,7 +23,7 @@ import { maxShownIterationNodes, maxShownSteps } from '../../lib/service/runs/ge
 import { maxDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { maxRate } from '../../lib/engine/schedule/timing.ts';
-import { maxStoredFires } from '../../lib/service/schedules/record-fire.ts';
+import { maxStoredFires } from '../../lib/service/schedules/fire-schedule.ts';
 import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
 import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
@@ -46,7 +46,7 @@ import {
 } from '../../lib/service/run-log/payloads.ts';
 import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
 import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
-import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/begin-run.ts';
+import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
 import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
 import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
 import { maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
@@ -161,7 +161,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/failure-limits.ts'],
   'Errors told of a contract': [count(numberIn('lib/lens/check.ts', 'maxErrors = ')), 'lib/lens/check.ts'],
   'Key of a provider in a warm worker': [
-    `${numberIn('lib/models/provider-keys.ts', 'keptForMs = minutes(')} min`,
+    `${numberIn('lib/models/provider-keys.ts', 'cacheMs = minutes(')} min`,
     'lib/models/provider-keys.ts',
   ],
   'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const mostBytes = ')), firstKeyResource],
@@ -181,7 +181,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
     providers,
   ],
-  'A secret in a warm function': [`${numberIn(keptSecrets, 'keptForMs = minutes(')} min`, keptSecrets],
+  'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheTtlMs = minutes(')} min`, keptSecrets],
   'Body that publishes a query': [
     bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
     'lib/api/query-routes.ts',
@@ -225,7 +225,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(scheduleBodies, 'const maxCatchUpSeconds = '))} s, at least ${numberIn(scheduleBodies, 'const minCatchUpSeconds = ')} s`,
     scheduleBodies,
   ],
-  'Times of a schedule that are remembered': [count(maxStoredFires), 'lib/service/schedules/record-fire.ts'],
+  'Times of a schedule that are remembered': [count(maxStoredFires), 'lib/service/schedules/fire-schedule.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Idempotency key': [
@@ -289,7 +289,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/access/authenticator.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
-  'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/begin-run.ts'],
+  'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/create-run.ts'],
   'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
   'Runs read for a page of a list': [count(maxRowsRead), 'lib/service/runs/list-runs.ts'],
   'Commits of open runs read together': [
@@ -305,16 +305,16 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/contract/payload-lifetimes.ts',
   ],
   'Rules of the bucket': [count(payloadLifetimes.length + 2), 'lib/constructs/storage.ts'],
-  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/begin-run.ts'],
+  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/create-run.ts'],
   "Body of a widget's configuration": [
     bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),
     'lib/api/test-run-routes.ts',
   ],
   'Look-ups of a view': [count(maxTemplates), 'lib/service/runs/view-run.ts'],
   'A view, resolved': [bytes(maxViewBytes), 'lib/service/runs/view-run.ts'],
-  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/runs/begin-run.ts'],
+  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/runs/create-run.ts'],
   'Longest deadline': [
-    days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')),
+    days(numberIn('functions/api/operations/runs.ts', 'const maxWait = ')),
     'functions/api/operations/runs.ts',
   ],
   'Retention of a run': [
@@ -343,16 +343,16 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     settings,
   ],
   'Runs of a workflow at work at once': [count(maxSlots), 'lib/engine/concurrency-slots.ts'],
-  'Number in a budget': [count(maxBudget), 'lib/engine/graph/check-budget.ts'],
+  'Number in a budget': [count(maxBudget), 'lib/engine/graph/validate.ts'],
   'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/advance.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
     delay,
   ],
   'Name or correlation of a signal': [`${maxSignalTextLength} characters`, 'lib/engine/signal-key.ts'],
-  'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ')), 'lib/nodes/signal/shape.ts'],
+  'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const maxSeconds = ')), 'lib/nodes/signal/shape.ts'],
   'Runs that call each other': [`${maxCallDepth} deep`, 'lib/service/runs/start-child-run.ts'],
-  'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const longestSeconds = ')), 'lib/nodes/subflow/shape.ts'],
+  'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const maxSeconds = ')), 'lib/nodes/subflow/shape.ts'],
   'Signal that nobody waits for': [
     `${numberIn('lib/service/runs/send-signal.ts', 'const defaultSignalTtl = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
     'lib/service/runs/send-signal.ts',
@@ -370,7 +370,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
   'Nodes of passes in one answer': [count(maxShownIterationNodes), 'lib/service/runs/get-run.ts'],
   'Steps of code in one answer': [count(maxShownSteps), 'lib/service/runs/get-run.ts'],
-  'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
+  'Any delay': [days(numberIn(delay, 'const maxDelayMs = ')), delay],
   'Delay by queue': [seconds(maxQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [
     seconds(numberIn('lib/engine/graph/decide.ts', 'const shortestQueueDelayMs = ')),
@@ -442,7 +442,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/bundles/thread-programs.ts',
   ],
   'Import by `stepwell build`': [
-    seconds(numberIn('lib/cli/project/import-in-thread.ts', 'const importMs = ')),
+    seconds(numberIn('lib/cli/project/import-in-thread.ts', 'const importTimeoutMs = ')),
     'lib/cli/project/import-in-thread.ts',
   ],
   'Attempts of steps of a run': [
@@ -451,7 +451,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Most that a workflow may set': [count(maxStepAttempts), 'lib/engine/durable/apply-command-batch.ts'],
   'Name of a step': [characters(numberIn(steps, 'const maxNameLength = ')), steps],
-  'Stored result, input or data': [bytes(numberIn(storing, 'const mostBytes = ') * 1_048_576), storing],
+  'Stored result, input or data': [bytes(numberIn(storing, 'const maxBytes = ') * 1_048_576), storing],
   'Levels of a stored value': [`${jsonLimits.levels} levels`, 'lib/engine/validate-json.ts'],
   'Lines that a body prints': [
     `${numberIn('lib/program/printed.ts', 'lines: ')}, at most ${characters(numberIn('lib/program/printed.ts', 'bytes: '))}`,

@@ -14,8 +14,8 @@ const firstCells = (section: string) =>
     .flatMap(({ cells: [first = ''] }) => quotedIn(first));
 
 test('the checks are those that are made', () => {
-  const made = ['lib/ownership/check-ownership.ts', 'lib/cli/ownership/validate-ownership.ts'].flatMap((path) =>
-    [...read(path).matchAll(/(?:const name = |checked\('(?:pass|warn|fail)', |checked\(status, )'([a-z_]+)'/g)].map(
+  const made = ['lib/ownership/check-ownership.ts', 'lib/cli/actions/ownership.ts'].flatMap((path) =>
+    [...read(path).matchAll(/(?:const name = |createCheck\('(?:pass|warn|fail)', |createCheck\(status, )'([a-z_]+)'/g)].map(
       ([, name]) => name,
     ),
   );
@@ -43,8 +43,8 @@ test('the page, its fields and the usual world', () => {
 });
 
 test('the limits of a body', () => {
-  expect(numberIn('lib/app-host/read-body.ts', 'const mostBytes = ')).toBe(64 * 1_024);
-  expect(numberIn('lib/app-host/read-body.ts', 'const patienceMs = ')).toBe(2_000);
+  expect(numberIn('lib/app-host/read-body.ts', 'const maxBytes = ')).toBe(64 * 1_024);
+  expect(numberIn('lib/app-host/read-body.ts', 'const timeoutMs = ')).toBe(2_000);
 });
 
 test('the configuration has these places and defaults, and the example is valid', () => {

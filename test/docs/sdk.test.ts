@@ -88,15 +88,15 @@ test('every code stands in the file that is named for it', () => {
 
 test('every code that the code says is in the table', () => {
   const files = [
-    ...['drive-code.ts', 'failures.ts', 'step-surface.ts', 'stored-value.ts', 'turn-draft.ts'].map(
+    ...['execute-workflow-task.ts', 'failures.ts', 'step-api.ts', 'stored-value.ts', 'command-batch-draft.ts'].map(
       (file) => `lib/program/${file}`,
     ),
-    ...['decide.ts', 'ask.ts', 'take-turn.ts', 'waits.ts'].map((file) => `lib/engine/durable/${file}`),
+    ...['decide.ts', 'record-command.ts', 'apply-command-batch.ts', 'waits.ts'].map((file) => `lib/engine/durable/${file}`),
     'lib/service/execution/run-workflow-task.ts',
   ];
   const said = files.flatMap((file) => [
     ...[...read(file).matchAll(/\bcode: '([a-z_]+)'/g)].map(([, code]) => code),
-    ...(file.endsWith('drive-code-run.ts') ? [...read(file).matchAll(/putOff\('([a-z_]+)'/g)].map(([, code]) => code) : []),
+    ...(file.endsWith('run-workflow-task.ts') ? [...read(file).matchAll(/deferred\('([a-z_]+)'/g)].map(([, code]) => code) : []),
   ]);
   const known = new Set(codes.map(({ code }) => code));
   expect(said.filter((code) => code !== undefined && !known.has(code))).toEqual([]);

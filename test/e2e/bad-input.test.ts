@@ -1,4 +1,4 @@
-/** What is refused at the door and with which words; and what becomes of runs whose nodes ask for too much. */
+/** Refused requests and their errors, and runs whose nodes exceed a limit. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -57,7 +57,7 @@ const createWith = async (manifest: object, archive: Uint8Array) => {
   const answer = await fetch(`${cloud.url}/v1/deployments`, { method: 'POST', headers, body: form });
   return { status: answer.status, body: z.looseObject({}).parse(await answer.json()) };
 };
-/** As the provider `demo` signs. */
+/** The signature of the provider `demo`. */
 const webhook = (provider: string, secret: string, body = '{}') =>
   cloud.call('POST', `/v1/webhooks/${provider}`, body, {
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
@@ -65,8 +65,8 @@ const webhook = (provider: string, secret: string, body = '{}') =>
   });
 const nobody = 'wrun_00000000000000000000000000';
 
-describe('refused at the door', () => {
-  /** each code of the catalogue below 500, asked for where a route gives it */
+describe('refused requests', () => {
+  /** each code of the catalogue below 500, with a request that causes it */
   const asked: { readonly [Code in ErrorCode]?: () => Promise<{ status: number; body: unknown }> } = {
     unauthorized: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.apiKey.slice(0, -1)}` }),
     key_in_query: () => cloud.call('GET', `/v1/runs/${nobody}/events?api_key=${cloud.apiKey}`),
@@ -74,7 +74,7 @@ describe('refused at the door', () => {
       const answer = await fetch(`${cloud.url}/v1/runs/${nobody}/events?ticket=st_${'x'.repeat(43)}`);
       return { status: answer.status, body: await answer.json() };
     },
-    // This machine's API is served over http, and told to be content with that; here it is not.
+    // The local API accepts http by its settings; this cloud requires https.
     https_required: async () => {
       const strict = await startInProcessCloud({ 'stepwell:requireHttps': true });
       try {
@@ -92,7 +92,7 @@ describe('refused at the door', () => {
     rate_limited: async () => {
       const authorization = `Bearer ${await cloud.createKey('--environment', 'local', '--scopes', 'admin', '--rate', '1')}`;
       const list = () => cloud.call('GET', '/v1/runs', undefined, { authorization });
-      // One request a minute: of any three in a row, which may lie in two minutes, one is too many.
+      // One request a minute: of three consecutive requests, which may span two minutes, one exceeds the limit.
       const answers = [await list(), await list(), await list()];
       return answers.find(({ status }) => status === 429) ?? { status: 200, body: answers };
     },
@@ -125,7 +125,7 @@ describe('refused at the door', () => {
       return cloud.call('POST', '/v1/workflows/scheduled/delete', { confirm: 'scheduled' });
     },
     confirmation_mismatch: () => cloud.call('POST', '/v1/workflows/order-total/delete', { confirm: 'order' }),
-    // It takes a sweep: the deletion is asked for, and repeated starts are refused until the new workflow is there.
+    // Starts are refused between the deletion, which a sweep completes, and the new workflow.
     run_deleted: async () => {
       await publish(chain('replaced', []));
       const again = () => start({ workflowName: 'replaced' }, { 'idempotency-key': 'replaced-1' });
@@ -274,7 +274,7 @@ describe('refused at the door', () => {
     ]);
   });
 
-  test('that is every code below 500, but for the one that only a web ACL gives', () => {
+  test('the requests cover every code below 500, except for the one of the web ACL', () => {
     const known = errorCodes.filter((code) => errorCatalogue[code].status < 500 && code !== 'request_blocked');
     expect(Object.keys(asked).toSorted()).toEqual(known.toSorted());
   });
@@ -287,26 +287,26 @@ describe('refused at the door', () => {
     ['a key that means something to code', '{"workflowName":"order-total","__proto__":{}}', '', 'key_refused'],
     ['a name that nothing has', '{"workflowName":"order-total","colour":1}', '/colour', 'unknown_key'],
     ['nothing', undefined, '', 'body_missing'],
-  ])('a body that is %s is refused with its place', async (_what, text, place, code) => {
+  ])('a body that is %s is refused with the pointer of the error', async (_what, text, pointer, code) => {
     const { status, body } = await start(text);
-    expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors: [{ place, code }] }]);
+    expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors: [{ pointer, code }] }]);
   });
 
   test.each(['toString', 'constructor', '__proto__'])(
     '%s, which every object has, is no parameter, and a header like any',
     async (name) => {
       const { status, body } = await cloud.call('GET', `/v1/runs?${name}=1`, undefined, { [name]: '1' });
-      expect([status, body]).toMatchObject([400, { errors: [{ place: `query/${name}`, code: 'unknown_key' }] }]);
+      expect([status, body]).toMatchObject([400, { errors: [{ pointer: `query/${name}`, code: 'unknown_key' }] }]);
       expect((await cloud.call('GET', '/v1/runs', undefined, { [name]: '1' })).status).toBe(200);
     },
   );
 
-  test('a body nested five thousand deep is refused', async () => {
+  test('a body with five thousand levels is refused', async () => {
     const { body } = await start(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
     expect(body).toMatchObject({ code: 'invalid_request', errors: [{ code: 'too_deep' }] });
   });
 
-  test('a key sees only what is of its own project', async () => {
+  test('a key sees only data of its own project', async () => {
     const other = await cloud.createKey('--project', 'other', '--environment', 'local', '--scopes', 'admin');
     const { body } = await cloud.call('GET', '/v1/workflows', undefined, { authorization: `Bearer ${other}` });
     expect(body).toMatchObject({ data: [] });
@@ -314,7 +314,7 @@ describe('refused at the door', () => {
 });
 
 describe('definitions', () => {
-  test('5,000 nodes are refused by the stated limit, and at once', async () => {
+  test('5,000 nodes are refused at once, with the documented limit', async () => {
     const before = performance.now();
     const { status, body } = await cloud.call('POST', '/v1/workflows', longChain('too-long', 5_000));
     expect([status, body]).toMatchObject([
@@ -323,17 +323,17 @@ describe('definitions', () => {
         errors: [
           {
             code: 'definition_too_large',
-            place: '/nodes',
+            pointer: '/nodes',
             message: `5000 nodes are more than the limit of ${definitionLimits.nodes}`,
           },
         ],
       },
     ]);
-    // A bound on "at once", not a measure: the gateway gives up after 29 s.
+    // An upper bound: the gateway times out after 29 s.
     expect(performance.now() - before).toBeLessThan(10_000);
   });
 
-  test('2,000 nodes are taken, and run to the end', async () => {
+  test('2,000 nodes are accepted, and run to the end', async () => {
     await publish(longChain('long', definitionLimits.nodes));
     const { status, nodes } = await ended(await begin('long'));
     expect([status, nodes.length, new Set(nodes.map((node) => node.status))]).toEqual([
@@ -343,19 +343,19 @@ describe('definitions', () => {
     ]);
   });
 
-  test('a regular expression that would backtrack for ever answers', async () => {
+  test('a regular expression with catastrophic backtracking returns a result', async () => {
     await publish(backtracking('backtracking', '^(a+)+$'));
     const { status, nodes } = await ended(await begin('backtracking', { text: `${'a'.repeat(50_000)}!` }));
     expect([status, nodes.map((node) => node.status)]).toEqual(['completed', ['completed', 'completed', 'skipped', 'completed']]);
   });
 
-  test('one that needs to backtrack is refused', async () => {
+  test('a regular expression that needs backtracking is refused', async () => {
     const { status, body } = await cloud.call('POST', '/v1/workflows', backtracking('looks-ahead', '^(?=a)'));
     expect([status, body]).toMatchObject([400, { code: 'definition_invalid', errors: [{ code: 'regex_unsupported' }] }]);
   });
 });
 
-describe('scripts that ask for too much', () => {
+describe('scripts that exceed a limit', () => {
   const scripts = [
     ['loops for ever', 'for (;;);', 'timed_out', 'timeout', 'script_timeout'],
     ['matches for ever', `return /^(a+)+$/.test('${'a'.repeat(40)}!')`, 'timed_out', 'timeout', 'script_timeout'],
@@ -371,7 +371,7 @@ describe('scripts that ask for too much', () => {
   const runs = new Map<string, string>();
   let innocent: readonly string[];
 
-  // all at once, and runs that do nothing wrong among them
+  // all concurrently, together with valid runs
   beforeAll(async () => {
     for (const [what, code] of scripts)
       await publish(scripted(nameOf(what), code, code.includes('for (;;);') || code.includes('a+') ? 1 : 30));
@@ -396,25 +396,25 @@ describe('scripts that ask for too much', () => {
     },
   );
 
-  test('the runs beside them come to their ends', async () => {
+  test('concurrent valid runs complete', async () => {
     for (const runId of innocent) expect(await ended(runId)).toMatchObject({ status: 'completed', output: { due: 135 } });
   });
 });
 
-describe('values that fit no item and no message', () => {
-  test('an input that does not compress, given back by ten siblings and by the end', async () => {
+describe('values that are too large for an item or a message', () => {
+  test('an incompressible input, returned by ten sibling nodes and by the end node', async () => {
     const noise = randomBytes(600_000).toString('base64');
     await publish(repeatedEchoes('echoes', 10));
     const runId = await begin('echoes', noise);
     const { status, nodes } = await ended(runId);
     expect([status, new Set(nodes.map((node) => node.status))]).toEqual(['completed', new Set(['completed'])]);
     const { body } = await cloud.call('GET', `/v1/runs/${runId}/events?limit=1000`);
-    // its values lie in the bucket, and events name them
+    // the values are offloaded to the bucket, and events contain references
     expect(JSON.stringify(body).length).toBeLessThan(50_000);
   });
 });
 
-describe('requests to where none may go', () => {
+describe('requests to forbidden addresses', () => {
   test.each([
     'http://169.254.169.254/latest/meta-data/iam/security-credentials/',
     'http://localhost/',
@@ -439,7 +439,7 @@ describe('requests to where none may go', () => {
     });
   });
 
-  test('a looked-up address is held to the same rule', async () => {
+  test('a resolved address is checked by the same rule', async () => {
     await publish(httpWorkflow('ask-anything', '{{ctx.input.url}}'));
     expect(await nodeOf(await begin('ask-anything', { url: 'file:///etc/passwd' }), 'ask')).toMatchObject({
       status: 'failed',

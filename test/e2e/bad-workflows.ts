@@ -1,4 +1,4 @@
-/** Definitions that are wrong, too large, or ask for what they must not have. */
+/** Definitions that are invalid, too large, or request something forbidden. */
 
 const start = { id: 'start', type: 'start' };
 
@@ -9,7 +9,7 @@ export function chain(name: string, middle: readonly { readonly id: string; read
 }
 
 /**
- * One script, tried once. Its error edge leads to an end of its own, which gives what the error branch finds in the context.
+ * One script with one attempt. Its error edge leads to a separate end node, which returns the error from the context.
  * `timeoutSeconds` is the node's.
  */
 export const scripted = (name: string, code: string, timeoutSeconds = 30) => ({
@@ -29,7 +29,7 @@ export const scripted = (name: string, code: string, timeoutSeconds = 30) => ({
 
 export const httpWorkflow = (name: string, url: string) => chain(name, [{ id: 'ask', type: 'http', config: { url } }]);
 
-/** A regular expression that takes other engines longer than the universe has lasted. */
+/** A regular expression with exponential backtracking in other engines. */
 export const backtracking = (name: string, pattern: string) => ({
   name,
   nodes: [
@@ -54,7 +54,7 @@ export const backtracking = (name: string, pattern: string) => ({
   ],
 });
 
-/** As many nodes as are asked for, every hundredth of them a script, the others decided on the way. */
+/** A chain of `count` nodes. Every hundredth is a script; the others run inline. */
 export const longChain = (name: string, count: number) =>
   chain(
     name,
@@ -65,7 +65,7 @@ export const longChain = (name: string, count: number) =>
     ),
   );
 
-/** So many siblings that their results are gathered; each gives the run's whole input. */
+/** Enough sibling nodes that their results are collected in batches; each returns the run's whole input. */
 export const repeatedEchoes = (name: string, count: number) => {
   const ids = Array.from({ length: count }, (_, at) => `echo${at}`);
   return {

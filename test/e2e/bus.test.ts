@@ -1,4 +1,4 @@
-/** What the bus of the embedded cloud is told, by functions that have their own permissions and no others. */
+/** Events on the bus of the embedded cloud, sent by functions with their own permissions. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { busEvents } from '../../lib/codec/bus-events.ts';
@@ -17,8 +17,8 @@ const toldOf = (type: string) =>
 
 const script = (id: string) => ({ id, type: 'javascript', config: { code: 'return 1', outputVariable: id } });
 
-// Of two nodes: what begins and ends in one commit is told by its end alone.
-test('a run that has begun and ended, where starts are wanted', async () => {
+// Two nodes: a run that starts and ends in one commit sends only the event of its end.
+test('the start and the end of a run, where start events are enabled', async () => {
   expect((await cloud.call('POST', '/v1/workflows', chain('flow', ['a', 'b'].map(script)))).status).toBe(201);
   const started = await cloud.call('POST', '/v1/runs', { workflowName: 'flow', input: {} }, { 'idempotency-key': 'one' });
   expect(started.status).toBe(202);
@@ -27,7 +27,7 @@ test('a run that has begun and ended, where starts are wanted', async () => {
     .toEqual(['running', 'completed']);
 });
 
-test('a deployment that is created, verified and removed', async () => {
+test('the creation, verification and removal of a deployment', async () => {
   const { manifest, archive } = await packedDeployment('dep_1');
   const made = z.looseObject({ upload: z.looseObject({ url: z.string(), headers: z.record(z.string(), z.string()) }) });
   const created = await cloud.call('POST', '/v1/deployments', manifest);
@@ -39,7 +39,7 @@ test('a deployment that is created, verified and removed', async () => {
   expect(toldOf('Deployment Status Change').map(({ change }) => change)).toEqual(['created', 'verified', 'removed']);
 });
 
-test('each of them fits its schema', () => {
+test('each event matches its schema', () => {
   for (const { source, detailType, detail } of cloud.cloud.busEvents()) {
     const event = busEvents.find((one) => one.source === source && one.detailType === detailType);
     expect(event?.detail.safeParse(detail).error, JSON.stringify(detail)).toBeUndefined();

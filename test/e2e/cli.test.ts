@@ -1,4 +1,4 @@
-/** docs/CLI.md is a session: every line of it is run by the real program, as it is written, against `npm start`. */
+/** docs/CLI.md as a session: runs every line with the real program against `npm start`. */
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ const env = {
   HOME: folder,
   XDG_CONFIG_HOME: join(folder, 'config'),
   STEPWELL_DIR: join(folder, '.stepwell'),
-  // npm asks its registry about itself otherwise, which is not what is tested
+  // Without this, npm checks its registry for updates.
   npm_config_update_notifier: 'false',
   PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
 };
@@ -25,22 +25,22 @@ afterAll(() => local.end('SIGKILL'));
 const text = readFileSync(join(root, 'docs/CLI.md'), 'utf8');
 const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, lines = '']) => lines);
 
-test('the whole session ends well, and says what the page says', async () => {
+test('the whole session succeeds, with the output of the page', async () => {
   expect(blocks.length).toBeGreaterThanOrEqual(5);
-  // One shell, for a line uses what the lines before it have found out.
+  // One shell, because lines use variables of earlier lines.
   const { stdout } = await promisify(execFile)('sh', ['-ec', blocks.join('\n')], { cwd: root, env });
   expect(stdout).toContain('Usage: stepwell runs start [options] <workflow>');
-  expect(stdout).toMatch(/^✓ ok {4}embedded cloud: it runs at http/m);
+  expect(stdout).toMatch(/^✓ ok {4}embedded cloud: running at http/m);
   expect(stdout).toContain('✓ examples/order-total/workflow.json is valid\norder-total@1\n');
   expect(stdout).toMatch(/^ +14 {2}\S+ {2}run\.completed\n✓ completed {2}wrun_\w+\n\{\n {2}"due": 135\n\}$/m);
   expect(stdout).toMatch(
-    /run\.completed\n✓ completed {2}(wrun_\w+)\n\{\n {2}"due": 7\n\}\nwrun_\w+ is deleted with every trace of it\.$/m,
+    /run\.completed\n✓ completed {2}(wrun_\w+)\n\{\n {2}"due": 7\n\}\nwrun_\w+ and all of its data are deleted\.$/m,
   );
   expect(stdout).toMatch(/^nightly +order-total +0 3 \? \* MON-FRI \* \(Europe\/Berlin\) +◷ paused$/m);
-  expect(stdout).toContain('nightly is deleted; runs that it started go on.\n');
+  expect(stdout).toContain('nightly is deleted; runs that it started continue.\n');
   expect(stdout).toMatch(/ info +node_completed +price /);
   expect(stdout).toContain('{\n  "title": "3 pieces"\n}\n');
-  expect(stdout).toMatch(/^sig_\w+ is (delivered|kept)[^]*"shipped": "order-17",\n {2}"approvedBy": "ann"/m);
+  expect(stdout).toMatch(/^sig_\w+ is (delivered|stored)[^]*"shipped": "order-17",\n {2}"approvedBy": "ann"/m);
   expect(stdout).toMatch(/^tone@1\ntone@2\ntone is archived since .*\nrecent-orders@1\n/m);
   expect(stdout).toMatch(/^recent-orders +postgres +1 /m);
   expect(stdout).toMatch(/^Node minute \(delay\) sleeps until /m);
@@ -50,7 +50,7 @@ test('the whole session ends well, and says what the page says', async () => {
   expect(stdout).toMatch(/runs\.cancel +run\/wrun_\w+ +✓ success/);
 });
 
-test('an exit code comes through, and so does one form of answer', () => {
+test('exit code and output format are passed on', () => {
   const { status, stdout } = spawnSync(process.execPath, ['bin/stepwell-cli.mjs', 'runs', 'get', 'nothing', '--json'], {
     cwd: root,
     env,
@@ -60,9 +60,9 @@ test('an exit code comes through, and so does one form of answer', () => {
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'usage' } });
 });
 
-test('nobody is asked where there is no terminal', () => {
+test('without a terminal there is no prompt', () => {
   const args = ['bin/stepwell-cli.mjs', 'runs', 'rerun', '--workflow', 'order-total'];
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' });
   expect(status).toBe(3);
-  expect(stderr).toContain('There is nobody to ask: add --yes.');
+  expect(stderr).toContain('This terminal is not interactive: add --yes.');
 });

@@ -1,4 +1,4 @@
-/** The authors' role in the embedded cloud: code asks AWS with it, may do what the owner gave it, and has nothing of the function's. */
+/** The code role in the embedded cloud: code calls AWS with the owner's permissions, and without the function's. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const code = `
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { defineWorkflow } from 'stepwell/sdk';
-// Made once, as programs do: its credentials are looked up when it is first used, and again when they end.
+// Created once, as programs do: the client loads its credentials at the first call, and again when they expire.
 const secrets = new SecretsManagerClient({ maxAttempts: 1 });
 const said = (asking) => asking.then((answer) => answer.SecretString ?? 'done', (error) => error.name);
 const read = (id) => said(secrets.send(new GetSecretValueCommand({ SecretId: id })));
@@ -39,10 +39,10 @@ beforeAll(async () => {
   });
   for (const arn of [given, kept])
     cloud.cloud.secrets.write(arn ?? '', { text: `text of ${arn}`, version: 'v'.repeat(32), createdAt: Date.now() });
-  const roles = cloud.cloud.template.of('AWS::IAM::Role').filter(({ logicalId }) => logicalId.includes('Authors'));
+  const roles = cloud.cloud.template.of('AWS::IAM::Role').filter(({ logicalId }) => logicalId.includes('DeploymentCode'));
   role = roles[0]?.arn ?? '';
 });
-/** The person at the terminal is told of each refusal; there were two. */
+/** The denials that were printed at the terminal; there are two. */
 afterAll(() =>
   expect(cloud.stop()).rejects.toThrow(/^(AccessDenied: User: [^\n]*\/deployment-one is not authorized[^\n]*\n?){2}$/),
 );

@@ -1,4 +1,4 @@
-/** Code workflows from the command line to their ends, in the embedded cloud: through the API, the queues and the function, as in AWS. */
+/** Code workflows from the CLI to their ends in the embedded cloud: through the API, the queues and the function, as in AWS. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { freshFolder, type LocalStart, root, startLocal } from './local-start.ts
 type Place = Pick<InProcessCloud, 'url' | 'apiKey' | 'call'>;
 
 const examples = join(root, 'examples/code-workflows');
-/** `stepwell` in a project, as a terminal has it. @returns what it printed */
+/** Runs `stepwell` in a project. @returns its output */
 async function cli({ url, apiKey }: Place, folder: string, ...given: readonly string[]): Promise<string> {
   const env = { ...process.env, HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: apiKey };
   const program = [join(root, 'bin/stepwell-cli.mjs'), ...given];
@@ -20,7 +20,7 @@ async function cli({ url, apiKey }: Place, folder: string, ...given: readonly st
 const deploy = (place: Place, folder: string, ...options: readonly string[]): Promise<string> =>
   cli(place, folder, 'deploy', ...options);
 
-/** A project with these workflows in one file, beside what they write for the test. */
+/** A project with these workflows in one file, and a folder for their output. */
 function project(code: string): string {
   const folder = freshFolder();
   mkdirSync(join(folder, 'workflows'));
@@ -64,7 +64,7 @@ const runShape = z.looseObject({
 });
 type Run = z.output<typeof runShape>;
 
-/** Looks again and again; a run that never gets there is the test's time-out. */
+/** Polls until the condition holds, or the test times out. */
 async function when(place: Place, id: string, holds: (found: Run) => boolean): Promise<Run> {
   for (;;) {
     const found = runShape.parse((await place.call('GET', `/v1/runs/${id}`)).body);
@@ -83,7 +83,7 @@ const waits =
 const eventsShape = z.looseObject({
   data: z.array(z.looseObject({ type: z.string(), payload: z.looseObject({ nodeId: z.string().optional() }) })),
 });
-/** The steps in the order in which events of this kind say them. */
+/** The steps in the order of their events of this type. */
 async function stepsIn(place: Place, id: string, type: string): Promise<readonly (string | undefined)[]> {
   const { data } = eventsShape.parse((await place.call('GET', `/v1/runs/${id}/events?limit=1000`)).body);
   return data.flatMap((event) => (event.type === type ? [event.payload.nodeId] : []));
@@ -102,7 +102,7 @@ const exampleRuns = z
   .parse(JSON.parse(readFileSync(join(examples, 'runs.json'), 'utf8')));
 
 let cloud: InProcessCloud;
-/** the commits behind the head of each run, as the table took them */
+/** the commits after the head of each run, in the order of their writes */
 const commits = new Map<string, number>();
 const putItem = z.looseObject({
   Item: z.looseObject({ pk: z.looseObject({ S: z.string() }), sk: z.looseObject({ S: z.string() }) }),
@@ -118,7 +118,7 @@ beforeAll(async () => {
 afterAll(() => cloud.stop());
 
 describe('examples/code-workflows', { timeout: 60_000 }, () => {
-  test('is deployed by the command line, which says what came', async () => {
+  test('is deployed by the CLI, which prints the result', async () => {
     const printed = await deploy(cloud, examples);
     for (const { workflow } of exampleRuns) expect(printed).toContain(`+ ${workflow}`);
   });
@@ -133,14 +133,14 @@ describe('examples/code-workflows', { timeout: 60_000 }, () => {
     },
   );
 
-  test('a chain of two steps is three commits behind the head, and each is completed once', async () => {
+  test('a chain of two steps has three commits after the head, and each step completes once', async () => {
     const id = await start(cloud, 'fulfil-order', { items: [{ price: 1, quantity: 2 }], discount: 0 });
     await ended(cloud, id);
     expect(commits.get(id)).toBe(3);
     expect(await stepsIn(cloud, id, 'node.completed')).toEqual(['total', 'discount', '.workflow-task.1']);
   });
 
-  test('ten steps side by side are asked for in one commit', async () => {
+  test('ten parallel steps are requested in one commit', async () => {
     const id = await start(cloud, 'compare-offers', { shops: Array.from({ length: 10 }, (_, at) => `shop ${at}`) });
     await ended(cloud, id);
     expect(commits.get(id)).toBeLessThanOrEqual(11);
@@ -148,7 +148,7 @@ describe('examples/code-workflows', { timeout: 60_000 }, () => {
     expect([completed.length, new Set(completed).size]).toEqual([11, 11]);
   });
 
-  test('a signal that comes after its wait ends it, and so does one that came before', async () => {
+  test('a signal ends its wait, sent before or after the wait', async () => {
     const request = { requestId: 'late', amount: 500 };
     const id = await start(cloud, 'await-approval', request);
     await when(cloud, id, waits('approval'));
@@ -162,28 +162,28 @@ describe('examples/code-workflows', { timeout: 60_000 }, () => {
     expect((await ended(cloud, other)).output).toEqual({ approved: true, by: 'Di' });
   });
 
-  test('a step that throws is tried again by its policy, and the failures that count are in the log', async () => {
+  test('a step that throws is retried by its policy, and the log contains the counted failures', async () => {
     const id = await start(cloud, 'charge-card', { orderId: 'o-9', amount: 9 });
     const run = await ended(cloud, id);
     expect([run.status, node(run, 'charge')?.attempt]).toEqual(['completed', 3]);
     expect(await stepsIn(cloud, id, 'node.retried')).toEqual(['charge', 'charge']);
   });
 
-  test('a run that fails gives back what it booked, the last booking first', async () => {
+  test('a failing run rolls its bookings back, the last one first', async () => {
     const id = await start(cloud, 'book-trip', { city: 'Rome', hasGuide: false });
     expect((await ended(cloud, id)).error).toMatchObject({ code: 'no_guide' });
     const completed = await stepsIn(cloud, id, 'node.completed');
     expect(completed.filter((step) => step?.startsWith('rollback') === true)).toEqual(['rollback:hotel', 'rollback:flight']);
   });
 
-  test('a run of another workflow is waited for, and can be looked at by itself', async () => {
+  test('a child run is awaited, and can be read separately', async () => {
     const id = await start(cloud, 'welcome-team', { names: ['Ed'] });
     const run = await ended(cloud, id);
     const child = node(run, 'welcome')?.childRunId ?? '';
     expect(await ended(cloud, child)).toMatchObject({ status: 'completed', calledBy: { runId: id, nodeId: 'welcome' } });
   });
 
-  test('the result of a race does not wait for what lost it', async () => {
+  test('the result of a race does not wait for the loser', async () => {
     const id = await start(cloud, 'first-answer', { question: 'Coffee?' });
     expect((await ended(cloud, id)).output).toBe('Coffee? Yes.');
     expect(await stepsIn(cloud, id, 'node.completed')).not.toContain('patience');
@@ -236,7 +236,7 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     }
   };
 
-  test('a run stays on its code while other code is deployed, and new runs get that', async () => {
+  test('a run stays on its deployment while another is activated, and new runs use the new one', async () => {
     const id = await start(cloud, 'versioned');
     await when(cloud, id, waits('go.x20.on'));
     rewrite(folder, trouble('two'));
@@ -248,14 +248,14 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     expect(await ended(cloud, other)).toMatchObject({ deploymentId: 'two', output: ['two', 'two'] });
   });
 
-  test('code that asks for something else than before is told of, and its run can be run again on mended code', async () => {
+  test('code that requests other steps is reported, and its run can be rerun on corrected code', async () => {
     const id = await start(cloud, 'strays');
     const run = await when(cloud, id, ({ nodes }) =>
       nodes.some(({ nodeId, attempt }) => nodeId === '.workflow-task.2' && attempt > 1),
     );
     expect(run.status).toBe('running');
     const said = await cli(cloud, folder, 'explain', id);
-    expect(said).toMatch(/step 1 of this run is function "at \d+", and the code of deployment \w+ asks for function "at \d+"/);
+    expect(said).toMatch(/step 1 of this run is function "at \d+", but the code of deployment \w+ requests function "at \d+"/);
     rewrite(folder, trouble('three'));
     await deploy(cloud, folder, '--deployment-id', 'three');
     const other = (await cli(cloud, folder, 'runs', 'rerun', id, '--deployment', 'three')).trim().split(/\s/)[0] ?? '';
@@ -264,7 +264,7 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     expect((await ended(cloud, id)).status).toBe('cancelled');
   });
 
-  test('a cancelled run undoes what it did, the last step first', async () => {
+  test('a cancelled run rolls its steps back, the last one first', async () => {
     const file = join(freshFolder(), 'noted');
     const id = await start(cloud, 'undone', { file });
     await when(cloud, id, waits('long'));
@@ -273,7 +273,7 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     expect(noted(file)).toEqual(['one', 'two', 'undo two', 'undo one']);
   });
 
-  test('a cancel reaches the signal of the step at work within five seconds', async () => {
+  test('a cancellation aborts the running step within five seconds', async () => {
     const file = join(freshFolder(), 'noted');
     const id = await start(cloud, 'heeding', { file });
     await expect.poll(() => noted(file), { timeout: 30_000 }).toEqual(['begun']);
@@ -284,19 +284,19 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     expect((await ended(cloud, id)).status).toBe('cancelled');
   });
 
-  test('a step whose code exits has failed, is tried again, and what was done before stays', async () => {
+  test('a step whose code exits fails and is retried, and earlier steps stay completed', async () => {
     const id = await start(cloud, 'exits');
     const run = await ended(cloud, id);
     expect(run).toMatchObject({ status: 'completed', output: 2 });
     expect(node(run, 'before')?.attempt).toBe(1);
   });
 
-  test('an endless loop in a step is ended when the function’s time is nearly over, and is that step’s failure', async () => {
+  test('an endless loop fails its step shortly before the function’s timeout', async () => {
     const id = await start(cloud, 'loops');
     expect(await ended(cloud, id)).toMatchObject({ status: 'failed', error: { code: 'code_timed_out', cause: 'timeout' } });
   });
 
-  test('a result that JSON cannot keep fails its step at once', async () => {
+  test('a result that has no JSON fails its step at once', async () => {
     const run = await ended(cloud, await start(cloud, 'unstorable'));
     expect(run.error).toMatchObject({ code: 'result_not_serialisable' });
     expect(node(run, 'big')?.attempt).toBe(1);
@@ -307,7 +307,7 @@ describe('a kill of everything', () => {
   let local: LocalStart | undefined;
   afterAll(() => local?.end('SIGTERM'));
 
-  test('half-way through a run: the steps that were done are not done again', { timeout: 300_000 }, async () => {
+  test('half-way through a run: completed steps do not run again', { timeout: 300_000 }, async () => {
     const directory = freshFolder();
     const file = join(directory, 'noted');
     const folder = project(`
@@ -340,10 +340,10 @@ export const slow = defineWorkflow({ name: 'slow' }, async ({ input, step }) => 
       'd',
       'e',
       'f',
-      expect.stringMatching(/^\.drive\./),
+      expect.stringMatching(/^\.workflow-task\./),
     ]);
     const begun = readFileSync(file, 'utf8').trim().split('\n');
-    // Only the one that was at work at the kill was begun twice.
+    // Only the step that was running at the kill started twice.
     for (const name of ['a', 'b', 'c']) expect(begun.filter((each) => each === name)).toEqual([name]);
     expect(begun.length).toBeLessThanOrEqual(7);
   });

@@ -1,4 +1,4 @@
-/** Sleeps short and long: through the delay queue, through the Scheduler, over restarts, and cut short. */
+/** Short and long sleeps: by the delay queue and by the Scheduler, across restarts, and with a cancellation. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -47,7 +47,7 @@ const eventsOf = async (runId: string) =>
 const completes = (runId: string) =>
   expect.poll(async () => (await see(runId)).status, { timeout: 60_000, interval: 100 }).toBe('completed');
 
-/** The one-time schedules that stand in the embedded Scheduler; the sweep's own comes again every minute. */
+/** The one-time schedules in the embedded Scheduler; the sweep's recurring one is omitted. */
 const alarms = () => {
   const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
   const all = store.list(undefined, '').map(({ definition }) => definition);
@@ -57,7 +57,7 @@ const alarms = () => {
 const secondOf = (moment: string | undefined): string =>
   new Date(Math.ceil(Date.parse(moment ?? '') / 1_000) * 1_000).toISOString().slice(0, 19);
 
-test('two seconds pass on the delay queue, and no schedule is made', async () => {
+test('two seconds use the delay queue, and no schedule', async () => {
   const runId = await begin('two-seconds');
   await completes(runId);
   const nap = await napOf(runId);
@@ -70,7 +70,7 @@ describe('twenty minutes', () => {
   let runId: string;
   let five: string;
 
-  test('are a schedule that sends one job to the delay queue at that time and deletes itself', async () => {
+  test('use a schedule that sends one job to the delay queue at that time and deletes itself', async () => {
     runId = await begin('twenty-minutes');
     const nap = await napOf(runId);
     expect(nap).toMatchObject({ status: 'waiting', wakeAt: expect.any(String) });
@@ -85,7 +85,7 @@ describe('twenty minutes', () => {
     expect(JSON.parse(alarm?.Target.Input ?? '')).toMatchObject({ job: { kind: 'wake', nodeId: 'nap' } });
   });
 
-  test('outlast a kill: run, node and schedule stand as before, and a shorter sleep goes on', async () => {
+  test('survive a kill: run, node and schedule are unchanged, and a shorter sleep continues', async () => {
     five = await begin('five-seconds');
     const [before, alarmsBefore] = [await see(runId), alarms()];
     await local.end('SIGKILL');
@@ -95,7 +95,7 @@ describe('twenty minutes', () => {
     expect((await eventsOf(five)).filter((type) => type === 'node.completed')).toHaveLength(3);
   });
 
-  test('are cut short by a cancel, which is the end of the run and of its nodes', async () => {
+  test('are ended by a cancellation, which ends the run and its nodes', async () => {
     const { status, body } = await local.call('POST', `/v1/runs/${runId}/cancel`, { reason: 'no longer wanted' });
     expect([status, body]).toEqual([200, { runId, status: 'cancelled' }]);
     expect(await see(runId)).toMatchObject({ status: 'cancelled', cancelReason: 'no longer wanted' });

@@ -1,4 +1,4 @@
-/** A workflow is deleted in the embedded cloud: by the sweep's own role, from the real tables and the bucket. */
+/** The deletion of a workflow in the embedded cloud: by the sweep with its own role, from the tables and the bucket. */
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -36,7 +36,7 @@ const start = async (workflowName: string, key: string, input: unknown = {}) => 
 };
 const statusOf = async (runId: string) => (await cloud.call('GET', `/v1/runs/${runId}`)).body;
 
-/** Waits for a signal behind a large output. */
+/** Waits for a signal after a node with a large output. */
 const waiting = {
   name: 'order',
   nodes: [
@@ -52,7 +52,7 @@ const waiting = {
   ],
 };
 
-test('its runs go, open and ended, and the name is free for a new workflow', async () => {
+test('its open and ended runs are deleted, and its name is free for a new workflow', async () => {
   expect((await cloud.call('POST', '/v1/workflows', waiting)).status).toBe(201);
   expect((await cloud.call('POST', '/v1/workflows', { ...waiting, name: 'other' })).status).toBe(201);
   const [open, ended, other] = [await start('order', 'one'), await start('order', 'two'), await start('other', 'three')];
@@ -71,7 +71,7 @@ test('its runs go, open and ended, and the name is free for a new workflow', asy
   const left = await client.send(new ScanCommand({ TableName: tableOf('runsTable') }));
   const items = (left.Items ?? []).filter((item) => [open, ended].some((runId) => item['pk']?.S?.endsWith(`#${runId}`) === true));
   expect(items.length).toBeGreaterThan(2);
-  // What is left in the place of a commit and of the head says nothing of the run.
+  // The tombstones of commits and of the head contain no data of the run.
   for (const item of items) {
     expect(item['sk']?.S).toMatch(/^(head|log#\d+)$/);
     expect(JSON.stringify(item).length).toBeLessThan(400);
@@ -92,10 +92,10 @@ test('its runs go, open and ended, and the name is free for a new workflow', asy
   expect(await statusOf(await start('order', 'four'))).toMatchObject({ workflowVersion: 2 });
 });
 
-test('once it has settled the old versions go as well, and nothing remembers the deletion', async () => {
+test('after the settling time the old versions and the deletion record are deleted', async () => {
   const table = new Table(client, tableOf('controlTable'));
   const deletions = new DynamoDeletions(table);
-  // Twenty minutes have passed, says the record.
+  // The record's time is moved twenty minutes back.
   for (const each of await deletions.all())
     expect(await deletions.replace({ ...each, settledAt: instant(0), revision: each.revision + 1 })).toBe(true);
   await sweep();

@@ -1,4 +1,4 @@
-/** Code that was shipped is run by the embedded cloud: through the API, the queues and the function, as in AWS. */
+/** Bundle runs in the embedded cloud: through the API, the queues and the function, as in AWS. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.stop());
 
-/** Waits until it is resumed, and then says by which version of it, and with what. */
+/** Waits until it is resumed, then returns its version and the resume data. */
 const waiting = (version: string): string => `
 export async function POST(request) {
   const { runId, input } = await request.json();
@@ -56,7 +56,7 @@ const runShape = z.looseObject({
 });
 const run = async (id: string) => runShape.parse((await cloud.call('GET', `/v1/runs/${id}`)).body);
 
-/** Looks again and again; an embedded cloud that never gets there is the test's time-out. */
+/** Polls until the condition holds, or the test times out. */
 async function when(id: string, holds: (found: z.output<typeof runShape>) => boolean): Promise<z.output<typeof runShape>> {
   for (;;) {
     const found = await run(id);
@@ -69,7 +69,7 @@ const heard = ({ nodes }: { nodes: readonly { status: string }[] }): boolean =>
   nodes.every(({ status }) => status === 'completed');
 
 describe('a run of a deployment', { timeout: 60_000 }, () => {
-  test('stays on it while another is activated, is told why it is resumed, and a new one goes to the other', async () => {
+  test('stays on it while another is activated, gets its resume reason, and a new run uses the other', async () => {
     await ship('one');
     const first = await start();
     await when(first, heard);
@@ -92,13 +92,13 @@ describe('a run of a deployment', { timeout: 60_000 }, () => {
     expect(await when(third, ended)).toMatchObject({ deploymentId: 'one', output: { version: 'one' } });
   });
 
-  test('is asked again when it says so, by a fresh message', async () => {
+  test('is invoked again on request, by a new message', async () => {
     const id = await start({ asks: true });
     const { status, nodes } = await when(id, ended);
     expect([status, nodes.map(({ attempt }) => attempt)]).toEqual(['completed', [1, 1]]);
   });
 
-  test('whose code exits is tried again, and the function lives on', async () => {
+  test('whose code exits is retried, and the function continues', async () => {
     const id = await start({ fails: true });
     const { nodes } = await when(id, (found) => found.nodes.some(({ attempt }) => attempt > 1));
     expect(nodes).toHaveLength(1);
@@ -108,7 +108,7 @@ describe('a run of a deployment', { timeout: 60_000 }, () => {
     await cloud.call('POST', `/v1/runs/${other}/cancel`);
   });
 
-  test('is told things by its key, once, and by the programs of its lane alone', async () => {
+  test('gets each event of its key once, and only from its own lane', async () => {
     const id = await start();
     await when(id, heard);
     const body = { queueName: '__wkf_workflow_wait-for-it', message: { runId: id, input: {} }, opts: { idempotencyKey: 'k' } };

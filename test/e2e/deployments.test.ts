@@ -1,4 +1,4 @@
-/** A deployment shipped to the embedded cloud as a program would: a manifest, a plain upload, the pointer. */
+/** A deployment to the embedded cloud: a manifest, an upload, the active pointer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { packedDeployment } from '../artifact/packed.ts';
@@ -14,7 +14,7 @@ const created = z.looseObject({
   deploymentId: z.string(),
   upload: z.object({ method: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) }),
 });
-/** As the answer says, by a program that has no credentials of this cloud. */
+/** Uploads as the response describes, without credentials of this cloud. */
 const put = async ({ upload }: z.output<typeof created>, archive: Uint8Array): Promise<number> => {
   const { url, ...how } = upload;
   const answer = await fetch(url, { ...how, body: Buffer.from(archive) });
@@ -26,8 +26,8 @@ const ask = async (path: string, body?: object) => {
   return [answer.status, answer.body];
 };
 
-describe('an artifact that is uploaded by itself', () => {
-  test('is what it should be, is activated, followed by another, and activated again', async () => {
+describe('an artifact with a separate upload', () => {
+  test('is verified, activated, replaced by another, and activated again', async () => {
     for (const id of ['first', 'second']) {
       const { manifest, archive } = await packedDeployment(id);
       const answer = await cloud.call('POST', '/v1/deployments', manifest);
@@ -42,7 +42,7 @@ describe('an artifact that is uploaded by itself', () => {
     expect((await cloud.call('GET', '/v1/deployments/second')).status).toBe(404);
   });
 
-  test('and has other bytes is not taken, and the deployment is not activated', async () => {
+  test('with other bytes is refused, and the deployment is not activated', async () => {
     const { manifest, archive } = await packedDeployment('lied');
     const { body } = await cloud.call('POST', '/v1/deployments', manifest);
     const other = Buffer.from(archive);
@@ -51,7 +51,7 @@ describe('an artifact that is uploaded by itself', () => {
     expect(await ask('/v1/deployments/lied/activate')).toMatchObject([409, { code: 'artifact_missing' }]);
   });
 
-  test('is not taken after its time, and whoever asks again is given a new time', async () => {
+  test('is refused after its expiry, and a new request returns a new URL', async () => {
     const { manifest, archive } = await packedDeployment('late');
     const first = created.parse((await cloud.call('POST', '/v1/deployments', manifest)).body);
     const url = new URL(first.upload.url);

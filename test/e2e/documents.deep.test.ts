@@ -1,4 +1,4 @@
-/** What README.md, docs/API.md and docs/LENSES.md tell a reader to paste works as it is written, and answers what they say. */
+/** The commands of README.md, docs/API.md and docs/LENSES.md work as written, with the documented output. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,10 +8,10 @@ import * as z from 'zod';
 import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
 interface Block {
-  /** the heading it stands under */
+  /** its heading */
   readonly heading: string;
   readonly lines: string;
-  /** the JSON that stands below it, or the text, where there is some */
+  /** the JSON or text below it, where there is some */
   readonly answer: string | undefined;
   readonly isJson: boolean;
 }
@@ -24,13 +24,13 @@ function blocksIn(path: string): readonly Block[] {
   });
 }
 
-/** What a shell would still know at the next block. */
+/** The variables that the shell passes to the next block. */
 const settingsIn = ({ lines }: Block): readonly string[] => lines.split('\n').filter((line) => /^[A-Z]+=/.test(line));
 const isSetting = (block: Block): boolean => settingsIn(block).join('\n') === block.lines.trim();
 
 const packageShape = z.object({ scripts: z.object({ pack: z.string() }) });
 
-/** A folder as the reader's own: the examples beside the state, and the script that packs one. */
+/** A reader's folder: the examples, the state and the packing script. */
 const folder = freshFolder();
 const state = join(folder, '.stepwell');
 let local: LocalStart;
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => local.end('SIGKILL'));
 
-/** Runs lines in a shell, behind the settings that came before them. */
+/** Runs lines in a shell, after the variables of earlier blocks. */
 async function shell(settings: readonly string[], lines: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-ec', [...settings, lines].join('\n')], {
     cwd: folder,
@@ -60,7 +60,7 @@ async function shell(settings: readonly string[], lines: string): Promise<string
   return stdout;
 }
 
-/** Other runs, times and ids are other ones; everything else must be as it is written. */
+/** Run ids, times and other ids may differ; everything else must match. */
 const withoutChance = (json: string): unknown => JSON.parse(settled(json));
 const settled = (text: string): string =>
   text
@@ -113,7 +113,7 @@ describe('docs/API.md', () => {
   });
 });
 
-test('docs/LENSES.md: a lens is watched while it writes, by the lines that stand there', async () => {
+test('docs/LENSES.md: the documented lines watch a lens while it streams', async () => {
   const lines = blocksIn('docs/LENSES.md').filter(({ heading }) => heading === 'Watch one write');
   expect(lines.length).toBe(3);
   const printed = await shell([], lines.map((block) => block.lines).join('\n'));
@@ -125,7 +125,7 @@ test('docs/LENSES.md: a lens is watched while it writes, by the lines that stand
         .payload.text,
     ];
   });
-  // While it writes, in several pieces; of the last of them the completion may have been quicker.
+  // Several deltas; the completion may overtake the last ones.
   expect(said.length).toBeGreaterThan(1);
   expect('Write two sentences about a folding bicycle for commuters.'.startsWith(said.join(''))).toBe(true);
   expect(
@@ -141,7 +141,7 @@ describe('README.md', () => {
   const settings: string[] = [];
   let printed = '';
 
-  // docs/API.md has archived the workflow: this reader begins from nothing
+  // docs/API.md has archived the workflow: start from an empty state
   beforeAll(async () => {
     await local.end('SIGTERM');
     rmSync(join(state, 'state'), { recursive: true });
@@ -154,7 +154,7 @@ describe('README.md', () => {
     if (!block.lines.includes('kill -9')) await allEnded();
   });
 
-  test('every line was answered, and the run is as it says', () => {
+  test('every line succeeded, and the run is as documented', () => {
     expect(printed).toContain('"name":"order-total","version":1');
     expect(printed).toContain('"status":"completed"');
     expect(printed).toContain('"output":{"due":135}');
@@ -163,7 +163,7 @@ describe('README.md', () => {
     expect(printed.match(/"status":"pending"/g)).toHaveLength(2);
   });
 
-  test('what was killed in its sleep goes on and completes', async () => {
+  test('a run that was killed in its sleep continues and completes', async () => {
     await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
     local = await startLocal(state);
     await allEnded();
@@ -185,7 +185,7 @@ describe('README.md, its code workflow', () => {
     started = /^STOCK=wrun_\w+$/m.exec(printed)?.[0] ?? '';
   });
 
-  test('goes on after the next start, and no shelf that was counted is counted again', async () => {
+  test('continues after the next start, and counts no shelf twice', async () => {
     const { pid } = local;
     await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
     local = await startLocal(state);

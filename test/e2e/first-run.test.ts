@@ -38,8 +38,8 @@ afterAll(async () => {
 const start = (body: unknown, key?: string) =>
   local.call('POST', '/v1/runs', body, key === undefined ? {} : { 'idempotency-key': key });
 
-describe('on a laptop, from nothing', () => {
-  test('a worker finds it without being told anything, by a file that nobody else may read', async () => {
+describe('on a laptop, from an empty folder', () => {
+  test('a worker finds it by a private file, without settings', async () => {
     expect(statSync(join(directory, 'worker.json')).mode & 0o077).toBe(0);
     const env = { ...process.env, HOME: freshFolder(), STEPWELL_DIR: directory };
     const program = [join(root, 'bin/stepwell-cli.mjs'), 'worker', 'start'];
@@ -47,7 +47,7 @@ describe('on a laptop, from nothing', () => {
     let told = '';
     worker.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
     await expect.poll(() => told, { timeout: 30_000, interval: 50 }).toContain('taking messages for code');
-    expect(told).toContain('works for the embedded cloud of this folder, 10 at once');
+    expect(told).toContain('receiving messages of the embedded cloud of this folder, up to 10 at once');
     const gone = once(worker, 'exit');
     worker.kill('SIGTERM');
     await gone;
@@ -66,7 +66,7 @@ describe('on a laptop, from nothing', () => {
     expect(runId).toMatch(/^wrun_/);
   });
 
-  test('it completes, with what became of every node', async () => {
+  test('it completes, with the result of every node', async () => {
     const see = async () => runShape.parse((await local.call('GET', `/v1/runs/${runId}`)).body);
     await expect.poll(async () => (await see()).status, { timeout: 60_000, interval: 100 }).toBe('completed');
     const { output, nodes } = await see();
@@ -91,7 +91,7 @@ describe('on a laptop, from nothing', () => {
     expect(data.at(-1)?.type).toBe('run.completed');
   });
 
-  test('the same request again is answered the same, and starts nothing', async () => {
+  test('the same request again gets the same response, and starts nothing', async () => {
     const answer = await start(started, 'k1');
     expect([answer.status, startedShape.parse(answer.body).runId, answer.headers.get('idempotency-replayed')]).toEqual([
       202,
@@ -118,21 +118,21 @@ describe('on a laptop, from nothing', () => {
     const answer = await ask();
     expect(answer.status, JSON.stringify(answer.body)).toBe(status);
     if (code !== undefined) expect(answer.body).toMatchObject({ code });
-    // API Gateway keeps some names for itself: a header that comes back under another name is none that a client looks for.
+    // API Gateway renames reserved headers, so clients would not find a header with such a name.
     expect([...answer.headers.keys()].filter((header) => header.startsWith('x-amzn-remapped-'))).toEqual([]);
   });
 
-  test('every fault of a body is named with its place', async () => {
+  test('every error of a body has its pointer', async () => {
     const { body } = await start({ workflowName: 7, stranger: 1 }, 'k7');
     expect(body).toMatchObject({
       errors: expect.arrayContaining([
-        expect.objectContaining({ place: '/workflowName' }),
-        expect.objectContaining({ place: '/stranger' }),
+        expect.objectContaining({ pointer: '/workflowName' }),
+        expect.objectContaining({ pointer: '/stranger' }),
       ]),
     });
   });
 
-  test('a path that is no route is answered in the same form', async () => {
+  test('an unknown path gets an error in the same format', async () => {
     expect((await local.call('GET', '/nowhere')).body).toMatchObject({ code: 'not_found', correlationId: expect.any(String) });
   });
 
@@ -146,7 +146,7 @@ describe('on a laptop, from nothing', () => {
     expect(second.stderr).toBe(`Stepwell already runs on ${directory}: process ${local.pid} at ${local.url}\n`);
   });
 
-  test('only its owner may read where it is and with which key', () => {
+  test('only its owner may read its URL and key', () => {
     expect(['local.json', 'state/secrets.json'].map((file) => statSync(join(directory, file)).mode & 0o777)).toEqual([
       0o600, 0o600,
     ]);

@@ -1,4 +1,4 @@
-/** The judge of the fuzz is no use unless it sees what is wrong. */
+/** The fuzz test's response check finds invalid responses. */
 import { expect, test } from 'vitest';
 import { errorCatalogue } from '../../lib/api/errors.ts';
 import { type FuzzResponse, violationOf } from './fuzz/check-response.ts';
@@ -28,7 +28,7 @@ test.each([
   ['an error that the route declares', request('GET', '/v1/runs/x'), error('not_found')],
   ['of no route', request('GET', '/v1/%2e%2e/x'), error('not_found')],
   ['to a method that the path does not take', request('PATCH', '/v1/runs'), error('method_not_allowed')],
-])('an answer is let pass: %s', (_name, asked, given) => {
+])('a valid response: %s', (_name, asked, given) => {
   expect(violationOf(asked, given)).toBeUndefined();
 });
 
@@ -44,6 +44,6 @@ test.each([
   ['another correlation id in the body', request('GET', '/v1/runs'), error('unauthorized', { correlationId: 'd' })],
   ['no correlation id', health, answer(200, healthy, { headers: {} })],
   ['a good answer to HEAD', request('HEAD', '/v1/health'), answer(200, undefined, { text: '' })],
-])('an answer is a fault: %s', (_name, asked, given) => {
+])('an invalid response: %s', (_name, asked, given) => {
   expect(violationOf(asked, given)).toEqual(expect.any(String));
 });

@@ -1,8 +1,8 @@
 /**
- * Requests made from the OpenAPI document: none is answered with 5xx, and each answer is one that the table of routes
- * allows. Ten thousand go to the handlers over the adapters of AWS and emulators, and ten thousand over HTTP to the whole
- * product in the embedded cloud. `STEPWELL_FUZZ_SEED` replays a run or makes another; `STEPWELL_FUZZ_REQUESTS` and
- * `STEPWELL_FUZZ_HTTP_REQUESTS` say how many.
+ * Random requests from the OpenAPI document: none gets a 5xx, and the table of routes allows each response. Ten
+ * thousand go to the handlers over the AWS adapters and the emulators, and ten thousand over HTTP to the whole
+ * product in the embedded cloud. `STEPWELL_FUZZ_SEED` sets the seed; `STEPWELL_FUZZ_REQUESTS` and
+ * `STEPWELL_FUZZ_HTTP_REQUESTS` set the numbers.
  */
 import { availableParallelism } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -14,9 +14,9 @@ import { openHandlers } from './fuzz/handlers.ts';
 const seed = Number(process.env['STEPWELL_FUZZ_SEED'] ?? 20_261_121);
 const count = Number(process.env['STEPWELL_FUZZ_REQUESTS'] ?? 10_000);
 const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? 10_000);
-/** Of each function. Every thread has to load its bundle and get warm, and more of them than cores take each other's time. */
+/** Threads per function. Every thread loads its bundle, and more threads than cores slow each other down. */
 const threads = Math.min(8, Math.max(2, availableParallelism()));
-/** Below that the requests are too bad to reach much of the product. */
+/** Below this share of successes the requests reach too little of the product. */
 const leastGood = 0.3;
 
 describe(`seed ${seed}`, () => {

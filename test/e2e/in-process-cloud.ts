@@ -1,4 +1,4 @@
-/** The embedded cloud in this process, on a folder and a port of its own: for tests that must reach behind the API. */
+/** The embedded cloud in this process, with its own folder and port, for tests that read more than the API. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { environmentNames } from '../../lib/contract/environment.ts';
@@ -14,22 +14,22 @@ export interface InProcessCloud {
   readonly cloud: Cloud;
   readonly url: string;
   readonly apiKey: string;
-  /** what the provider `demo` of webhooks signs with */
+  /** the signing secret of the webhook provider `demo` */
   readonly webhookSecret: string;
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** what `npm run create-key` prints, made for this cloud's control table */
+  /** a key as `npm run create-key` prints it, for this cloud's control table */
   createKey(...options: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** The bundles are those of the synthesis of this test run, which came before. */
+/** Uses the bundles of this test run's synthesis. */
 const asBundled = { 'stepwell:buildsFunctions': false };
 
 /**
  * @param settings of the context, such as `stepwell:requireHttps`
- * @param changed is given the folder of the cloud assembly, and says which one to run instead
- * @param threads of each function, at most
- * @param account its quota of concurrent executions
+ * @param changed gets the folder of the cloud assembly, and returns the one to run instead
+ * @param threads maximum per function
+ * @param account the account's quota of concurrent executions
  */
 export async function startInProcessCloud(
   settings?: Readonly<Record<string, unknown>>,
@@ -73,7 +73,7 @@ export async function startInProcessCloud(
       );
       const table = new RegExp(`"${environmentNames.controlTable}":"([^"]+)"`).exec(variables)?.[1] ?? '';
       const { url: endpoint, accessKeyId, secretAccessKey } = cloud.tables;
-      // This process must go on meanwhile: the gateway is in it.
+      // Asynchronous, because the gateway runs in this process.
       const { stdout } = await promisify(execFile)(process.execPath, ['scripts/create-key.ts', '--table', table, ...options], {
         cwd: root,
         env: {

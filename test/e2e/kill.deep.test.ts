@@ -16,14 +16,14 @@ const eventsShape = z.looseObject({
 let local: LocalStart | undefined;
 afterAll(() => local?.end('SIGTERM'));
 
-test('fifty open runs survive a kill of everything: each completes, and none does anything twice', async () => {
+test('fifty open runs survive a kill of everything: each completes, and no completed node runs twice', async () => {
   const directory = preparedFolder();
   local = await startLocal(directory);
   const first = local;
   expect((await first.call('POST', '/v1/workflows', pauseAndJoin)).status).toBe(201);
   const start = (n: number) =>
     first.call('POST', '/v1/runs', { workflowName: pauseAndJoin.name, input: { n } }, { 'idempotency-key': `run-${n}` });
-  // all at once: the pause in each outlasts this, so that runs are open when the kill comes
+  // concurrently: each run's pause is longer than this, so the runs are open at the kill
   const answers = await Promise.all(Array.from({ length: runs }, (_one, n) => start(n)));
   const acknowledged = new Map(
     answers.map((answer, n) => {
@@ -53,6 +53,6 @@ test('fifty open runs survive a kill of everything: each completes, and none doe
     expect(new Set(completions)).toEqual(new Set(pauseAndJoin.nodes.map(({ id }) => id)));
     expect(data.filter(({ type }) => type === 'run.completed')).toHaveLength(1);
   }
-  // otherwise nothing was put to the test
+  // otherwise the test had no effect
   expect(completedAfterKill).toBeGreaterThan(0);
 });

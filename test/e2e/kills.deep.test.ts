@@ -1,6 +1,6 @@
 /**
- * Real kills: an embedded cloud under load, of which a thread or everything is killed -9 at moments of a seed, is started again
- * on the same folder, comes to rest, and is judged from its tables by a reader from outside. `npm run kills` goes on from here.
+ * Real kills: at times from a seed, a thread or all processes of an embedded cloud under load get SIGKILL. The cloud is started
+ * again on the same folder. When its runs have ended, an independent reader checks its tables. `npm run kills` runs more rounds.
  */
 import { expect, test } from 'vitest';
 import { runsTableKeys } from '../../lib/contract/environment.ts';
@@ -11,15 +11,15 @@ import { runRound } from './kills/round.ts';
 import { type Reading, type Tables, readTables } from './kills/tables.ts';
 import { preparedFolder } from './local-start.ts';
 
-/** Chosen among those that meet all of it. */
+/** Chosen so that one round covers all kinds of kills and runs. */
 const seed = 1;
 
-test('five kills under load: nothing is lost, nothing is done twice without a reason, and every run ends', async () => {
+test('five kills under load: no effect is lost or repeated without a crash, and every run ends', async () => {
   const prepared = preparedFolder();
   await prepare(prepared);
   const asked = { seed, kills: ['thread', 'whole', 'thread', 'whole', 'whole'], prepared } as const;
   const { kills, result } = await runRound(asked, async (rested) => {
-    // A reader that finds nothing wrong has to be one that would.
+    // Verify that the reader finds planted errors.
     for (const [fault, plant] of faults) {
       const undo = await plant(rested);
       await expect(verdictOf(rested), fault).rejects.toThrow(/^invariant \d+: /);
@@ -50,10 +50,10 @@ async function verdictOf({ tables, evidence, reading }: Meddled): Promise<void> 
 
 type Plant = (rested: Meddled) => Promise<() => Promise<void>>;
 
-/** A run that nobody cancelled and that did something, and the keys of one of its items. */
+/** A run that was not cancelled and has effects, and the keys of one of its items. */
 const someRun = ({ reading, evidence }: Meddled) => {
   const ended = [...reading.runs.values()].filter(
-    // Of a graph: all that it wrote is in one partition.
+    // A graph run: all its items are in one partition.
     ({ address: { runId }, kind, status, commits }) =>
       kind === 'graph' && status === 'completed' && commits.length > 2 && evidence.facts.starts.has(runId),
   );
@@ -63,7 +63,7 @@ const someRun = ({ reading, evidence }: Meddled) => {
   return { run, pk: { S: partitionOf('run', projectId, environment, runId) } };
 };
 
-/** Changes an item as it is stored. @returns how to put it back */
+/** Changes a stored item. @returns a function that restores it */
 const changed =
   (sk: (commits: number) => string, change: (item: Record<string, unknown>) => Record<string, unknown> | undefined): Plant =>
   async (rested) => {
@@ -87,7 +87,7 @@ const changed =
 const logSort = (number: number): string => `log#${String(number).padStart(8, '0')}`;
 const { byProject } = runsTableKeys;
 
-/** Something the outside has seen that it should not have. */
+/** An effect that the effect server should not have received. */
 const seenToo =
   (more: (evidence: Evidence, runId: string) => Evidence['effects'][number]): Plant =>
   async (rested) => {

@@ -1,4 +1,4 @@
-/** Lenses in the embedded cloud: the worker is told which models there are, may read what it needs, and tells what happened. */
+/** Lenses in the embedded cloud: the worker gets the models and the permissions that it needs, and logs events. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -46,14 +46,14 @@ const example = async (name: string) => {
   return run(name, file(name, 'input.json'));
 };
 
-test('a lens is filled, and the deterministic model answers', async () => {
+test('a lens is rendered, and the deterministic model responds', async () => {
   expect(await example('product-blurb')).toMatchObject({
     status: 'completed',
     output: { text: 'Write two sentences about a folding bicycle for commuters.' },
   });
 });
 
-test('a contract that does not hold is told, beside the end of its node', async () => {
+test('a violated contract has its own event, in addition to its node’s end', async () => {
   const { status, nodes, events } = await example('ticket-triage');
   expect(status).toBe('completed');
   expect(nodes.find(({ nodeId }) => nodeId === 'answer')).toMatchObject({
@@ -63,7 +63,7 @@ test('a contract that does not hold is told, beside the end of its node', async 
   expect(events.slice(events.indexOf('contract.violated')).slice(0, 2)).toEqual(['contract.violated', 'node.invalidated']);
 });
 
-test('moderation stops what it is told to stop', async () => {
+test('moderation blocks its configured words', async () => {
   const { status, events } = await example('moderated-reply');
   expect(status).toBe('completed');
   expect(events.slice(events.indexOf('moderation.flagged')).slice(0, 2)).toEqual(['moderation.flagged', 'node.failed']);

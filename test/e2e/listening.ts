@@ -1,16 +1,16 @@
-/** What the processes of a program listen on, as the kernel has it: also what a later version adds. */
+/** The listening sockets of a program's processes, as the kernel reports them. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 const read = (path: string): string => {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // The process has ended meanwhile, or the kernel has no such table.
+    // The process has exited meanwhile, or the kernel has no such table.
     return '';
   }
 };
 
-/** The process and all that it has started, whoever their parent is by now. */
+/** The process and its descendants, also those with a new parent. */
 export function processTree(pid: number): readonly number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -36,7 +36,7 @@ function socketsOf(pids: readonly number[]): ReadonlySet<string> {
         if (inode !== undefined) inodes.add(inode);
       }
     } catch {
-      // It has ended.
+      // It has exited.
     }
   }
   return inodes;

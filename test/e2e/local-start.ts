@@ -1,4 +1,4 @@
-/** `npm start` in a process of its own, on a folder and a port of its own. */
+/** `npm start` in a separate process, with its own folder and port. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
@@ -12,7 +12,7 @@ import * as z from 'zod';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-e2e-'));
 
-/** A state folder that finds the synthesis of this test run: a start on it synthesizes only where it is told something else. */
+/** A state folder with the synthesis of this test run: a start on it synthesizes only with other settings. */
 export function preparedFolder(directory = freshFolder()): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const ready = inject('synthesis');
@@ -33,13 +33,13 @@ export interface LocalStart {
   readonly url: string;
   readonly apiKey: string;
   readonly pid: number;
-  /** `body` is sent as JSON, or as it is where it is text. */
+  /** `body` is sent as JSON; text is sent unchanged. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Ends the process with the signal and waits until it has gone. */
+  /** Sends the signal and waits until the process has exited. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts and waits until it says where it is. Rejects with what it printed when it ends before. */
+/** Starts and waits for the URL. Rejects with the output when the process exits before. */
 export async function startLocal(directory: string): Promise<LocalStart> {
   const child = spawn(process.execPath, ['lib/local/main.ts'], {
     cwd: root,
@@ -56,7 +56,7 @@ export async function startLocal(directory: string): Promise<LocalStart> {
     try {
       text = readFileSync(infoFile, 'utf8');
     } catch {
-      // Not written yet; or the one of the start before, which this one has just taken away.
+      // Not written yet, or the file of the previous start, which was just deleted.
       return undefined;
     }
     const info = infoShape.parse(JSON.parse(text));

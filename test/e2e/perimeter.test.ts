@@ -1,4 +1,4 @@
-/** The laptop is not open to others: each port of a running embedded cloud, tried by who has no credential and by a page of a browser. */
+/** The embedded cloud refuses others: each port is called without credentials and as from a browser page. */
 import { request } from 'node:http';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -43,7 +43,7 @@ const upgrade = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** What somebody would try who has found a port: each service's own way of saying what it has. Health and openapi.json are for all. */
+/** Requests of an attacker who has found a port: each service's list operations. Health and openapi.json are public. */
 const attempts: readonly Attempt[] = [
   attempt('GET', '/'),
   attempt('GET', '/v1/runs'),
@@ -89,7 +89,7 @@ const ask = (port: number, { method, path, headers, body }: Attempt): Promise<An
 
 const ports = () => listeningOf(processTree(local.pid)).tcp;
 
-/** Signed by the owner's key unless another is given, for the host that the request names. */
+/** Signed for the request's host, by the owner's key unless another is given. */
 const signed = (
   port: number,
   one: Attempt,
@@ -108,7 +108,7 @@ const withKey = (one: Attempt, key = info.apiKey): Attempt => ({
 const listTables = attempt('POST', '/', { ...awsJson, 'x-amz-target': 'DynamoDB_20120810.ListTables' }, '{}');
 const listRuns = attempt('GET', '/v1/runs');
 
-/** With all that is right: one of the two is answered, whichever port it is. */
+/** Valid requests: each port responds to one of the two. */
 const welcome = async (
   port: number,
   extra: Record<string, string> = {},
@@ -118,9 +118,9 @@ const welcome = async (
   return [await ask(port, plus(withKey(listRuns))), await ask(port, plus(signed(port, listTables, 'dynamodb', {}, host)))];
 };
 
-test('it listens on this machine alone, and answers who has the credential', async () => {
+test('it listens on this machine alone, and responds to valid credentials', async () => {
   const found = ports();
-  // The API, the gateway of the services, and the sockets: the emulators have no port.
+  // The API, the AWS gateway and the WebSocket API: the emulators have no port.
   expect(found).toHaveLength(3);
   for (const { address, port } of found) {
     expect(address).toBe('0100007F');
@@ -128,7 +128,7 @@ test('it listens on this machine alone, and answers who has the credential', asy
   }
 });
 
-test('sockets of the file system are in folders of their owner alone, and there is none without a path', () => {
+test('Unix sockets are in folders of their owner alone, and none is abstract', () => {
   for (const path of listeningOf(processTree(local.pid)).unix) {
     expect(path).toMatch(/^\//);
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
@@ -178,7 +178,7 @@ test.each([
   }
 });
 
-test('the API answers a page of its own, under both names', async () => {
+test('the API responds to its own pages, under both host names', async () => {
   const port = Number(new URL(local.url).port);
   for (const name of ['127.0.0.1', 'localhost']) {
     const [runs] = await welcome(port, { origin: `http://${name}:${port}` }, `${name}:${port}`);
@@ -186,17 +186,17 @@ test('the API answers a page of its own, under both names', async () => {
   }
 });
 
-/** What was made by this start: the synthesis is another folder's, and links to it. */
+/** The files of this start; the synthesis is linked from another folder. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     return entry.isDirectory() ? [path, ...filesIn(path)] : entry.isFile() ? [path] : [];
   });
 
-test('nothing in the state folder is for others, and no secret stands in the arguments of a process', () => {
+test('no file in the state folder is readable for others, and no process argument contains a secret', () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   const open = filesIn(directory).filter((path) => (statSync(path).mode & 0o077) !== 0);
-  // Copied there by this test, before the start.
+  // Copied by this test before the start.
   expect(open.filter((path) => !path.endsWith('cloud-assembly.sha256'))).toEqual([]);
   const secrets = [info.apiKey, info.webhookSecret, info.tables.secretAccessKey, info.tables.accessKeyId];
   for (const pid of processTree(local.pid)) for (const secret of secrets) expect(argumentsOf(pid)).not.toContain(secret);

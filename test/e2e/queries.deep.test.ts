@@ -1,4 +1,4 @@
-/** A database that is asked by the bundled worker, over its real wire, with a connection out of the owner's own file. */
+/** The bundled worker queries a database over its real protocol, with a connection from the owner's file. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -41,7 +41,7 @@ async function run(key: string, input: object, workflowName = 'recent-orders') {
   }
 }
 
-test('the example runs as it is written, and an archived query is asked no more', async () => {
+test('the example runs as written, and an archived query is refused', async () => {
   const { workflow, query, input, expected } = example('recent-orders');
   expect((await local.call('POST', '/v1/queries', query)).status).toBe(201);
   expect((await local.call('POST', '/v1/workflows', workflow)).status).toBe(201);
@@ -51,7 +51,7 @@ test('the example runs as it is written, and an archived query is asked no more'
   expect((await run('three', input)).events).toContain('the query recent-orders is archived');
 });
 
-test('a query for the Data API says on a laptop that no database has that name', async () => {
+test('a Data API query fails on a laptop, because no database has the name', async () => {
   const query = { name: 'in-aurora', kind: 'aurora', connection: 'orders', statement: 'select 1' };
   expect((await local.call('POST', '/v1/queries', query)).status).toBe(201);
   const nodes = [

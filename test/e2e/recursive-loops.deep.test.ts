@@ -1,6 +1,6 @@
 /**
- * Ordinary workflows are long chains of messages: with the template's `RecursiveLoop: Allow` they end well, and without it Lambda's
- * recursive loop detection ends them.
+ * Ordinary workflows are long chains of messages. With the template's `RecursiveLoop: Allow` they complete, and without it Lambda's
+ * recursive loop detection terminates them.
  */
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { chain } from './bad-workflows.ts';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder } from './local-start.ts';
 
-/** The assembly, with no function that may take part in a loop. */
+/** The assembly without RecursiveLoop: Allow. */
 async function withoutAllow(assembly: string): Promise<string> {
   const folder = join(freshFolder(), 'assembly');
   cpSync(assembly, folder, { recursive: true, dereference: true });
@@ -27,7 +27,7 @@ async function withoutAllow(assembly: string): Promise<string> {
   return folder;
 }
 
-/** Thirty rounds of results that are collected: each round is a message to the collector and ten to the worker. */
+/** Thirty iterations with collected results: each sends one message to the collector and ten to the worker. */
 const inRounds = {
   name: 'in-rounds',
   nodes: [
@@ -66,7 +66,7 @@ async function ended(cloud: InProcessCloud, definition: { readonly name: string 
   return see();
 }
 
-test('chains of more than 16 messages go on to the end of the run', async () => {
+test('chains of more than 16 messages continue to the end of the run', async () => {
   const cloud = await startInProcessCloud();
   let mostHops = 0;
   cloud.cloud.recorder.listen(({ service, operation, input }) => {
@@ -77,14 +77,14 @@ test('chains of more than 16 messages go on to the end of the run', async () => 
   const [rounds, slept] = await Promise.all([ended(cloud, inRounds, { items }), ended(cloud, naps)]);
   expect(rounds).toMatchObject({ status: 'completed', output: { all: items.map((item) => item * 2) } });
   expect(slept.status).toBe('completed');
-  // A result of an attempt is one hop, and the limit of our own is as far off as ever.
+  // An attempt's result counts as one hop, and the product's own limit is not reached.
   expect(mostHops).toBe(1);
   await cloud.stop();
 });
 
 const visibility = z.looseObject({ QueueUrl: z.string() });
 
-test('without RecursiveLoop in the template, they lose a message to the dead-letter queue at the 17th invocation', async () => {
+test('without RecursiveLoop in the template, the 17th invocation’s message goes to the dead-letter queue', async () => {
   const cloud = await startInProcessCloud(undefined, withoutAllow);
   const refused: string[] = [];
   cloud.cloud.recorder.listen(({ caller, operation, input }) => {

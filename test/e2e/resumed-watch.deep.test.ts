@@ -1,6 +1,6 @@
 /**
- * A reader of a live run that loses its stream after each event, over and over: nobody is told that it has gone away. That it
- * misses nothing in five hundred times is held by `test/service/resumed-watch.deep.test.ts`; here it must not use up the slots.
+ * A reader of a live run loses its stream after each event, repeatedly, and the service does not notice the disconnect at once.
+ * `test/service/resumed-watch.deep.test.ts` tests that no event is missed; this test checks that the stream slots suffice.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { StepwellClient, type RunUpdate } from '../../lib/client/index.ts';
@@ -8,19 +8,19 @@ import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts'
 
 const slots = 10;
 const resumptions = 10 * slots;
-/** A pass begins, is queued, ends and is over: more events than there are resumptions. */
+/** An iteration has several events, so there are more events than resumptions. */
 const passes = 50;
 
 let here: InProcessCloud;
 let client: StepwellClient;
 beforeAll(async () => {
   here = await startInProcessCloud({ 'stepwell:watchers': slots });
-  // While all slots are taken it is refused, and asks again.
+  // While all slots are taken the reader is refused, and retries.
   client = new StepwellClient({ baseUrl: here.url, apiKey: here.apiKey, retries: 10 });
 });
 afterAll(() => here.stop());
 
-/** A loop, and behind it a wait that outlasts the test: its streams never end by themselves. */
+/** A loop, then a wait that is longer than the test: its streams do not end. */
 const loopAndWait = {
   name: 'loop-and-wait',
   nodes: [
@@ -39,7 +39,7 @@ const loopAndWait = {
   ],
 };
 
-test('comes back each time, misses nothing and sees nothing twice', async () => {
+test('resumes each time, without missing or repeated events', async () => {
   await client.createWorkflow(loopAndWait);
   const items = Array.from({ length: passes }, (_, at) => at);
   const { runId } = await client.trigger({ workflowName: 'loop-and-wait', input: { items } });
@@ -53,14 +53,14 @@ test('comes back each time, misses nothing and sees nothing twice', async () => 
   await client.cancelRun(runId);
 });
 
-test('no more streams are open than there are slots, and one over them is told to come again', async () => {
+test('at most as many streams as slots are open, and the next one is told to retry', async () => {
   const { runId } = await client.trigger({ workflowName: 'loop-and-wait', input: { items: [] } });
   const open = () =>
     fetch(`${here.url}/v1/runs/${runId}/events`, {
       headers: { authorization: `Bearer ${here.apiKey}`, accept: 'text/event-stream' },
     });
   const streams: Response[] = [];
-  // Those of the test before end within a second or so.
+  // The streams of the previous test end within about a second.
   await vi.waitFor(
     async () => {
       while (streams.length < slots) {

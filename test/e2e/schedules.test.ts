@@ -1,4 +1,4 @@
-/** Schedules in the embedded cloud: over the wire to its Scheduler, through the delay queue, into runs. */
+/** Schedules in the embedded cloud: through the Scheduler and the delay queue to runs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { chain } from './bad-workflows.ts';
@@ -20,7 +20,7 @@ const schedule = z.looseObject({
 const see = async (id: string) => schedule.parse((await cloud.call('GET', `/v1/schedules/${id}`)).body);
 const soon = (): string => new Date(Date.now() + 1_500).toISOString();
 
-test('a schedule starts a run at its time, and says when it is due next', async () => {
+test('a schedule starts a run at its time, and returns its next time', async () => {
   const startAt = soon();
   const made = await cloud.call('POST', '/v1/schedules', {
     scheduleId: 'ticks',
@@ -45,7 +45,7 @@ test('a schedule starts a run at its time, and says when it is due next', async 
   expect((await cloud.call('DELETE', '/v1/schedules/ticks')).status).toBe(200);
 });
 
-test('one that is paused, or whose workflow is archived, starts nothing', async () => {
+test('a schedule that is paused, or whose workflow is archived, starts nothing', async () => {
   await cloud.call('POST', '/v1/workflows', chain('gone', []));
   for (const [scheduleId, workflowName] of [
     ['resting', 'flow'],
@@ -60,7 +60,7 @@ test('one that is paused, or whose workflow is archived, starts nothing', async 
   expect(await see('resting')).toMatchObject({ paused: true, recentFires: [] });
 });
 
-test('a cron expression with lists, steps, names and a zone is taken', async () => {
+test('a cron expression with lists, steps, names and a time zone is accepted', async () => {
   const cron = { cron: '0/15 8-18 ? * MON-FRI *', timeZone: 'America/New_York' };
   expect((await cloud.call('POST', '/v1/schedules', { scheduleId: 'office', workflowName: 'flow', ...cron })).status).toBe(201);
   expect(await see('office')).toMatchObject(cron);

@@ -1,4 +1,4 @@
-/** A secret on a laptop: written into a file of the owner's, used by a node, and found nowhere else in the state folder. */
+/** A secret on a laptop: written to the owner's file, used by a node, and in no other file of the state folder. */
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,12 +17,12 @@ afterAll(() => local.end('SIGTERM'));
 
 const runShape = z.looseObject({ status: z.string(), nodes: z.array(z.looseObject({ nodeId: z.string() })) });
 
-/** The run of a workflow whose one request uses this secret, once it has ended. */
+/** The ended run of a workflow whose request uses this secret. */
 async function runWith(secret: string) {
   const ask = {
     id: 'ask',
     type: 'http',
-    // A name that is never given to anybody (RFC 6761): the request gets as far as needing an address.
+    // A reserved name (RFC 6761): the request fails at the name resolution.
     config: {
       url: 'https://nobody.invalid/',
       headers: { authorization: `Bearer {{secret:${secret}}}` },
@@ -51,12 +51,12 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-test('a name that was written down may be used, and no other', async () => {
+test('only names in the owner’s file may be used', async () => {
   expect(await runWith('token')).toContain('name_not_resolved');
   expect(await runWith('other')).toContain('secret_not_allowed');
 });
 
-test('its text is in no file but the one that its owner wrote', () => {
+test('its text is only in the owner’s file', () => {
   const files = [...filesIn(directory)];
   expect(files.length).toBeGreaterThan(10);
   const holding = files.filter((file) => readFileSync(file).includes(planted));

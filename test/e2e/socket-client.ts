@@ -1,4 +1,4 @@
-/** A client of the WebSocket API, as a program would write it with Node's own WebSocket. */
+/** A client of the WebSocket API, with Node's own WebSocket. */
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 
@@ -12,17 +12,17 @@ export type Frame = z.infer<typeof frameShape>;
 
 export interface SocketClient {
   readonly frames: readonly Frame[];
-  /** the code of the close, once it has closed */
+  /** the close code, once the socket has closed */
   readonly closed: Promise<number>;
   send(message: object | string): void;
-  /** the first frame for which this holds, now or within the time */
+  /** the first matching frame, now or within the timeout */
   until(holds: (frame: Frame) => boolean, withinMs?: number): Promise<Frame>;
   close(): Promise<number>;
 }
 
 /** @param key sent in the header, as programs other than browsers can */
 export async function openClient(url: string, key?: string): Promise<SocketClient> {
-  // Node's WebSocket takes headers, which the standard's does not.
+  // Node's WebSocket accepts headers, unlike the standard.
   const options: object = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
   const socket: WebSocket = Reflect.construct(WebSocket, [url, options]);
   const frames: Frame[] = [];

@@ -1,4 +1,4 @@
-/** Watching over sockets on the embedded cloud: the gateway's wire, the functions, the queue and the posts, each with its own role. */
+/** Watching runs over sockets in the embedded cloud: the gateway, the functions, the queue and the posts, with their own roles. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -37,11 +37,11 @@ afterAll(() => here.stop());
 
 const runWith = async (what: string, options: object = {}): Promise<string> =>
   (await client.trigger({ workflowName: 'told', input: { what }, ...options })).runId;
-/** It is not to be taken before the test has ended. */
+/** A run that does not start before the test has ended. */
 const later = (): Promise<string> => runWith('later', { availableAt: new Date(Date.now() + 3_600_000).toISOString() });
 const open = () => openClient(url, here.apiKey);
 
-/** Of a member that is always text. */
+/** The value of a member that is always text. */
 const textOf = (value: unknown): string => z.string().parse(value);
 const isStatus =
   (status: string) =>
@@ -64,7 +64,7 @@ const textIn = (frames: readonly Frame[]) =>
 const ticketShape = z.object({ ticket: z.string() });
 
 describe('a run that is watched', () => {
-  test('to its end: each node, each word of the lens while it is said, and the run, in order', async () => {
+  test('to its end: each node, each delta of the lens while it streams, and the run, in order', async () => {
     const what = 'a long walk along the river, and of what was seen there';
     const runId = await runWith(what);
     const socket = await open();
@@ -95,7 +95,7 @@ describe('a run that is watched', () => {
     await socket.close();
   });
 
-  test('leaving stops it; coming back with the last id misses nothing, and the end is the end', async () => {
+  test('unsubscribing stops the frames; resuming with the last id misses nothing up to the end', async () => {
     const runId = await later();
     const voice = streamWriterIn(here.cloud, runId, 'start');
     const first = await open();
@@ -125,7 +125,7 @@ describe('a run that is watched', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test('many watch one run, from different places, and who comes late hears all of it', async () => {
+  test('several clients watch one run from different events, and a late client gets all of it', async () => {
     const runId = await later();
     const early = await open();
     early.send({ action: 'join', runId });
@@ -149,7 +149,7 @@ test('the example watches a run to its end', async () => {
   expect(new Set(updates(frames)).size).toBe(updates(frames).length);
 });
 
-describe('who may', () => {
+describe('authentication', () => {
   test('a ticket opens one socket for its run, without a key', async () => {
     const runId = await later();
     const { ticket } = ticketShape.parse(await client.createTicket(runId));
@@ -165,17 +165,17 @@ describe('who may', () => {
     await socket.close();
   });
 
-  test.each(['', 'sw_local_no'])('%j is no key', async (key) => {
+  test.each(['', 'sw_local_no'])('%j is refused as a key', async (key) => {
     await expect(openClient(url, key)).rejects.toThrow('refused');
   });
 
-  test('a key in the address opens nothing', async () => {
+  test('a key in the URL is refused', async () => {
     await expect(openClient(`${url}?authorization=${here.apiKey}`)).rejects.toThrow('refused');
   });
 });
 
-describe('what goes wrong', () => {
-  test('nonsense is answered, and the socket stays; a message beyond the gateway’s limit ends it', async () => {
+describe('errors', () => {
+  test('an invalid message gets an error, and the socket stays open; a message above the gateway’s limit closes it', async () => {
     const socket = await open();
     for (const [said, code] of [
       ['{', 'invalid_request'],
@@ -193,7 +193,7 @@ describe('what goes wrong', () => {
     expect(await socket.closed).toBe(1_009);
   });
 
-  test('a socket that closes is taken away from everywhere', async () => {
+  test('a closed socket is deleted from all records', async () => {
     const runId = await later();
     const socket = await open();
     socket.send({ action: 'join', runId });
@@ -202,7 +202,7 @@ describe('what goes wrong', () => {
     await expect.poll(() => recordsIn(here), { timeout: 15_000 }).toEqual([]);
   });
 
-  test('a socket that reads nothing is closed, and holds up nobody', async () => {
+  test('a socket that reads nothing is closed, and delays no other', async () => {
     await client.createWorkflow({
       name: 'much',
       nodes: [
@@ -245,7 +245,7 @@ describe('what goes wrong', () => {
   }, 120_000);
 });
 
-/** A frame of text as a client sends it. */
+/** A client's text frame. */
 function masked(text: string): Buffer {
   const [payload, mask] = [Buffer.from(text), randomBytes(4)];
   return Buffer.concat([Buffer.from([0x81, 0x80 | payload.length]), mask, payload.map((byte, at) => byte ^ (mask[at % 4] ?? 0))]);
@@ -253,7 +253,7 @@ function masked(text: string): Buffer {
 
 const scanned = z.object({ Items: z.array(z.object({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) })) });
 
-/** What the control table has of sockets and watchers. */
+/** The keys of sockets and watchers in the control table. */
 async function recordsIn({ cloud }: InProcessCloud): Promise<readonly string[]> {
   const table = cloud.template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('ControlTable'))?.name;
   const found = await askTables(cloud.tables, 'Scan', { TableName: table, ConsistentRead: true });

@@ -1,4 +1,4 @@
-/** Large settings in the embedded cloud: the deployment writes them, functions read them, and none is a variable that is too large. */
+/** Large settings in the embedded cloud: the deployment stores them, functions read them, and no variable is too large. */
 import { createHmac } from 'node:crypto';
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const many = {
 
 const runShape = z.looseObject({ status: z.string(), nodes: z.array(z.looseObject({ nodeId: z.string() })) });
 
-/** What became of a request that uses this secret, in a run that a webhook started. */
+/** The result of a request that uses this secret, in a run that a webhook started. */
 async function runOfWebhook(cloud: InProcessCloud, secret: string): Promise<string> {
   const config = { url: 'https://nobody.invalid/', headers: { authorization: `{{secret:${secret}}}` }, retry: { attempts: 1 } };
   const nodes = [
@@ -61,14 +61,14 @@ test('200 webhooks, secrets and models start, and the functions read them', { ti
       if (service === 'dynamodb' && operation === 'GetItem' && JSON.stringify(input).includes('setting#')) reads.push(input);
     });
     expect(await runOfWebhook(cloud, 'name-199')).toContain('secret_missing');
-    // The function of the webhooks reads its own, the worker its secrets; nothing else is read before it is needed.
+    // The webhook function reads its providers, the worker its secrets; other settings are read on demand.
     expect(reads).toHaveLength(2);
   } finally {
     await cloud.stop();
   }
 });
 
-test('a variable that is too large is refused in the words of Lambda', { timeout: 60_000 }, async () => {
+test('a variable that is too large is refused with Lambda’s error', { timeout: 60_000 }, async () => {
   const oversized = async (assembly: string): Promise<string> => {
     const folder = join(freshFolder(), 'assembly');
     cpSync(assembly, folder, { recursive: true, dereference: true });

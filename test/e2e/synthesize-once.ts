@@ -1,4 +1,4 @@
-/** The product is bundled and synthesized once for all the tests that run it. */
+/** Bundles and synthesizes the product once for all tests that run it. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** a state folder with a synthesis, and with the compiled code of those who used it */
+    /** a state folder with a synthesis, and with the compile cache of its users */
     readonly synthesis: string;
   }
 }

@@ -1,4 +1,4 @@
-/** A burst at the account's concurrency: invocations are throttled, messages use up their receives, and every run ends well. */
+/** A burst at the account's concurrency: invocations are throttled, receive counts grow, and every run completes. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
@@ -6,7 +6,7 @@ import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts'
 
 const runs = 60;
 const accountConcurrency = 3;
-/** In AWS a throttled message waits for its visibility timeout: 960 s here. */
+/** In AWS a throttled message stays invisible for its visibility timeout, which the template sets to 960 s. */
 const throttledVisibilityMs = 2_000;
 
 const script = { code: 'const until = Date.now() + 20; while (Date.now() < until); return ctx.input.at' };
@@ -28,7 +28,7 @@ const workflow = {
 };
 const runShape = z.looseObject({ runId: z.string(), status: z.string() });
 
-/** Requests are throttled too, and their callers try again. */
+/** Requests are throttled too, and their callers retry. */
 async function patiently(cloud: InProcessCloud, ...request: Parameters<InProcessCloud['call']>): Promise<unknown> {
   for (;;) {
     const { status, body } = await cloud.call(...request);
@@ -37,7 +37,7 @@ async function patiently(cloud: InProcessCloud, ...request: Parameters<InProcess
   }
 }
 
-test(`${runs} runs end well where ${accountConcurrency} invocations may run at once`, { timeout: 300_000 }, async () => {
+test(`${runs} runs complete where ${accountConcurrency} invocations may run at once`, { timeout: 300_000 }, async () => {
   const cloud = await startInProcessCloud(undefined, undefined, 8, { accountConcurrency, throttledVisibilityMs });
   try {
     let throttles = 0;
@@ -70,7 +70,7 @@ test(`${runs} runs end well where ${accountConcurrency} invocations may run at o
     }
     expect([...left]).toEqual([]);
     expect(throttles).toBeGreaterThan(runs);
-    // A message that was received more often than once waited for nothing but the account.
+    // Only the account's concurrency caused repeated receives.
     expect(Math.max(...receives.values())).toBeGreaterThan(2);
   } finally {
     await cloud.stop();

@@ -1,4 +1,4 @@
-/** Traces of the embedded cloud, received by a collector on a port of this machine: one tree from the request to the end. */
+/** Traces of the embedded cloud, received by a local collector: one tree from the request to the end. */
 import { randomBytes } from 'node:crypto';
 import { type Server, createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ const value = z.union([
 ]);
 const attributes = z.array(z.strictObject({ key: z.string(), value }));
 const nanoseconds = z.string().regex(/^\d{19}$/);
-/** As https://github.com/open-telemetry/opentelemetry-proto has it, in JSON. */
+/** The JSON format of https://github.com/open-telemetry/opentelemetry-proto. */
 const spanShape = z.strictObject({
   traceId: z.string().regex(/^[0-9a-f]{32}$/),
   spanId: z.string().regex(/^[0-9a-f]{16}$/),
@@ -70,7 +70,7 @@ beforeAll(async () => {
   here = await startInProcessCloud({ 'stepwell:traces': { endpoint: `http://127.0.0.1:${port}/v1/traces` } });
 });
 afterAll(async () => {
-  // What was warned of is that the collector refused.
+  // The warnings report that the collector refused.
   await expect(here.stop()).rejects.toThrow(/collector of traces \(it answered 503\)/);
   collector.close();
 });
@@ -84,7 +84,7 @@ const ofTrace = (traceId: string): readonly ReceivedSpan[] => received.filter((s
 const word = (span: ReceivedSpan, key: string): unknown =>
   Object.values(span.attributes.find((one) => one.key === key)?.value ?? {})[0];
 
-test('a run is one trace of its caller, with every attempt below it', async () => {
+test('a run belongs to its caller’s trace, with a span for every attempt', async () => {
   const failing = {
     ...script('b', 'throw new Error("what-a-user-brought")'),
     config: {
@@ -116,7 +116,7 @@ test('a run is one trace of its caller, with every attempt below it', async () =
     .toContain('run traced');
   const spans = ofTrace(traceId);
   const run = spans.find(({ name }) => name === 'run traced');
-  // The span of the request, which the answer names.
+  // The span of the request; the response contains its id.
   expect(run?.parentSpanId).toBeDefined();
   for (const span of spans) if (span !== run) expect(span.parentSpanId).toBe(run?.spanId);
   expect(
@@ -128,7 +128,7 @@ test('a run is one trace of its caller, with every attempt below it', async () =
   expect(JSON.stringify(received)).not.toContain('what-a-user-brought');
 });
 
-test('a collector that refuses delays no run, and is asked again', async () => {
+test('a collector that refuses delays no run, and is retried', async () => {
   status = 503;
   const before = asked;
   const { traceId, header } = newTrace();

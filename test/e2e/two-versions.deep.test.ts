@@ -1,4 +1,4 @@
-/** A deploy of the platform in the middle of runs: an older and a newer version of the handlers are at work on one run of code. */
+/** A deployment of the platform during runs: an older and a newer version of the handlers execute one code run. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,10 +32,10 @@ export const paused = defineWorkflow({ name: 'paused' }, async ({ input, step })
 
 const versions = new TwoVersions();
 let cloud: InProcessCloud;
-/** by run: the schemas of the folds that were stored, one after the other, the commits behind its head, its last drive's message */
+/** by run: the schemas of the stored folds in order, the commits after its head, the message of its last workflow task */
 const schemas = new Map<string, string[]>();
 const commits = new Map<string, number>();
-/** by run: how often the worker has entered a wait of it where signals are matched */
+/** by run: how often the worker has registered a wait of the run for signals */
 const entered = new Map<string, number>();
 const drives = new Map<string, string>();
 const text = z.looseObject({ S: z.string() });
@@ -85,7 +85,7 @@ const runShape = z.looseObject({
   ),
 });
 type Run = z.output<typeof runShape>;
-/** Looks again and again; a run that never gets there is the test's time-out. */
+/** Polls until the condition holds, or the test times out. */
 async function when(id: string, holds: (run: Run) => boolean): Promise<Run> {
   for (;;) {
     const run = runShape.parse((await cloud.call('GET', `/v1/runs/${id}`)).body);
@@ -105,7 +105,7 @@ const eventsShape = z.looseObject({
 });
 
 describe('an older and a newer version of the handlers on one run', { timeout: 180_000 }, () => {
-  test('bring it to its end turn by turn, under the version of replays that it was begun with, and read no fold of the other', async () => {
+  test('complete it in alternation, with its original replay version, and read no fold of the other version', async () => {
     versions.serve('older');
     const id = await start('rounds', { rounds: 30 });
     versions.serve('turns');
@@ -119,7 +119,7 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
     expect([steps.length, new Set(steps).size]).toEqual([30, 30]);
   });
 
-  test('where the newer began it, the older puts it off, fails nothing of it, and the newer goes on', async () => {
+  test('where the newer version started it, the older defers it without failures, and the newer continues', async () => {
     versions.serve('newer');
     const id = await start('paused', { first: 'one' });
     await when(id, waits);
@@ -129,14 +129,14 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
     const put = await when(id, ({ nodes }) => nodes.some(isPutOff));
     expect(put.status).toBe('running');
     const { body } = await cloud.call('GET', `/v1/runs/${id}/events?limit=1000`);
-    expect(JSON.stringify(body)).toContain('this run is replayed as of version 2, and here 1 is the last');
+    expect(JSON.stringify(body)).toContain('this run needs replay version 2; this worker supports up to 1');
     versions.serve('newer');
     await when(id, waits);
     expect(await goOn(id)).toBe(202);
     expect(await when(id, ended)).toMatchObject({ status: 'completed', output: keysWith('#', 'one', 3) });
   });
 
-  test('where the newer wrote what the older cannot read, the older refuses it, writes nothing, and the newer goes on', async () => {
+  test('where the newer version wrote an unreadable commit, the older refuses it, writes nothing, and the newer continues', async () => {
     versions.serve('older');
     const id = await start('paused', { first: 'moody' });
     await when(id, waits);
@@ -163,7 +163,7 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
   });
 });
 
-/** A message of the code queue that comes back. */
+/** A redelivered message of the code queue. */
 function redelivered(body: string): string {
   const attributes = { ApproximateReceiveCount: '2', MessageGroupId: 'g', SentTimestamp: '1' };
   const record = { messageId: 'once-more', receiptHandle: 'r', body, attributes, messageAttributes: {}, eventSource: 'aws:sqs' };

@@ -1,7 +1,7 @@
 /**
- * The functions of two versions of the platform in one cloud, as there are while one is deployed over the other: each invocation is
- * served by the older or by the newer. The older is the present source. The newer is the same with a few places changed, as a
- * release would change them; a place that is no longer there stops the tests.
+ * The functions of two versions of the platform in one cloud, as during a deployment: each invocation runs on the older or on the
+ * newer one. The older version is the current source. The newer version has a few changed lines, as a
+ * release would have; if a line is no longer in the source, the tests fail.
  */
 import { foldSchema } from '../../lib/engine/log/fold.ts';
 import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { buildFunctions } from '../../scripts/build-functions.ts';
 import { freshFolder } from './local-start.ts';
 
 type Version = 'older' | 'newer';
-/** `turns`: each function is served by the one and the other, turn by turn */
+/** `turns`: the invocations of each function alternate between the versions */
 type Mode = Version | 'turns';
 
 interface Change {
@@ -25,7 +25,7 @@ interface Change {
 }
 
 const changes: readonly Change[] = [
-  // Replays: steps of one name are told apart by another sign, in runs that were begun so.
+  // Replays: repeated step names get another separator, in runs that started with it.
   { file: 'lib/engine/durable/replay-version.ts', was: 'replayVersion = 1;', is: 'replayVersion = 2;' },
   {
     file: 'lib/program/execute-workflow-task.ts',
@@ -39,16 +39,16 @@ const changes: readonly Change[] = [
     is: 'this.#settings = settings; this.#keys = new StepKeys(settings.run.sign);',
   },
   {
-    file: 'lib/program/step-keys.ts',
+    file: 'lib/program/workflow-invocation.ts',
     was: 'readonly #used = new Set<string>();',
     is: 'readonly #used = new Set<string>(); constructor(sign) { this.sign = sign; }',
   },
   {
-    file: 'lib/program/step-keys.ts',
+    file: 'lib/program/workflow-invocation.ts',
     was: 'this.#used.has(`${name}:${number}`)',
     is: 'this.#used.has(name + this.sign + number)',
   },
-  { file: 'lib/program/step-keys.ts', was: 'return `${name}:${number}`;', is: 'return name + this.sign + number;' },
+  { file: 'lib/program/workflow-invocation.ts', was: 'return `${name}:${number}`;', is: 'return name + this.sign + number;' },
   // The stored fold: another schema, which neither version can read of the other.
   { file: 'lib/engine/log/fold.ts', was: `foldSchema = ${foldSchema};`, is: `foldSchema = ${foldSchema + 1};` },
   {
@@ -57,7 +57,7 @@ const changes: readonly Change[] = [
     is: 'JSON.parse(JSON.stringify({ told: fold }));',
   },
   { file: 'lib/codec/fold.ts', was: `read('a snapshot', storedFold, body);`, is: `read('a snapshot', storedFold, body.told);` },
-  // A new fact in an event, of steps of one name.
+  // A new field in an event, for steps with one name.
   {
     file: 'lib/engine/durable/apply-command-batch.ts',
     was: `type: 'NODE_COMPLETED',`,
@@ -87,13 +87,13 @@ function newer(done: Set<Change>): Plugin {
   };
 }
 
-/** Those that a run of code meets. */
+/** The functions that execute a code run. */
 const mixed: readonly FunctionName[] = ['api', 'code', 'worker', 'sweep', 'dead-letter'];
 const idOf = (name: string): string =>
   `StepwellFunctions${name.replaceAll(/(?:^|-)(\w)/g, (_all, letter: string) => letter.toUpperCase())}Function`;
 const codeShape = z.looseObject({ Code: z.looseObject({ S3Key: z.string() }) });
 
-/** Each version is loaded when it is first asked, and has a temporary folder of its own, as each environment of a function has. */
+/** Each version is loaded at its first invocation, and has its own temporary folder, like each execution environment. */
 const wrapper = (folder: string, name: string): string =>
   `
 import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -124,15 +124,15 @@ export class TwoVersions {
     for (const name of mixed) writeFileSync(join(this.#folder, name), '');
   }
 
-  /** From the next invocation on. */
+  /** Applies from the next invocation. */
   serve(mode: Mode): void {
     const file = join(this.#folder, 'mode');
-    // At once: somebody may be reading it.
+    // Atomic, because a function may be reading it.
     writeFileSync(`${file}.new`, mode);
     renameSync(`${file}.new`, file);
   }
 
-  /** by whom a function was served, one after the other */
+  /** the versions that served a function, in order */
   servedBy(name: FunctionName): readonly string[] {
     return readFileSync(join(this.#folder, name), 'utf8').trim().split('\n');
   }

@@ -1,4 +1,4 @@
-/** Watching on the embedded cloud: the gateway streams, the function follows, and nobody's key is in an address. */
+/** Watching in the embedded cloud: the gateway streams, the function follows the run, and no URL contains a key. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { streamWriterIn } from '../../bench/stream-writer.ts';
@@ -17,13 +17,13 @@ afterAll(() => here.stop());
 
 const input = { items: [{ qty: 3, price: 50 }] };
 const ticketShape = z.object({ ticket: z.string() });
-/** It is not to be taken before the test has ended. */
+/** A run that does not start before the test has ended. */
 const later = async (): Promise<string> =>
   (await client.trigger({ workflowName: 'order-total', input, availableAt: new Date(Date.now() + 3_600_000).toISOString() }))
     .runId;
 const said = (news: RunUpdate): string => (isDelta(news) ? news.payload.text : '');
 
-test('a run is watched from its start to its end, and each event comes once', async () => {
+test('a run is watched from its start to its end, with each event once', async () => {
   const { runId } = await client.trigger({ workflowName: 'order-total', input });
   const seen: RunUpdate[] = [];
   for await (const news of client.watchRun(runId)) seen.push(news);
@@ -35,7 +35,7 @@ test('a run is watched from its start to its end, and each event comes once', as
   for await (const news of client.watchRun(runId, { after: seen.length })) expect(news).toBeUndefined();
 });
 
-test('what a node says comes while it says it, again to who comes back, and a cancellation ends it', async () => {
+test('a node’s deltas arrive while it streams, again after a reconnect, and a cancellation ends them', async () => {
   const runId = await later();
   const voice = streamWriterIn(here.cloud, runId, 'start');
   const heard: RunUpdate[] = [];

@@ -1,6 +1,6 @@
 /**
- * `codeRunsIn: both`: the function and a worker process take from one queue, so that the drives of one run are now in these
- * hands, now in those. Each run ends, and each body is begun as often as its record has attempts, also where the worker is killed.
+ * `codeRunsIn: both`: the function and a worker process receive from one queue, so the workflow tasks of one run alternate between
+ * them. Each run ends, and each step function starts as often as its record has attempts, also after a kill of the worker.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const project = freshFolder();
 const settings = join(home, 'worker.json');
 const file = join(home, 'begun');
 
-/** Two rests of each run let its drives change hands: a nap, and a signal that is there before its wait or comes after it. */
+/** Two waits of each run, after which another process may continue it: a sleep, and a signal before or after its wait. */
 const code = `
 import { appendFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -44,10 +44,10 @@ export const shared = defineWorkflow({ name: 'shared' }, async ({ input, step })
 });
 `;
 const names = ['a', 'b', 'c', 'p', 'q', 'r', 'd', 'e'];
-/** of the function; fewer than there are runs, so that some are left to the worker */
+/** of the function; fewer than runs, so that the worker gets some */
 const threads = 2;
 const together = 8;
-/** of the worker: so many runs are in its hands at once, and of each at most these bodies at work */
+/** of the worker: the maximum of concurrent runs, and of concurrent step functions per run */
 const concurrency = 3;
 const widest = 3;
 
@@ -110,14 +110,14 @@ async function start(n: number): Promise<string> {
   return z.looseObject({ runId: z.string() }).parse(started.body).runId;
 }
 
-/** Every other one is sent before its run awaits it. */
+/** Every other signal is sent before its run waits for it. */
 async function proceed(id: string, n: number): Promise<void> {
   if (n % 2 === 0)
     await when(id, ({ nodes }) => nodes.some(({ nodeId, status }) => nodeId === 'proceed' && status === 'waiting'));
   expect((await cloud.call('POST', `/v1/runs/${id}/signals`, { name: 'proceed', payload: n })).status).toBe(202);
 }
 
-/** Which process began which body of which run, in order. */
+/** Which process started which step function of which run, in order. */
 const begun = () =>
   readFileSync(file, 'utf8')
     .trim()
@@ -127,12 +127,12 @@ const begun = () =>
       return { n: Number(n), name, pid: Number(pid) };
     });
 
-test('what a killed worker held is finished by the function, and neither does what the other has done', async () => {
+test('the function completes the runs of a killed worker, and neither repeats the other’s completed steps', async () => {
   writeFileSync(file, '');
   const workerPid = await startWorker();
   const ids = await Promise.all(Array.from({ length: together }, (_, n) => start(n)));
   const proceeding = ids.map((id, n) => proceed(id, n));
-  // It has begun much, and is in the middle of more.
+  // The worker has started many steps, and some are running.
   await expect
     .poll(() => begun().filter(({ pid }) => pid === workerPid).length, { timeout: 30_000, interval: 20 })
     .toBeGreaterThan(8);
@@ -149,10 +149,10 @@ test('what a killed worker held is finished by the function, and neither does wh
       const own = lines.filter((line) => line.n === n && line.name === name);
       const attempt = nodes.find(({ nodeId }) => nodeId === name)?.attempt ?? 0;
       const told = `${name} of run ${n}: ${JSON.stringify(own)}`;
-      // A body that was asked for and not begun before the worker died is an attempt that nobody saw.
+      // A step function that was requested and not started before the kill is an attempt without an effect.
       expect(own.length, told).toBeGreaterThan(0);
       expect(own.length, told).toBeLessThanOrEqual(attempt);
-      // Only what the killed one left unfinished is done by the other, and what counts is the last that was begun.
+      // Only unfinished steps of the killed worker run in the function, and the last start counts.
       expect(
         own.slice(0, -1).every(({ pid }) => pid === workerPid),
         told,
@@ -162,7 +162,7 @@ test('what a killed worker held is finished by the function, and neither does wh
     }
   }
   expect(again).toBeLessThanOrEqual(concurrency * widest);
-  // Both had a part in it, and of one run at least.
+  // Both processes executed steps, and of at least one common run.
   const pids = runs.map(({ output }) => new Set(output?.done));
   expect(new Set(pids.flatMap((each) => [...each]))).toEqual(new Set([workerPid, process.pid]));
   expect(pids.some(({ size }) => size === 2)).toBe(true);

@@ -1,4 +1,4 @@
-/** `stepwell worker start` in processes of its own, against the embedded cloud, where the function leaves the code queue to it. */
+/** `stepwell worker start` in separate processes, against an embedded cloud whose function does not receive from the code queue. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const child of children) await end(child, 'SIGKILL');
-  // What the wrong ones of the last tests were denied is told at the terminal, and nothing else is.
+  // The terminal shows only the denials that the last tests caused.
   const told = await cloud.stop().then(() => '', String);
   expect(told.split('\n').filter((line) => line !== '' && !/\.fifox |table\/other /.test(line))).toEqual([]);
 });
@@ -131,11 +131,11 @@ const begun = (file: string): readonly string[] => {
 };
 const pids = (found: Run): readonly number[] => z.array(z.int()).parse(found.output);
 
-/** whoever is at work, from one test to the next: a start takes a second */
+/** the running worker, shared by the tests, because a start takes a second */
 let worker: Told;
 
 describe('a worker', { timeout: 60_000 }, () => {
-  test('that is killed half-way: another one goes on with what it had, and no step that was done is done again', async () => {
+  test('that is killed half-way: another one continues its runs, and no completed step runs again', async () => {
     const file = join(freshFolder(), 'begun');
     const id = await start('count', { file, stepMs: 300 });
     const first = await startWorker();
@@ -150,7 +150,7 @@ describe('a worker', { timeout: 60_000 }, () => {
     expect(begun(file).length).toBeLessThanOrEqual(5);
   });
 
-  test('takes other code for new runs as it is deployed, and runs that were begun keep theirs', async () => {
+  test('uses newly deployed code for new runs, and running ones keep theirs', async () => {
     const dev = run('dev');
     await until(() => dev.out() !== '');
     const old = await start('versioned');
@@ -166,7 +166,7 @@ describe('a worker', { timeout: 60_000 }, () => {
     expect((await ended(fresh)).output).toEqual(['two', 'two']);
   });
 
-  test('that is told to end lets the step at work end, begins no other, ends well, and another one goes on at once', async () => {
+  test('that gets SIGTERM completes its running step, starts no other, exits with 0, and another one continues at once', async () => {
     const file = join(freshFolder(), 'begun');
     const first = worker;
     const id = await start('count', { file, stepMs: 700 });
@@ -186,22 +186,22 @@ describe('a worker', { timeout: 60_000 }, () => {
     expect(begun(file)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('leaves what is not at rest in time to others, who need not wait for it', async () => {
+  test('releases runs that do not finish in time, so that others continue without a wait', async () => {
     const file = join(freshFolder(), 'begun');
     const first = worker;
     await start('count', { file, stepMs: 10, slowOne: 'b' });
     await until(() => begun(file).includes('b'));
     expect(await end(first.child, 'SIGINT'), first.err()).toBe(0);
     expect(first.err()).toContain('not at rest in time, and free for other workers');
-    expect(first.out()).toContain('1 left to other workers');
+    expect(first.out()).toContain('1 left for other workers');
     worker = await startWorker();
     await until(() => begun(file).filter((each) => each === 'b').length === 2);
   });
 
-  test('that is told twice to end ends at once', async () => {
+  test('that gets two signals exits at once', async () => {
     worker.child.kill('SIGTERM');
     await until(() => worker.err().includes('may rest within'));
-    // The command line takes what comes right behind it for the same signal.
+    // The CLI treats an immediate second signal as the same one.
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(await end(worker.child, 'SIGTERM')).toBe(130);
   });
@@ -212,7 +212,7 @@ describe('a worker', { timeout: 60_000 }, () => {
     ['credentials of nobody', 1, 'AWS_ACCESS_KEY_ID', () => 'LKIANOBODY', /security token .* is invalid/],
     ['no region', 1, 'AWS_REGION', () => '', /No AWS region is set\. Set AWS_REGION/],
     ['nobody who answers', 4, 'AWS_ENDPOINT_URL', () => 'http://127.0.0.1:9', /ECONNREFUSED/],
-  ])('with %s ends with %i and says so', async (_what, exitCode, name, wrong, message) => {
+  ])('with %s exits with %i and the reason', async (_what, exitCode, name, wrong, message) => {
     const file = join(home, `${name}.json`);
     const given = cloud.cloud.worker ?? {};
     writeFileSync(file, JSON.stringify({ ...given, [name]: wrong(given[name] ?? '') }));

@@ -1,4 +1,4 @@
-/** Definitions that the end-to-end tests publish. */
+/** Definitions for the end-to-end tests. */
 
 export const orderTotal = {
   name: 'order-total',
@@ -31,7 +31,7 @@ export const orderTotal = {
   ],
 };
 
-/** Two branches that join, with a pause in one: a run is open for some seconds, and messages and timers carry it. */
+/** Two branches with a join, and a pause in one: a run is open for some seconds, with messages and timers. */
 export const pauseAndJoin = {
   name: 'pause-and-join',
   nodes: [

@@ -1,4 +1,4 @@
-/** How many message groups a project and a workflow have, and which of them a job belongs to. */
+/** Message groups of a project and a workflow, and the group of a job. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { workflowName } from '../../lib/engine/ids.ts';
@@ -11,13 +11,13 @@ const of = (resend = 0) => ({ runId: freshRun().runId, node: bundleNode, resend 
 const several = Array.from({ length: 200 });
 
 describe('a project', () => {
-  test('runs slow scripts on half of the workers, and without a bound everything else on any', () => {
+  test('runs slow scripts on half of the workers, and without a limit other jobs on all', () => {
     expect([1, 2, 3, 4, 8, 100, 1_000].map((count) => fairSharesOf(count, 100))).toEqual(
       [1, 1, 1, 2, 4, 50, 500].map((slow) => ({ slow })),
     );
   });
 
-  test('with a bound has as many groups as its percentage of the workers, two at least', () => {
+  test('with a limit has its percentage of the workers as groups, at least two', () => {
     expect(fairSharesOf(100, 40)).toEqual({ slow: 20, regular: 20 });
     expect(fairSharesOf(100, 25)).toEqual({ slow: 12, regular: 13 });
     expect(fairSharesOf(100, 1)).toEqual({ slow: 1, regular: 1 });
@@ -33,7 +33,7 @@ describe('a project', () => {
   });
 });
 
-test('a workflow has at most half of its project’s groups of the slow lane, sent again or not', () => {
+test('a workflow uses at most half of its project’s slow lane, also for resends', () => {
   fc.assert(
     fc.property(workers, fc.stringMatching(/^[A-Za-z0-9]{1,20}$/), (count, name) => {
       const shares = fairSharesOf(count, 100);
@@ -45,7 +45,7 @@ test('a workflow has at most half of its project’s groups of the slow lane, se
   );
 });
 
-test('the runs of one workflow are spread over its groups, and workflows over those of their project', () => {
+test('runs of a workflow are spread over its groups, and workflows over those of their project', () => {
   const shares = fairSharesOf(16, 100);
   const ofOne = new Set(several.map(() => slowLaneGroup(shares, workflowName('one'), of())));
   expect(ofOne.size).toBe(4);
@@ -55,7 +55,7 @@ test('the runs of one workflow are spread over its groups, and workflows over th
   expect(first).toEqual(new Set([0, 1, 2, 3, 4]));
 });
 
-test('a job that is sent again goes past the one that may be dead, where there is another group', () => {
+test('a resent job uses another group than the first send, if there is one', () => {
   const { runId, node } = of();
   const lanes = [0, 1, 2].map((resend) => slowLaneGroup(fairSharesOf(16, 100), workflowName('one'), { runId, node, resend }));
   expect(new Set(lanes).size).toBe(3);

@@ -1,6 +1,6 @@
 /**
- * Graphs for tests, drawn in one line each: `'start -> a -> join'`, `'check/yes -> b'` (by the handle `yes`).
- * A node that is only named in an edge is an ordinary one: run by a worker, tried once, no output variable.
+ * Graphs for tests, one line per path: `'start -> a -> join'`, `'check/yes -> b'` (by the handle `yes`). A node that is only named
+ * in an edge is an ordinary one: a worker runs it, one attempt, no output variable.
  */
 import { compile } from '../../lib/engine/graph/compile.ts';
 import type { EdgeDefinition, NodeDefinition, WorkflowOptions } from '../../lib/engine/graph/definition.ts';
@@ -78,7 +78,7 @@ export const graph = ({ nodes = {}, edges = [], options = {} }: GraphSpec): Grap
   const evaluate: EvaluatePure = (node, input, now) => {
     const { pure: script, loop } = nodes[node.id] ?? {};
     if (loop !== undefined) return expands(loop);
-    if (script === undefined) throw new Error(`${node.id} is not pure, and was asked for its answer`);
+    if (script === undefined) throw new Error(`${node.id} is not pure, but the engine evaluated it`);
     return typeof script === 'function' ? script(input, now) : script;
   };
   return { plan, evaluate };

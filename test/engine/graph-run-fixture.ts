@@ -1,6 +1,6 @@
 /**
- * Plays a graph run without any service: asks `decide`, folds what it answers as the next commit, and keeps the log.
- * Every question is asked twice, because the same question must have the same answer.
+ * A graph run without a service: calls `decide`, folds its events as the next commit, and stores the log. Every decision is made
+ * twice, because the same decision must have the same events.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedPayloads } from '../../lib/engine/graph/context-at.ts';
@@ -31,7 +31,7 @@ import { type DurationMs, type Instant, after, days, instant } from '../../lib/e
 import { childRunId } from '../../lib/service/commit/child-run-id.ts';
 import { type Graph, finished } from './graph-builder.ts';
 
-/** 2026-11-20T00:00:00Z; which moment it is does not matter. */
+/** 2026-11-20T00:00:00Z; an arbitrary moment. */
 export const dawn = instant(1_795_132_800_000);
 
 export const theRun = runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B');
@@ -74,7 +74,7 @@ export class GraphRunFixture {
     return this.#commit(() => decideStart(payload, {}, this.tools, startAt));
   }
 
-  /** Decides these facts in one commit; no events, no commit. */
+  /** Decides these facts in one commit; without events there is no commit. */
   decide(...facts: readonly Fact[]): readonly RunEvent[] {
     return this.#commit(() => decide(this.state, facts, this.tools));
   }
@@ -83,7 +83,7 @@ export class GraphRunFixture {
     return this.decide(this.ended(id, outcome));
   }
 
-  /** The fact that the node's present attempt ended now. */
+  /** The fact that the node's current attempt ended now. */
   ended(id: string, outcome: Outcome = finished(id)): Extract<Fact, { kind: 'node-ended' }> {
     const ref = refOf(id);
     const number = attemptOf(this.state.nodes.get(nodeKey(ref)));
@@ -98,10 +98,10 @@ export class GraphRunFixture {
     return { kind: 'node-woken', node: refOf(id), attempt: attemptOf(this.node(id)) };
   }
 
-  /** What the run that this node called came to. */
+  /** The end of the run that this node called. */
   childEnded(id: string, end: ChildEnd = { status: 'completed', output: { of: id } }): Extract<Fact, { kind: 'child-ended' }> {
     const node = this.node(id);
-    if (node?.status !== 'waiting' || node.for !== 'child') throw new Error(`${id} has called nobody`);
+    if (node?.status !== 'waiting' || node.for !== 'child') throw new Error(`${id} has called no run`);
     return { kind: 'child-ended', node: refOf(id), attempt: node.attempt, childRunId: node.childRunId, end };
   }
 
@@ -127,7 +127,7 @@ export class GraphRunFixture {
     return this.node(id)?.status ?? 'pending';
   }
 
-  /** The statuses of these nodes, in their order. */
+  /** The statuses of these nodes, in order. */
   statuses(...ids: readonly string[]): readonly string[] {
     return ids.map((id) => this.statusOf(id));
   }
@@ -143,7 +143,7 @@ export class GraphRunFixture {
     return this.open().map((node) => nodeKey(node));
   }
 
-  /** What the present attempt of an open node is given. */
+  /** The input of an open node's current attempt. */
   inputOf(id: string): NodeInput {
     const ref = refOf(id);
     const open = this.open().find((node) => nodeKey(node) === nodeKey(ref));
@@ -172,14 +172,14 @@ export class GraphRunFixture {
     return this.state.progress.status === 'completed' ? this.state.progress.output : undefined;
   }
 
-  /** The same log folded anew. */
+  /** A new fold of the same log. */
   refold(): RunState {
     return foldOf(this.commits);
   }
 
   #commit(question: () => readonly RunEvent[]): readonly RunEvent[] {
     const events = question();
-    if (!isDeepStrictEqual(question(), events)) throw new Error('the same question was answered in two ways');
+    if (!isDeepStrictEqual(question(), events)) throw new Error('the same decision had two results');
     if (events.length === 0) return events;
     const commit: Commit = {
       number: commitNo(this.state.asOf + 1),
@@ -201,7 +201,7 @@ export const foldOf = (commits: readonly Commit[]): RunState => {
   return state;
 };
 
-/** A fold as plain data, for comparing. */
+/** A fold as plain data, for comparison. */
 export const plain = (state: RunState) => ({
   ...state,
   nodes: [...state.nodes.entries()],
@@ -210,7 +210,7 @@ export const plain = (state: RunState) => ({
   passes: [...state.iterations.entries()],
 });
 
-/** `'a'`, or `'a@each[2]'` in a pass. */
+/** `'a'`, or `'a@each[2]'` in an iteration. */
 export const refOf = (name: string): NodeRef => {
   const [id = '', iteration = topLevel] = name.split('@');
   return { nodeId: nodeId(id), iteration: iterationKey(iteration) };
@@ -228,8 +228,8 @@ const isStored = (input: JsonValue | { readonly stored: Payload }): input is { r
   typeof input === 'object' && input !== null && 'stored' in input;
 
 export const types = (events: readonly RunEvent[]): readonly string[] => events.map(({ type }) => type);
-/** `NODE_DISPATCHED a`: the type of an event and its node; `ITERATION_ENDED each[2]` of a pass. */
-export const told = (events: readonly RunEvent[]): readonly string[] =>
+/** `NODE_DISPATCHED a`: an event type and its node; `ITERATION_ENDED each[2]` for an iteration. */
+export const describeEvents = (events: readonly RunEvent[]): readonly string[] =>
   events.map((event) => {
     if (!('nodeId' in event)) return event.type;
     return `${event.type} ${nodeKey(event)}${'index' in event ? `[${event.index}]` : ''}`;

@@ -1,4 +1,4 @@
-/** When a message is a hop, and when the next one waits. */
+/** When a message counts as a hop, and how long the next one is delayed. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type NextHop, hops, maxHops, nextHop, noHops, minUncountedInterval } from '../../lib/engine/hops.ts';
@@ -11,24 +11,24 @@ const handled = (count: number, more: { hasCommitted?: boolean; took?: number } 
   duration: durationMs(more.took ?? 10),
 });
 
-/** The hops of a chain of which each handling sends the next message at once and does nothing else. */
+/** A chain of messages in which each handler only sends the next one, at once. */
 function chainOf(length: number): readonly NextHop[] {
   const chain: NextHop[] = [];
   for (let sent = 0; sent < length; sent += 1) chain.push(nextHop(handled(chain.at(-1)?.hops ?? 0), now));
   return chain;
 }
 
-test('a message that nothing was handled for begins a chain', () => {
+test('a message sent outside any handler starts a chain', () => {
   expect(nextHop(undefined, seconds(5))).toEqual({ hops: 0, delay: seconds(5), isSlowed: false });
 });
 
-test('a chain makes 16 hops as fast as it wishes', () => {
+test('a chain makes 16 hops without delay', () => {
   const chain = chainOf(maxHops);
   expect(chain.map((each) => each.hops)).toEqual(Array.from({ length: 16 }, (_, index) => index + 1));
   expect(chain.every(({ delay, isSlowed }) => delay === 0 && !isSlowed)).toBe(true);
 });
 
-test('beyond them every second hop waits, twice as long each time, for four minutes at most', () => {
+test('beyond the limit every second hop is delayed, twice as long each time, up to four minutes', () => {
   const waits = chainOf(maxHops + 22).slice(maxHops);
   expect(waits.filter((_, index) => index % 2 === 0).map(({ delay }) => delay / 1_000)).toEqual([
     1, 2, 4, 8, 16, 32, 64, 128, 240, 240, 240,
@@ -37,11 +37,11 @@ test('beyond them every second hop waits, twice as long each time, for four minu
   expect(waits.every(({ delay, isSlowed }) => isSlowed === delay > 0)).toBe(true);
 });
 
-test('a commit ends the count', () => {
+test('a commit resets the count', () => {
   expect(nextHop(handled(500, { hasCommitted: true }), now)).toEqual({ hops: 0, delay: 0, isSlowed: false });
 });
 
-test('what takes a minute by itself is not counted, whether it waits or works', () => {
+test('a hop that takes a minute is not counted, whether it waits or works', () => {
   const same = { hops: hops(40), isSlowed: false };
   expect(nextHop(handled(40), seconds(150))).toEqual({ ...same, delay: seconds(150) });
   expect(nextHop(handled(40, { took: minUncountedInterval }), now)).toEqual({ ...same, delay: now });
@@ -49,7 +49,7 @@ test('what takes a minute by itself is not counted, whether it waits or works', 
   expect(nextHop(handled(maxHops, { took: 39_000 }), seconds(20))).toEqual({ hops: 17, delay: seconds(20), isSlowed: false });
 });
 
-test('a chain without commits makes 64 hurried messages in its first hour at most, and 32 in an hour once it waits its longest', () => {
+test('a chain without commits sends at most 64 fast messages in its first hour, and 32 per hour at the maximum delay', () => {
   const hop = fc.record({
     asked: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 900_000 })),
     took: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 900_000 })),
@@ -58,7 +58,7 @@ test('a chain without commits makes 64 hurried messages in its first hour at mos
     fc.property(fc.array(hop, { minLength: 1, maxLength: 400 }), (chain) => {
       let count = noHops;
       let at = 0;
-      // Those that take a minute by themselves are few anyway.
+      // Hops of a minute or more are few anyway.
       const hurried: { readonly at: number; readonly hops: number }[] = [];
       for (const { asked, took } of chain) {
         const next = nextHop(handled(count, { took }), durationMs(asked));

@@ -1,6 +1,6 @@
 /**
- * Plays a graph to its end in an order that a seed chooses: who starts, ends or wakes next, which results share a commit,
- * and which facts are told again or too early in between. What may be told again must change nothing.
+ * Plays a graph run to its end in an order chosen by a seed: which node starts, ends or wakes next, which results share a commit,
+ * and which facts are repeated or come early. A repeated fact must change nothing.
  */
 import type { Fact } from '../../lib/engine/graph/facts.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
@@ -11,10 +11,10 @@ import { type Instant, instant } from '../../lib/engine/time.ts';
 import { type Graph, finished } from './graph-builder.ts';
 import { GraphRunFixture } from './graph-run-fixture.ts';
 
-/** What the attempt of a worker's node comes to. */
+/** The outcome of a worker's attempt. */
 export type Script = (id: string, attempt: number, iteration: string) => Outcome;
 
-/** A number from 0 up to, and without, `below`. Mulberry32: small, and the same on every machine. */
+/** A number from 0 up to, not including, `below`. Mulberry32: small, and the same on every machine. */
 const seededChooser = (seed: number): ((below: number) => number) => {
   let state = seed >>> 0;
   return (below) => {
@@ -25,7 +25,7 @@ const seededChooser = (seed: number): ((below: number) => number) => {
   };
 };
 
-/** @param cancelAfter the number of the commit after which a cancel comes in */
+/** @param cancelAfter the commit after which a cancel arrives */
 export const runToCompletion = (
   graph: Graph,
   seed: number,
@@ -57,7 +57,7 @@ export const runToCompletion = (
         if (node.iteration === topLevel) expectNoEffect(play, early);
         return choose(2) === 0 || node.expiresAt === undefined ? play.childEnded(key) : woken(key, node.expiresAt);
       }
-      // In another pass of the loop around it a node of the same id may sleep too, and be woken with it.
+      // A node with the same id in another iteration may sleep too, and wakes with it.
       return node.iteration === topLevel && choose(4) === 0 ? early : woken(key, node.wakeAt);
     }
     if (node.status === 'queued' && node.notBefore !== undefined && node.notBefore > play.now) play.now = instant(node.notBefore);
@@ -65,18 +65,18 @@ export const runToCompletion = (
     return play.ended(key, script(node.nodeId, node.attempt, node.iteration));
   };
 
-  // A start and an end of each of three attempts, a sleep and a wake, and room to spare.
+  // A start and an end of each of three attempts, a sleep and a wake, and some spare.
   let stepsLeft = 200 + graph.plan.nodes.size * (graph.plan.loops.size === 0 ? 20 : 500);
   while (!isTerminal(play.state.progress)) {
     stepsLeft -= 1;
-    if (stepsLeft < 0) throw new Error('the run does not come to an end');
+    if (stepsLeft < 0) throw new Error('the run does not end');
     if (play.commits.length >= cancelAfter) {
       past.push(...movable(play).map(nextOf));
       play.decide({ kind: 'cancel-requested' });
       break;
     }
     const open = [...movable(play)];
-    if (open.length === 0) throw new Error('the run waits for nobody');
+    if (open.length === 0) throw new Error('the run is open and no node is');
     const together = choose(4) === 0 ? Math.min(open.length, 1 + choose(10)) : 1;
     const facts = Array.from({ length: together }, () => open.splice(choose(open.length), 1))
       .flat()
@@ -89,7 +89,7 @@ export const runToCompletion = (
   return play;
 };
 
-/** A loop that is not paused is moved on by its passes alone. */
+/** A loop that is not paused progresses by its iterations alone. */
 const movable = (play: GraphRunFixture): readonly OpenNode[] =>
   play.open().filter((node) => node.status !== 'waiting' || node.for !== 'iterations' || node.loop.wakeAt !== undefined);
 
@@ -97,10 +97,10 @@ const finishes: Script = (id) => finished(id);
 
 const expectNoEffect = (play: GraphRunFixture, fact: Fact | undefined): void => {
   if (fact !== undefined && play.decide(fact).length > 0)
-    throw new Error(`${JSON.stringify(fact)} was told again, and changed something`);
+    throw new Error(`${JSON.stringify(fact)} was repeated and changed the run`);
 };
 
-/** What holds of every log, whatever the graph and the order; the list of what does not. */
+/** Checks rules that hold for every log of any graph in any order; returns the violations. */
 export const violationsOf = (play: GraphRunFixture): readonly string[] => {
   const violations: string[] = [];
   const counts = new Map<string, number>();
@@ -128,8 +128,8 @@ export const violationsOf = (play: GraphRunFixture): readonly string[] => {
 const classOf = (type: string): string | undefined => {
   if (['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED'].includes(type)) return 'run ended';
   if (['NODE_COMPLETED', 'NODE_FAILED', 'NODE_SKIPPED'].includes(type)) return 'ended';
-  if (type === 'ITERATION_STARTED') return 'pass begun';
-  if (type === 'ITERATION_ENDED') return 'pass ended';
+  if (type === 'ITERATION_STARTED') return 'iteration begun';
+  if (type === 'ITERATION_ENDED') return 'iteration ended';
   if (type === 'LOOP_STARTED') return 'loop begun';
   return type === 'NODE_DISPATCHED' ? 'dispatched' : undefined;
 };

@@ -8,7 +8,7 @@ import { contextOf } from '../nodes/given.ts';
 const order = { id: 7, open: true, lines: [{ sku: 'a', 'unit price': 2.5 }], note: null, 'a"b': 1, "it's": 2 };
 const resolve = (value: JsonValue, context: JsonObject = { order }): JsonValue => resolveTemplate(value, contextOf(context));
 
-describe('a template alone keeps the type of what it finds', () => {
+describe('a template alone keeps the type of its value', () => {
   it.each<[string, JsonValue]>([
     ['{{ctx.order.id}}', 7],
     ['{{ ctx.order.open }}', true],
@@ -44,14 +44,14 @@ describe('a template inside text is text', () => {
     expect(resolve(template)).toBe(text);
   });
 
-  it('and what it brings is never read as a pattern or as a template again', () => {
+  it('looked-up text is never parsed as a pattern or a template', () => {
     const context = { price: '$& $1 $$ $`', sly: '{{ctx.price}}' };
     expect(resolve('cost {{ctx.price}}!', context)).toBe('cost $& $1 $$ $`!');
     expect(resolve('{{ctx.sly}} and {{ctx.sly}}', context)).toBe('{{ctx.price}} and {{ctx.price}}');
   });
 });
 
-describe('only what a node wrote is found', () => {
+describe('only values that a node wrote are found', () => {
   it.each([
     '{{ctx.__proto__}}',
     '{{ctx.constructor}}',
@@ -65,11 +65,11 @@ describe('only what a node wrote is found', () => {
     '{{ctx.text[0]}}',
     '{{ctx.order.lines[1]}}',
     '{{ctx.order.lines["-1"]}}',
-  ])('%s is nothing', (template) => {
+  ])('%s finds nothing', (template) => {
     expect(resolve(template, { order, text: 'abc' })).toBeNull();
   });
 
-  it('an own key of such a name is found, and is copied without touching any prototype', () => {
+  it('an own key with such a name is found, and copied without touching a prototype', () => {
     const value: JsonValue = JSON.parse('{"__proto__":{"polluted":"{{ctx.order.id}}"}}');
     const resolved = resolve(value);
     expect(JSON.stringify(resolved)).toBe('{"__proto__":{"polluted":7}}');
@@ -77,21 +77,21 @@ describe('only what a node wrote is found', () => {
     expect(resolve('{{ctx.constructor}}', { constructor: 'mine' })).toBe('mine');
   });
 
-  it('names with two underscores are found by name and left out of the whole', () => {
+  it('names with two underscores are found by name and left out of the whole context', () => {
     const context = { a: 1, __node_x: { output: 2 } };
     expect(resolve('{{ctx.__node_x.output}}', context)).toBe(2);
     expect(resolve('{{ctx}}', context)).toEqual({ a: 1 });
   });
 });
 
-it('templates are found through arrays and objects, and keys are not templates', () => {
+it('templates are resolved through arrays and objects, and keys are not templates', () => {
   expect(resolve({ '{{ctx.order.id}}': ['{{ctx.order.id}}', { deep: 'no {{ctx.order.id}}' }], n: 1 })).toEqual({
     '{{ctx.order.id}}': [7, { deep: 'no 7' }],
     n: 1,
   });
 });
 
-it('a value that is not loaded yet is asked for', () => {
+it('a value that is not loaded yet is requested', () => {
   const context = contextOf({});
   const needs = {
     ...context,
@@ -102,17 +102,17 @@ it('a value that is not loaded yet is asked for', () => {
   expect(() => resolveTemplate({ deep: ['x {{ctx.a}}'] }, needs)).toThrow(PayloadsNeeded);
 });
 
-describe('what is no path is refused, with its place', () => {
+describe('an invalid path is rejected with its location', () => {
   it.each([
     ['{{', 'found the end'],
     ['{{}}', 'begins with ctx'],
     ['{{ctx.a', 'found the end'],
     ['{{ctx.a}', 'found "}"'],
-    ['{{input.a}}', 'and not with input'],
-    ['{{ctxs.a}}', 'and not with ctxs'],
+    ['{{input.a}}', 'not with input'],
+    ['{{ctxs.a}}', 'not with ctxs'],
     ['{{ctx.a + 1}}', 'found "+ 1}}"'],
     ['{{ctx.a()}}', 'found "()}}"'],
-    ['{{ctx.a || ctx.b}}', 'calls and arithmetic'],
+    ['{{ctx.a || ctx.b}}', 'templates support neither calls nor arithmetic'],
     ['{{ctx.a.}}', 'found ".}}"'],
     ['{{ctx..a}}', 'found'],
     ['{{ctx.a-b}}', 'found "-b}}"'],
@@ -130,7 +130,7 @@ describe('what is no path is refused, with its place', () => {
     expect(fault?.message).toContain(words);
   });
 
-  it('each once, wherever they stand', () => {
+  it('each location once', () => {
     expect(templateErrorsOf(['{{x}}', 'fine', { b: '{{ctx.a' }]).map(({ pointer }) => pointer)).toEqual(['/0', '/2/b']);
   });
 });
@@ -152,7 +152,7 @@ describe('for all values', () => {
     );
   });
 
-  it('a path in quotes finds exactly what was written under those keys', () => {
+  it('a double-quoted path finds exactly what was written under those keys', () => {
     fc.assert(
       fc.property(key, key, json, (first, second, value) => {
         const context: JsonObject = Object.fromEntries([[first, Object.fromEntries([[second, value]])]]);
@@ -161,7 +161,7 @@ describe('for all values', () => {
     );
   });
 
-  it('so does one in single quotes, with the same escapes', () => {
+  it('a single-quoted path does so too, with the same escapes', () => {
     const inSingle = (name: string): string =>
       `'${JSON.stringify(name)
         .slice(1, -1)
@@ -173,7 +173,7 @@ describe('for all values', () => {
     );
   });
 
-  it('text around a template stays as it is, letter by letter', () => {
+  it('text around a template stays unchanged', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (before, after, value) => {
         fc.pre(!before.includes('{') && !after.includes('{{') && !(before + after === ''));
@@ -182,7 +182,7 @@ describe('for all values', () => {
     );
   });
 
-  it('reading a template ends, and gives parts or one fault', () => {
+  it('parsing a template ends, with parts or one error', () => {
     const piece = fc.constantFrom('{{', '}}', 'ctx', '.', '[', ']', '"', "'", '\\', '0', 'a', ' ', '{', '}');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {

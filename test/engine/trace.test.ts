@@ -6,11 +6,11 @@ const trace = '0af7651916cd43dd8448eb211c80319c';
 const span = 'b7ad6b7169203331';
 
 test.each([
-  ['as it should be', `00-${trace}-${span}-01`, `00-${trace}-${span}-01`],
+  ['in the usual form', `00-${trace}-${span}-01`, `00-${trace}-${span}-01`],
   ['not sampled', `00-${trace}-${span}-00`, `00-${trace}-${span}-00`],
-  ['of a later version, which is read as far as it is known', `cc-${trace}-${span}-01-what-will-be`, `00-${trace}-${span}-01`],
-  ['with space around it', ` 00-${trace}-${span}-01 `, `00-${trace}-${span}-01`],
-])('a traceparent %s is followed', (_name, header, read) => {
+  ['of a later version, parsed as far as known', `cc-${trace}-${span}-01-what-will-be`, `00-${trace}-${span}-01`],
+  ['surrounded by spaces', ` 00-${trace}-${span}-01 `, `00-${trace}-${span}-01`],
+])('a traceparent %s is accepted', (_name, header, read) => {
   expect(readTraceparent(header)).toBe(read);
 });
 
@@ -20,11 +20,11 @@ test.each([
   ['a span of zeros', `00-${trace}-${'0'.repeat(16)}-01`],
   ['the forbidden version', `ff-${trace}-${span}-01`],
   ['capitals', `00-${trace.toUpperCase()}-${span}-01`],
-  ['too few letters', `00-${trace.slice(1)}-${span}-01`],
-  ['more than version 00 has', `00-${trace}-${span}-01-more`],
-  ['a later version that runs on', `cc-${trace}-${span}-01what`],
-  ['two of them', `00-${trace}-${span}-01, 00-${trace}-${span}-01`],
-])('a traceparent that is %s is not followed', (_name, header) => {
+  ['too few characters', `00-${trace.slice(1)}-${span}-01`],
+  ['more fields than version 00 has', `00-${trace}-${span}-01-more`],
+  ['a later version without a separator', `cc-${trace}-${span}-01what`],
+  ['two traceparents', `00-${trace}-${span}-01, 00-${trace}-${span}-01`],
+])('a traceparent with %s is rejected', (_name, header) => {
   expect(readTraceparent(header)).toBeUndefined();
 });
 
@@ -36,6 +36,6 @@ test('another span stays in its trace', () => {
   });
 });
 
-test.each([' a', 'a ', '', 'a\u0007', 'é', 'x'.repeat(129)])('%j is no correlation id', (text) => {
+test.each([' a', 'a ', '', 'a\u0007', 'é', 'x'.repeat(129)])('%j is not a correlation id', (text) => {
   expect(() => correlationId(text)).toThrow();
 });

@@ -39,7 +39,7 @@ const version: fc.Arbitrary<WorkflowVersion> = fc.integer({ min: 1, max: 12 }).c
     })),
 );
 
-test('a plan keeps every node and every edge on both its ends, in the order of the definition', () => {
+test('a plan has every node, and every edge on both its ends, in the order of the definition', () => {
   fc.assert(
     fc.property(version, (definition) => {
       const plan = compile(definition, () => terms);

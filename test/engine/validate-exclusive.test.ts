@@ -1,4 +1,4 @@
-/** What `exclusive.ts` promises is held against many random runs of many random graphs. */
+/** Checks the results of `exclusive.ts` against many random runs of many random graphs. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type JoinPolicy, areExclusive, endsBefore } from '../../lib/engine/graph/exclusive.ts';
@@ -36,7 +36,7 @@ const graph: fc.Arbitrary<Graph> = fc.integer({ min: 2, max: 9 }).chain((size) =
     })),
 );
 
-/** Runs the graph once with the engine's own join rule; `choose` decides who ends next and how. */
+/** Runs the graph once with the engine's own join rule; `choose` decides which node ends next and how. */
 const play = ({ shape, policies }: Graph, choose: (below: number) => number) => {
   const began = new Map<number, number>();
   const ended = new Map<number, { at: number; how: string }>();
@@ -79,7 +79,7 @@ const play = ({ shape, policies }: Graph, choose: (below: number) => number) => 
   }
 };
 
-test('exclusive nodes never both run, and what ends before has ended before', () => {
+test('exclusive nodes never both run, and a node that ends before another has always ended when the other begins', () => {
   let exclusivePairs = 0;
   let orderedPairs = 0;
   fc.assert(
@@ -105,10 +105,10 @@ test('exclusive nodes never both run, and what ends before has ended before', ()
         }
       },
     ),
-    // Seeded, because what is counted below must not depend on luck.
+    // Seeded, because the counts below must not depend on chance.
     { numRuns: 400, seed: 15 },
   );
-  // A promise that is never made would be kept trivially.
+  // A result that never occurs would make the check trivial.
   expect(exclusivePairs).toBeGreaterThan(50);
   expect(orderedPairs).toBeGreaterThan(500);
 });

@@ -9,17 +9,17 @@ const declared: readonly ArgumentDeclaration[] = [
   { name: 'extra', type: 'object', required: false },
 ];
 
-test('without declarations anything is taken as it is', () => {
+test('without declarations any input is accepted', () => {
   expect(validateInput(undefined, [1])).toEqual({ kind: 'accepted', input: [1] });
   expect(validateInput(undefined, undefined)).toEqual({ kind: 'accepted', input: {} });
 });
 
-test('defaults fill what was not given, and never what was', () => {
+test('defaults fill missing arguments, and never replace given ones', () => {
   expect(validateInput(declared, { to: 'x' })).toEqual({ kind: 'accepted', input: { to: 'x', copies: 1, tags: [] } });
   expect(validateInput(declared, { to: 'x', copies: 4 })).toMatchObject({ input: { copies: 4 } });
 });
 
-test('each fault has its place, and all come at once', () => {
+test('all errors are reported together, each with its pointer', () => {
   expect(validateInput(declared, { copies: 'many', extra: [], 'a/b': 1 })).toMatchObject({
     kind: 'refused',
     errors: [
@@ -31,11 +31,11 @@ test('each fault has its place, and all come at once', () => {
   });
 });
 
-test('an input that is no object cannot carry arguments', () => {
+test('an input that is not an object is rejected if arguments are declared', () => {
   expect(validateInput(declared, 'text')).toMatchObject({ kind: 'refused', errors: [{ pointer: '/input', code: 'input_type' }] });
 });
 
-test('names every object has by itself are not arguments', () => {
+test('property names of every object are not arguments', () => {
   const named: readonly ArgumentDeclaration[] = [{ name: 'constructor', type: 'string', required: true }];
   expect(validateInput(named, {})).toMatchObject({ errors: [{ code: 'argument_missing' }] });
 });

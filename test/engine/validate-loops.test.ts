@@ -1,4 +1,4 @@
-/** What can be wrong with loops in a definition, and whose body a node is where nothing is. */
+/** Findings about loops, and the loop body of each node in a valid definition. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
@@ -11,7 +11,7 @@ const configs: Readonly<Record<string, NodeDefinition['config']>> = {
   javascript: { code: 'return 1' },
 };
 
-/** `'start -> l/loop -> w'`; a node's first letter says its type. */
+/** `'start -> l/loop -> w'`; a node's first letter is its type. */
 function drawn(drawing: readonly string[], more: Readonly<Record<string, NodeDefinition['config']>> = {}): WorkflowVersion {
   const edges = drawing.flatMap((line) => {
     const stops = line.split(' -> ');
@@ -39,10 +39,10 @@ describe('a body', () => {
   test.each([
     ['one node', ['s -> l', 'l/loop -> w', 'l/done -> e'], { w: 'l' }],
     ['with an edge back', ['s -> l', 'l/loop -> w -> l', 'l/done -> e'], { w: 'l' }],
-    ['of a loop that nothing leads into but its body', ['l/loop -> w -> l', 'l/done -> x'], { w: 'l' }],
-    ['behind the second name of done', ['s -> l', 'l/loop -> w', 'l/completed -> e'], { w: 'l' }],
+    ['of a loop whose only inbound edge comes from its body', ['l/loop -> w -> l', 'l/done -> x'], { w: 'l' }],
+    ['with the alias of done', ['s -> l', 'l/loop -> w', 'l/completed -> e'], { w: 'l' }],
     [
-      'of a loop in a loop',
+      'of a nested loop',
       ['s -> l', 'l/loop -> lb', 'lb/loop -> w -> lb', 'lb/done -> x -> l', 'l/done -> e'],
       { lb: 'l', w: 'lb', x: 'l' },
     ],
@@ -55,23 +55,23 @@ describe('a body', () => {
   });
 });
 
-describe('one fault each', () => {
+describe('one finding each', () => {
   test.each([
     ['an edge out of the body', ['s -> l', 'l/loop -> w -> x', 'l/done -> x'], ['edge_crosses_loop /edges/2']],
     ['an edge into the body', ['s -> l', 'l/loop -> w -> x', 's -> x', 'l/done -> e'], ['edge_crosses_loop /edges/2']],
-    ['a body that is what lies behind done', ['s -> l', 'l/loop -> x', 'l/done -> x'], ['edge_crosses_loop /edges/1']],
+    ['a body that is also behind done', ['s -> l', 'l/loop -> x', 'l/done -> x'], ['edge_crosses_loop /edges/1']],
     [
-      'an edge back to the loop outside the one it is in',
+      'an edge back to the loop from outside its body',
       ['s -> l', 'l/loop -> lb', 'lb/loop -> w -> l', 'lb/done -> x', 'l/done -> e'],
       ['edge_crosses_loop /edges/3'],
     ],
     ['no body', ['s -> l', 'l/done -> e'], ['loop_without_body /nodes/1']],
     ['an end in the body', ['s -> l', 'l/loop -> e', 'l/done -> x'], ['end_in_loop /nodes/2']],
     ['a cycle inside the body', ['s -> l', 'l/loop -> w -> x -> w', 'l/done -> e'], ['cycle_detected /nodes/2']],
-    ['a way back from behind done', ['s -> l', 'l/loop -> w', 'l/done -> x -> l'], ['cycle_detected /nodes/1']],
-    ['no such way out', ['s -> l', 'l/loop -> w', 'l -> e'], ['unknown_handle /edges/2']],
+    ['an edge back from a node behind done', ['s -> l', 'l/loop -> w', 'l/done -> x -> l'], ['cycle_detected /nodes/1']],
+    ['an unknown handle', ['s -> l', 'l/loop -> w', 'l -> e'], ['unknown_handle /edges/2']],
     [
-      'six in each other',
+      'six nested loops',
       ['s -> l', 'l/loop -> l1', 'l1/loop -> l2', 'l2/loop -> l3', 'l3/loop -> l4', 'l4/loop -> l5', 'l5/loop -> w'],
       ['loop_too_deep /nodes/6'],
     ],
@@ -83,18 +83,22 @@ describe('one fault each', () => {
     ['a source that is text', { sourceVariable: 'orders' }, 'config_invalid /nodes/1/config/sourceVariable'],
     ['a source with text around it', { sourceVariable: 'all {{ctx.a}}' }, 'config_invalid /nodes/1/config/sourceVariable'],
     ['two sources', { sourceVariable: '{{ctx.a}}{{ctx.b}}' }, 'config_invalid /nodes/1/config/sourceVariable'],
-    ['one name for both', { itemVariable: 'x', indexVariable: 'x' }, 'config_invalid /nodes/1/config/indexVariable'],
-    ['a name that is kept', { itemVariable: 'input' }, 'reserved_name /nodes/1/config/itemVariable'],
-    ['too many passes', { maxIterations: 100_001 }, 'config_invalid /nodes/1/config/maxIterations'],
-    ['too many at a time', { concurrency: 1_001 }, 'config_invalid /nodes/1/config/concurrency'],
-    ['too long a wait', { delayBetweenItems: 60_001 }, 'config_invalid /nodes/1/config/delayBetweenItems'],
-    ['another policy', { onItemFailure: 'retry' }, 'config_invalid /nodes/1/config/onItemFailure'],
+    [
+      'the same name for item and index',
+      { itemVariable: 'x', indexVariable: 'x' },
+      'config_invalid /nodes/1/config/indexVariable',
+    ],
+    ['a reserved name', { itemVariable: 'input' }, 'reserved_name /nodes/1/config/itemVariable'],
+    ['too many iterations', { maxIterations: 100_001 }, 'config_invalid /nodes/1/config/maxIterations'],
+    ['too much concurrency', { concurrency: 1_001 }, 'config_invalid /nodes/1/config/concurrency'],
+    ['too long a delay', { delayBetweenItems: 60_001 }, 'config_invalid /nodes/1/config/delayBetweenItems'],
+    ['an unknown policy', { onItemFailure: 'retry' }, 'config_invalid /nodes/1/config/onItemFailure'],
   ] as const)('%s', (_name, config, expected) => {
     expect(found(drawn(['s -> l', 'l/loop -> w', 'l/done -> e'], { l: config }))).toContain(expected);
   });
 });
 
-test('a body and the graph around it may write one variable, and two nodes of a body that race may not', () => {
+test('a body and the graph around it may write one variable, and two parallel nodes of a body may not', () => {
   const writes = { outputVariable: 'mine' };
   expect(found(drawn(['s -> w -> l', 'l/loop -> x', 'l/done -> y -> e'], { w: writes, x: writes }))).toEqual([]);
   expect(found(drawn(['s -> l', 'l/loop -> x', 'l/loop -> y', 'l/done -> e'], { x: writes, y: writes }))).toEqual([

@@ -22,7 +22,7 @@ const workflow = (
   options: WorkflowDefinition['options'] = {},
 ): WorkflowDefinition => ({ name: workflowName('w'), nodes, edges, options });
 
-/** A small world of types: `start` begins, `end` has no way out, `fork` has two and no main one. */
+/** A small set of node types: `start` begins, `end` has no handle, `fork` has two and no main one. */
 const inspect: InspectNode = ({ type, config }) => {
   if (type === 'unheard-of') return { findings: [{ code: 'node_type_unknown', pointer: '/type', message: 'no such type' }] };
   const variable = config['outputVariable'];
@@ -47,7 +47,7 @@ const writes = (outputVariable: string, more: NodeDefinition['config'] = {}): No
   ...more,
 });
 
-describe('one fault each', () => {
+describe('one finding each', () => {
   const a = node('a');
   const b = node('b');
   const cases: readonly (readonly [string, WorkflowDefinition])[] = [
@@ -93,7 +93,7 @@ describe('one fault each', () => {
     expect(found(definition)).toEqual([expected]);
   });
 
-  test('a sound definition has no findings', () => {
+  test('a valid definition has no findings', () => {
     const nodes = [node('s', 'start'), node('f', 'fork'), a, b, node('e', 'end')];
     const edges = [
       edge('s', 'f'),
@@ -119,7 +119,7 @@ describe('one fault each', () => {
 });
 
 describe('cycles', () => {
-  test('each group of nodes is named by itself, what only hangs behind it is not', () => {
+  test('each cycle is reported separately, without the nodes that only follow it', () => {
     const nodes = ['s', 'a', 'b', 'behind', 'c', 'd', 'e'].map((id) => node(id));
     const edges = [
       edge('s', 'a'),
@@ -133,12 +133,12 @@ describe('cycles', () => {
     ];
     const findings = validate(workflow(nodes, edges), inspect);
     expect(findings.map(({ message }) => message)).toEqual([
-      'CycleDetected: a, b lead back to themselves',
-      'CycleDetected: c, d, e lead back to themselves',
+      'CycleDetected: a, b form a cycle',
+      'CycleDetected: c, d, e form a cycle',
     ]);
   });
 
-  test('a graph is refused for a cycle exactly when some node can reach itself', () => {
+  test('a graph is rejected for a cycle exactly if some node can reach itself', () => {
     const graph = fc.integer({ min: 2, max: 8 }).chain((size) =>
       fc.record({
         size: fc.constant(size),
@@ -170,7 +170,7 @@ describe('cycles', () => {
         const expected = nodes.filter((_, index) => reaches(index).has(index)).map(({ id }) => id);
         const named = findings
           .filter(({ code }) => code === 'cycle_detected')
-          .flatMap(({ message }) => message.replace('CycleDetected: ', '').replace(' lead back to themselves', '').split(', '));
+          .flatMap(({ message }) => message.replace('CycleDetected: ', '').replace(' form a cycle', '').split(', '));
         expect(named.toSorted()).toEqual(expected.toSorted());
       }),
       { numRuns: 500 },
@@ -186,7 +186,7 @@ describe('output variables', () => {
     node('b', 'step', writes('x', more)),
   ];
 
-  test('two parallel writers are refused', () => {
+  test('two parallel writers are rejected', () => {
     expect(ofVariables(workflow([node('s', 'start'), ...pair()], [edge('s', 'a'), edge('s', 'b')]))).toEqual([
       'duplicate_output_variable',
     ]);
@@ -197,10 +197,10 @@ describe('output variables', () => {
     ]);
   });
   const branches = [edge('f', 'a', { sourceHandle: 'yes' }), edge('f', 'b', { sourceHandle: 'no' })];
-  test('writers on exclusive branches are fine', () => {
+  test('writers on exclusive branches are accepted', () => {
     expect(ofVariables(workflow([node('f', 'fork'), ...pair()], branches))).toEqual([]);
   });
-  test('unless both may run when the fork itself failed', () => {
+  test('unless both may run when the fork itself fails', () => {
     const nodes = [node('f', 'fork'), ...pair({ onParentFailure: 'substitute_default' })];
     expect(ofVariables(workflow(nodes, branches))).toEqual(['duplicate_output_variable']);
   });
@@ -227,7 +227,7 @@ describe('size', () => {
     return workflow(nodes, ends);
   };
 
-  test('too many nodes or edges are refused alone, with the limit', () => {
+  test('too many nodes or edges are reported alone, with the limit', () => {
     const findings = validate(chain(definitionLimits.nodes + 1, definitionLimits.edges + 1), inspect);
     expect(findings.map(({ code, pointer }) => `${code} ${pointer}`)).toEqual([
       'definition_too_large /nodes',
@@ -236,32 +236,32 @@ describe('size', () => {
     expect(findings[0]?.message).toContain(String(definitionLimits.nodes));
   });
 
-  test('a definition at the limits is judged, all its writers compared', () => {
+  test('a definition at the limits is validated, with all its writers', () => {
     const findings = validate(chain(definitionLimits.nodes, definitionLimits.edges), inspect);
     expect(new Set(findings.map(({ code }) => code))).toEqual(new Set(['output_variable_rewritten']));
   });
 });
 
-test('only errors refuse', () => {
+test('only errors reject a definition', () => {
   const of = (severity: Finding['severity']): Finding => ({ severity, code: 'c', pointer: '', message: '' });
   expect(hasErrors([])).toBe(false);
   expect(hasErrors([of('warning')])).toBe(false);
   expect(hasErrors([of('warning'), of('error')])).toBe(true);
 });
 
-test('a budget is whole numbers from one up, each told at its place', () => {
-  const judged = (budget: Budget) => found(workflow([node('s', 'start')], [], { budget }));
-  expect(judged({})).toEqual([]);
-  expect(judged({ maxNodeExecutions: 1, maxTokens: 1_000_000_000 })).toEqual([]);
-  expect(judged({ maxNodeExecutions: 0, maxTokens: 1.5 })).toEqual([
+test('a budget has whole numbers from one up, each reported at its pointer', () => {
+  const validated = (budget: Budget) => found(workflow([node('s', 'start')], [], { budget }));
+  expect(validated({})).toEqual([]);
+  expect(validated({ maxNodeExecutions: 1, maxTokens: 1_000_000_000 })).toEqual([]);
+  expect(validated({ maxNodeExecutions: 0, maxTokens: 1.5 })).toEqual([
     'budget_invalid /options/budget/maxNodeExecutions',
     'budget_invalid /options/budget/maxTokens',
   ]);
-  expect(judged({ maxTokens: 1_000_000_001 })).toHaveLength(1);
+  expect(validated({ maxTokens: 1_000_000_001 })).toHaveLength(1);
 });
 
-test('runs at once are a whole number up to a thousand', () => {
-  const judged = (maxConcurrentRuns: number) => found(workflow([node('s', 'start')], [], { maxConcurrentRuns }));
-  expect([judged(1), judged(1_000)]).toEqual([[], []]);
-  for (const bad of [0, 1.5, -1, 1_001]) expect(judged(bad)).toEqual(['concurrency_invalid /options/maxConcurrentRuns']);
+test('the concurrency limit is a whole number up to a thousand', () => {
+  const validated = (maxConcurrentRuns: number) => found(workflow([node('s', 'start')], [], { maxConcurrentRuns }));
+  expect([validated(1), validated(1_000)]).toEqual([[], []]);
+  for (const bad of [0, 1.5, -1, 1_001]) expect(validated(bad)).toEqual(['concurrency_invalid /options/maxConcurrentRuns']);
 });

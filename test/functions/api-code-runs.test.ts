@@ -80,6 +80,6 @@ test('it is given no messages, and is run again only from its beginning', async 
       body,
       headers: { 'Idempotency-Key': JSON.stringify(body).length.toString() },
     });
-  expect(await again({ fromNode: 'a' })).toMatchObject({ status: 400, body: { errors: [{ place: '/fromNode' }] } });
+  expect(await again({ fromNode: 'a' })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/fromNode' }] } });
   expect(await again({})).toMatchObject({ status: 202, body: { rerunOf: runId, deploymentId: 'dep_1' } });
 });

@@ -54,7 +54,7 @@ test('a manifest and its archive may come in one request, in either order of the
   expect(created).toMatchObject({ status: 201, body: { status: 'created', verifiedAt: expect.any(String) } });
   expect(created.body).not.toHaveProperty('upload');
   const shown = await api.call('GET', '/v1/deployments/dep_1', { key });
-  expect(shown.body).toMatchObject({ files: manifest.files, artifact: manifest.artifact, runtime: 'fetch' });
+  expect(shown.body).toMatchObject({ files: manifest.files, artifact: manifest.artifact, runtime: 'bundle' });
 });
 
 describe('a form is refused', () => {
@@ -117,11 +117,11 @@ describe('a manifest is refused', () => {
     ['of code with steps', { runtime: 'code', steps: [{ name: 'a' }] }, '/steps'],
     ['with an id that is a word of the API', { deploymentId: 'active' }, '/deploymentId'],
   ];
-  test.each(changes)('%s', async (_what, change, place) => {
+  test.each(changes)('%s', async (_what, change, pointer) => {
     const [api, key] = await withKey();
     const { manifest } = await packedDeployment('dep_1');
     const answer = await api.call('POST', '/v1/deployments', { key, body: { ...manifest, ...change } });
-    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_manifest', errors: [{ place }] } });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_manifest', errors: [{ pointer }] } });
   });
 
   test('of code with several versions is none of them, and its answer names them', async () => {
@@ -161,7 +161,7 @@ describe('a manifest is refused', () => {
     const [first] = manifest.files;
     const path = first?.path ?? '';
     const lie = await send({ files: [{ path, bytes: first?.bytes ?? 0, sha256: 'ab'.repeat(32) }] });
-    const errors = [{ place: `artifact/${path}`, code: 'file_digest_differs' }];
+    const errors = [{ pointer: `artifact/${path}`, code: 'file_digest_differs' }];
     expect(lie).toMatchObject({ status: 409, body: { code: 'artifact_invalid', errors } });
     expect((await api.call('GET', '/v1/deployments', { key })).body).toMatchObject({ data: [] });
   });

@@ -347,16 +347,16 @@ test('faults name their places: body, query and header', async () => {
   const { body } = await api.call('POST', '/v1/workflows', { key, body: broken });
   expect(body['errors']).toEqual(
     expect.arrayContaining([
-      expect.objectContaining({ place: '/nodes/0/id' }),
-      expect.objectContaining({ place: '/nodes/0/extra', code: 'unknown_key' }),
-      expect.objectContaining({ place: '/edges/0/target' }),
-      expect.objectContaining({ place: '/colour', code: 'unknown_key' }),
+      expect.objectContaining({ pointer: '/nodes/0/id' }),
+      expect.objectContaining({ pointer: '/nodes/0/extra', code: 'unknown_key' }),
+      expect.objectContaining({ pointer: '/edges/0/target' }),
+      expect.objectContaining({ pointer: '/colour', code: 'unknown_key' }),
     ]),
   );
   const listed = await api.call('GET', '/v1/runs', { key, query: { limit: '0', colour: 'red' } });
-  expect(listed.body['errors']).toMatchObject([{ place: 'query/limit' }, { place: 'query/colour' }]);
+  expect(listed.body['errors']).toMatchObject([{ pointer: 'query/limit' }, { pointer: 'query/colour' }]);
   const keyed = await api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key, 'é'));
-  expect(keyed.body['errors']).toMatchObject([{ place: 'header/idempotency-key' }]);
+  expect(keyed.body['errors']).toMatchObject([{ pointer: 'header/idempotency-key' }]);
 });
 
 test.each([
@@ -378,7 +378,7 @@ test('a definition far beyond the limits is refused by name', async () => {
   const nodes = Array.from({ length: 5_000 }, (_, index) => ({ id: `n${index}`, type: 'end' }));
   const edges = Array.from({ length: 4_999 }, (_, index) => ({ source: `n${index}`, target: `n${index + 1}` }));
   const { body } = await api.call('POST', '/v1/workflows', create(key, { nodes, edges }));
-  expect(body['errors']).toMatchObject([{ code: 'definition_too_large', place: '/nodes' }]);
+  expect(body['errors']).toMatchObject([{ code: 'definition_too_large', pointer: '/nodes' }]);
 });
 
 test('a definition that would not fit its item is refused by name', async () => {
@@ -393,7 +393,7 @@ test('a definition that would not fit its item is refused by name', async () => 
     ),
   };
   const { body } = await api.call('POST', '/v1/workflows', create(key, graph));
-  expect(body['errors']).toContainEqual(expect.objectContaining({ code: 'definition_too_large', place: '' }));
+  expect(body['errors']).toContainEqual(expect.objectContaining({ code: 'definition_too_large', pointer: '' }));
 });
 
 test('every route that an advice names is one of the table', () => {

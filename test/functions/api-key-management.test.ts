@@ -66,11 +66,11 @@ describe('a new key', () => {
     [{ scopes: ['admin'], expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
     [{ scopes: ['admin'], keyId: 'mychoice1' }, '/keyId'],
     [{ scopes: ['admin'], environment: 'Prod' }, '/environment'],
-  ])('%j is refused at its place', async (body, place) => {
+  ])('%j is refused at its place', async (body, pointer) => {
     const api = http();
     const { status, body: answer } = await api.call('POST', '/v1/keys', { key: await api.key(['admin']), body });
     expect([status, answer['code']]).toEqual([400, 'invalid_request']);
-    expect(answer['errors']).toMatchObject([{ place }]);
+    expect(answer['errors']).toMatchObject([{ pointer }]);
   });
 
   test('is of the own project and environment, named or not, and of no other', async () => {

@@ -44,9 +44,9 @@ test('everything that is wrong is told at once, and nothing is stored', async ()
   expect(refused.body).toMatchObject({
     code: 'lens_invalid',
     errors: [
-      { place: '/template', code: 'template_invalid' },
-      { place: '/input/fields/text/pattern', code: 'contract_invalid' },
-      { place: '/output/jsonSchema/$ref', code: 'contract_invalid' },
+      { pointer: '/template', code: 'template_invalid' },
+      { pointer: '/input/fields/text/pattern', code: 'contract_invalid' },
+      { pointer: '/output/jsonSchema/$ref', code: 'contract_invalid' },
     ],
   });
   expect((await api.call('GET', '/v1/lenses', { key })).body).toMatchObject({ data: [] });
@@ -59,10 +59,10 @@ test.each([
   ['an unknown key', { ...body, tokens: ['x'] }, '/tokens'],
   ['no template', { name: 'tone' }, '/template'],
   ['a name that is none', { ...body, name: 'a b' }, '/name'],
-])('%s is refused with its place', async (_what, sent, place) => {
+])('%s is refused with its place', async (_what, sent, pointer) => {
   const api = http();
   const answer = await api.call('POST', '/v1/lenses', { key: await api.key(['admin']), body: sent });
-  expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ place }] });
+  expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
 });
 
 test('a template beyond the limit is refused', async () => {
@@ -77,7 +77,7 @@ test('the path and the body name the same lens', async () => {
   const key = await api.key(['admin']);
   await api.call('POST', '/v1/lenses', { key, body });
   const answer = await api.call('POST', '/v1/lenses/tone/versions', { key, body: { ...body, name: 'other' } });
-  expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/name', code: 'name_differs' }] });
+  expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/name', code: 'name_differs' }] });
 });
 
 test('an archived lens is hidden and readable, and listed again with its next version', async () => {

@@ -61,7 +61,11 @@ test('a header that the sender sets is refused, at a first publication and at a 
     await post(api, key, draft, '/v1/queries/ask-shop/versions'),
   ]) {
     expect([answer.status, answer.body['code']]).toEqual([400, 'definition_invalid']);
-    const at = (name: string) => ({ code: 'config_invalid', place: `/request/headers/${name}`, message: 'is set by the sender' });
+    const at = (name: string) => ({
+      code: 'config_invalid',
+      pointer: `/request/headers/${name}`,
+      message: 'is set by the sender',
+    });
     expect(answer.body['errors']).toMatchObject([at('Transfer-Encoding'), at('Host')]);
   }
 });
@@ -178,8 +182,8 @@ describe('everything that is wrong is said at once, each with its place', () => 
     const [api, key] = await withKey();
     const { status, body: answer } = await post(api, key, body);
     expect([status, answer['code']]).toEqual([400, 'definition_invalid']);
-    const errors = z.array(z.looseObject({ code: z.string(), place: z.string() })).parse(answer['errors']);
-    expect(errors.map(({ code, place }) => `${code} ${place}`)).toEqual(expect.arrayContaining(found));
+    const errors = z.array(z.looseObject({ code: z.string(), pointer: z.string() })).parse(answer['errors']);
+    expect(errors.map(({ code, pointer }) => `${code} ${pointer}`)).toEqual(expect.arrayContaining(found));
     expect((await api.call('GET', `/v1/queries/${body.name}`, { key })).status).toBe(404);
   });
 
@@ -188,7 +192,7 @@ describe('everything that is wrong is said at once, each with its place', () => 
     const made = await post(api, key, { ...findOrder, statement: 'select :customer' });
     expect([made.status, made.body['warnings']]).toMatchObject([
       201,
-      [{ severity: 'warning', code: 'parameter_unused', place: '/parameters/1/name' }],
+      [{ severity: 'warning', code: 'parameter_unused', pointer: '/parameters/1/name' }],
     ]);
   });
 
@@ -204,7 +208,7 @@ test('another name than the path’s is refused, and so is one that nobody has',
   const [api, key] = await withKey();
   await post(api, key, findOrder);
   const other = await post(api, key, { ...findOrder, name: 'other' }, '/v1/queries/find-order/versions');
-  expect([other.status, other.body['errors']]).toMatchObject([400, [{ place: '/name', code: 'name_differs' }]]);
+  expect([other.status, other.body['errors']]).toMatchObject([400, [{ pointer: '/name', code: 'name_differs' }]]);
   for (const [method, path] of [
     ['POST', '/v1/queries/nobody/versions'],
     ['DELETE', '/v1/queries/nobody'],

@@ -44,6 +44,6 @@ test('without a key, of a version that is not there, or with an input that does 
   });
   expect((await api.call('POST', path, idempotent(key, { input: { to: 1 } }))).body).toMatchObject({
     code: 'input_invalid',
-    errors: [{ place: '/input/to' }],
+    errors: [{ pointer: '/input/to' }],
   });
 });

@@ -28,7 +28,7 @@ describe('starting', () => {
     const older = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', inputParams: { a: 2, b: 1 } }));
     expect([older.status, older.body]).toEqual([202, first.body]);
     const both = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: 1, inputValues: 2 }, 'k2'));
-    expect(both.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/inputValues', code: 'unknown_key' }] });
+    expect(both.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/inputValues', code: 'unknown_key' }] });
   });
 
   test('what was refused before anything was tried frees its key', async () => {
@@ -51,7 +51,7 @@ describe('starting', () => {
     const refused = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { copies: 'x', cc: 1 } }));
     expect(refused.body).toMatchObject({
       code: 'input_invalid',
-      errors: [{ place: '/input/to' }, { place: '/input/copies' }, { place: '/input/cc' }],
+      errors: [{ pointer: '/input/to' }, { pointer: '/input/copies' }, { pointer: '/input/cc' }],
     });
     const begun = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { to: 'x' } }));
     const run = await api.call('GET', `/v1/runs/${textIn(begun, 'runId')}`, { key });
@@ -66,18 +66,21 @@ describe('starting', () => {
     expect(body).toMatchObject({
       code: 'invalid_request',
       errors: [
-        { place: '/availableAt', code: 'too_late' },
-        { place: '/deadlineAt', code: 'too_late' },
-        { place: '/deadlineAt', code: 'too_early' },
+        { pointer: '/availableAt', code: 'too_late' },
+        { pointer: '/deadlineAt', code: 'too_late' },
+        { pointer: '/deadlineAt', code: 'too_early' },
       ],
     });
     const passed = idempotent(key, { workflowName: 'flow', deadlineAt: new Date(api.world.clock.now()).toISOString() });
     expect(await api.call('POST', '/v1/runs', passed)).toMatchObject({
       status: 400,
-      body: { code: 'invalid_request', errors: [{ place: '/deadlineAt', code: 'too_early', message: 'must be in the future' }] },
+      body: {
+        code: 'invalid_request',
+        errors: [{ pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' }],
+      },
     });
     const vague = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', deadlineAt: '2026-01-02' }));
-    expect(vague.body).toMatchObject({ errors: [{ place: '/deadlineAt' }] });
+    expect(vague.body).toMatchObject({ errors: [{ pointer: '/deadlineAt' }] });
   });
 
   test('a deployment that is not there cannot run anything', async () => {

@@ -112,13 +112,13 @@ describe('what is wrong is said with its place', () => {
     [{ ...nightly, endAt: '2026-01-01T01:00:00Z' }, '/endAt', 'never_fires'],
     [{ ...nightly, cron: '0 0 30 2 ? *' }, '/cron', 'never_fires'],
     [{ ...nightly, version: 2 }, '/version', 'version_unknown'],
-  ])('%j', async (body, place, code) => {
+  ])('%j', async (body, pointer, code) => {
     const { post } = await given();
     const refused = await post('/v1/schedules', body);
     expect(refused.status).toBe(400);
     expect(refused.body).toMatchObject({
       code: 'invalid_request',
-      errors: expect.arrayContaining([expect.objectContaining({ place, code })]),
+      errors: expect.arrayContaining([expect.objectContaining({ pointer, code })]),
     });
   });
 
@@ -131,11 +131,14 @@ describe('what is wrong is said with its place', () => {
     [{ startAt: 'tomorrow' }, '/startAt'],
     [{ cron: '' }, '/cron'],
     [{ extra: 1 }, '/extra'],
-  ])('%j', async (facts, place) => {
+  ])('%j', async (facts, pointer) => {
     const { post } = await given();
     const { status, body } = await post('/v1/schedules', { ...nightly, ...facts });
     expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'invalid_request', errors: expect.arrayContaining([expect.objectContaining({ place })]) });
+    expect(body).toMatchObject({
+      code: 'invalid_request',
+      errors: expect.arrayContaining([expect.objectContaining({ pointer })]),
+    });
   });
 
   test('a workflow that cannot be started is refused as a start would be', async () => {

@@ -79,10 +79,10 @@ describe('a signal', () => {
     [{ ...paid, signalId: 'a b' }, '/signalId'],
     [{ ...paid, expiresInSeconds: 2_592_001 }, '/expiresInSeconds'],
     [{ ...paid, expiresInSeconds: 0 }, '/expiresInSeconds'],
-  ])('%j is refused at %s', async (body, place) => {
+  ])('%j is refused at %s', async (body, pointer) => {
     const api = http();
     const refused = await api.call('POST', '/v1/signals', { key: await api.key(['runs:write']), body });
-    expect(refused.body).toMatchObject({ code: 'invalid_request', errors: [{ place }] });
+    expect(refused.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
   });
 
   test('over 64 KB is too large, and leaves no trace', async () => {

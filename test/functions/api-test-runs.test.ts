@@ -50,16 +50,16 @@ test('older spellings of edges are read, and every finding is told with its plac
     {
       code: 'definition_invalid',
       errors: [
-        { code: 'unknown_handle', place: '/edges/0/sourceHandle' },
-        { code: 'unknown_handle', place: '/pinned/end' },
-        { code: 'pinned_node_unknown', place: '/pinned/none' },
+        { code: 'unknown_handle', pointer: '/edges/0/sourceHandle' },
+        { code: 'unknown_handle', pointer: '/pinned/end' },
+        { code: 'pinned_node_unknown', pointer: '/pinned/none' },
       ],
     },
   ]);
   const older = await api.call('POST', '/v1/workflows/test', { key, body: { ...openGraph, inputParams: { a: 1 } } });
   expect((await api.call('GET', `/v1/runs/${textIn(older, 'runId')}`, { key })).body).toMatchObject({ input: { a: 1 } });
   const bare = await api.call('POST', '/v1/workflows/test', { key, body: { ...instantGraph(), pinned: { start: 1 } } });
-  expect(bare.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/pinned/start' }] });
+  expect(bare.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/pinned/start' }] });
 });
 
 test('a pinned node is told apart', async () => {
@@ -83,6 +83,6 @@ test('a view is what a widget shows; a wrong template is told with its place', a
   });
   expect((await view({ list: ['{{ctx.a()}}'] })).body).toMatchObject({
     code: 'invalid_request',
-    errors: [{ place: '/config/list/0', code: 'template_invalid' }],
+    errors: [{ pointer: '/config/list/0', code: 'template_invalid' }],
   });
 });

@@ -81,7 +81,7 @@ describe('a run', () => {
     const expected = { trace: { correlationId: 'order 17/retry', traceparent: expect.stringContaining(traceId) } };
     expect(api.world.jobs.takeSent()).toMatchObject([{ kind: 'node', ...expected }]);
     await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
-    expect(api.world.jobs.delayed).toMatchObject([{ job: { kind: 'nudge', ...expected } }]);
+    expect(api.world.jobs.delayed).toMatchObject([{ job: { kind: 'recheck', ...expected } }]);
   });
 
   test('and to the notice of its end', async () => {
@@ -119,7 +119,7 @@ test('log lines say correlation id, trace and run', async () => {
   const runId = await started(api, key);
   await api.call('GET', `/v1/runs/${runId}`, { key, headers: given });
   expect(api.logs.at(-1)).toMatchObject({
-    message: 'answered',
+    message: 'request handled',
     facts: { correlationId: 'order 17/retry', traceId, runId, operation: 'getRun', status: 200 },
   });
 });

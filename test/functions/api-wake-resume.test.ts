@@ -46,7 +46,7 @@ describe('waking', () => {
       message: expect.stringContaining('completed'),
     });
     const bad = await api.call('POST', `/v1/runs/${ended}/wake`, { key, body: { nodeIds: ['a b'] } });
-    expect(bad.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/nodeIds/0' }] });
+    expect(bad.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/nodeIds/0' }] });
   });
 });
 

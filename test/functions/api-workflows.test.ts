@@ -43,8 +43,8 @@ test('judging publishes nothing, and says all', async () => {
   expect(judged.body).toMatchObject({
     valid: false,
     findings: [
-      { code: 'orphan_target', place: '/edges/2/target' },
-      { code: 'unknown_handle', place: '/edges/2' },
+      { code: 'orphan_target', pointer: '/edges/2/target' },
+      { code: 'unknown_handle', pointer: '/edges/2' },
     ],
   });
   expect((await api.call('POST', '/v1/workflows/validate', { key, body: openGraph })).body).toEqual({
@@ -155,5 +155,5 @@ test('the path and the document must name the same workflow', async () => {
   await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
   const publish = (name: string) => api.call('POST', '/v1/workflows/flow/versions', { key, body: { name, ...openGraph } });
   expect((await publish('flow')).status).toBe(201);
-  expect((await publish('other')).body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/name' }] });
+  expect((await publish('other')).body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/name' }] });
 });

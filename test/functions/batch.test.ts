@@ -56,7 +56,7 @@ test('a line has the keys of its own message', async () => {
   const { runId } = traced.run;
   expect(lines).toMatchObject([
     {
-      message: 'a message comes back',
+      message: 'message failed: SQS redelivers it',
       runId,
       nodeId: traced.nodeId,
       correlationId: 'order 17',

@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   log: 'all',
   index: ['markDue'],
   blobs: ['put', 'get'],
-  deployments: ['deployment', 'letGo'],
+  deployments: ['deployment', 'unpin'],
   jobs: 'all',
   timers: 'all',
   notices: 'all',
@@ -90,7 +90,7 @@ test('a run that ends here lets go of its deployment', async () => {
 test('what the worker does is no business of this queue, nor a drive of a run of another kind', async () => {
   const { run, take } = await driven([[functionCommand('a')]]);
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
-  await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue holds a job of kind node');
+  await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue contains a job of kind node');
   await expect(take({ kind: 'message', ...attempt, resend: 0, creation: bundleCreation(run) })).rejects.toThrow(
     `${run.runId} received a message job, but it is a code run, not a bundle run`,
   );

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { databasePortsOf } from '../../functions/worker/database-wiring.ts';
+import { databasePortsOf } from '../../functions/worker/wiring.ts';
 import { DataApi } from '../../lib/aws/data-api.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 
@@ -61,7 +61,7 @@ test('what it asks goes to the region of the cluster, once, whatever comes of it
   vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
   const databases = await databasePortsOf().service();
   const answer = await databases.begin(database('orders'), AbortSignal.timeout(10_000));
-  expect(answer).toEqual({ fault: { kind: 'unreachable', name: 'ServiceUnavailableError' } });
+  expect(answer).toEqual({ error: { kind: 'unreachable', name: 'ServiceUnavailableError' } });
   expect(heard).toEqual([expect.stringMatching(/^\/BeginTransaction .*\/eu-west-1\/rds-data\//)]);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));

@@ -181,7 +181,7 @@ describe('the first key', () => {
     const here = installation();
     const putKey = here.keys.putKey.bind(here.keys);
     here.keys.putKey = () => Promise.reject(new Unavailable('the table'));
-    expect(await here.ask('Create')).toMatch(/^FAILED: AWS does not answer/);
+    expect(await here.ask('Create')).toMatch(/^FAILED: An AWS service is unavailable/);
     const key = await here.textOf();
     here.keys.putKey = putKey;
     expect(await here.ask('Create')).toBe('SUCCESS');
@@ -191,7 +191,9 @@ describe('the first key', () => {
   test('is not registered where the secret holds something else, which is not repeated', async () => {
     const here = installation();
     await here.secrets.setValue(firstArn, 'hunter2');
-    expect(await here.ask('Create')).toBe(`FAILED: the secret ${firstArn} holds something that is no key`);
+    expect(await here.ask('Create')).toBe(
+      `FAILED: the secret ${firstArn} does not contain a valid API key: delete its value or store a valid key, then deploy again`,
+    );
   });
 
   test('a role that is not known yet is asked for again; any other refusal is told by its kind alone', async () => {
@@ -263,7 +265,7 @@ describe('keys of the configuration', () => {
     await here.ask('Create', before);
     const swapped = seed('seedkey01', { sha256: 'f'.repeat(64) });
     expect(await here.ask('Update', [seed('seedkey03'), swapped], { old: before })).toBe(
-      'FAILED: the key id seedkey01 is that of another key: a new secret needs a new keyId',
+      'FAILED: the key id seedkey01 belongs to another key: choose a new keyId for a new secret',
     );
     expect([await seeded(here, 'seedkey03'), (await seeded(here, 'seedkey02'))?.revokedAt]).toEqual([undefined, undefined]);
   });
@@ -279,7 +281,7 @@ describe('keys of the configuration', () => {
     expect((await seeded(here, id))?.secretHash).toBe(parseKey(text)?.secretHash);
     const other = { ...bySecret, keyId: 'another001' };
     expect(await here.ask('Update', [other], { old: [bySecret] })).toBe(
-      `FAILED: the secret ${arnOf('ci')} holds another key than another001 of production`,
+      `FAILED: the secret ${arnOf('ci')} contains another key than another001 of production`,
     );
     here.secrets.create(arnOf('ci'), text.slice(0, -1));
     expect(await here.ask('Update', [bySecret], { old: [bySecret] })).toBe(

@@ -7,10 +7,10 @@ import { deploymentOperations } from '../../functions/api/operations/deployments
 import { eventOperations } from '../../functions/api/operations/events.ts';
 import { apiOperations } from '../../functions/api/operations/all.ts';
 import { libraryOperations } from '../../functions/api/operations/library.ts';
-import { stopOperations } from '../../functions/api/operations/stop-test-run.ts';
+import { stopOperations } from '../../functions/api/operations/test-runs.ts';
 import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
-import { toolsOf } from '../../functions/api/tools.ts';
+import { toolsOf } from '../../functions/api/operation.ts';
 import { newKey } from '../../lib/api/auth/key-format.ts';
 import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
@@ -119,7 +119,7 @@ export const http = (
     call: async (method, path, options = {}) => {
       const before = logs.length;
       const answer = await functions[functionOf(method, path)](eventOf(method, path, options), context);
-      const facts = logged.safeParse(logs.slice(before).find(({ message }) => message === 'answered')?.facts);
+      const facts = logged.safeParse(logs.slice(before).find(({ message }) => message === 'request handled')?.facts);
       const answered = {
         status: answer.statusCode,
         headers: answer.headers,

@@ -78,7 +78,7 @@ describe('the last use of a key', () => {
     const key = await api.key(['workflows:read']);
     expect((await ask(api, key)).status).toBe(200);
     const warned = api.logs.filter(({ level }) => level === 'warn');
-    expect(warned).toMatchObject([{ message: 'the use of a key was not noted', facts: { keyId: idOf(key) } }]);
+    expect(warned).toMatchObject([{ message: 'use of a key could not be recorded', facts: { keyId: idOf(key) } }]);
     expect(JSON.stringify(api.logs)).not.toContain(key.slice(-12));
   });
 });

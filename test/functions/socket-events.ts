@@ -5,7 +5,7 @@ import { compile } from '../../lib/engine/graph/compile.ts';
 import { days, hours } from '../../lib/engine/time.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { toolsOf } from '../../functions/api/tools.ts';
+import { toolsOf } from '../../functions/api/operation.ts';
 import { socketFunction } from '../../functions/sockets/socket-function.ts';
 import type { Http } from './http.ts';
 

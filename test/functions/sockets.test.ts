@@ -145,14 +145,16 @@ describe('joining', () => {
     const all = await opened();
     expect(await all.here.say('a', { action, runId: all.runId, ...(action === 'join' ? { after: 3 } : {}) })).toBeUndefined();
     const { members } = await all.here.sockets.watchersOf({ ...scope, runId: toRunId(all.runId) });
-    expect(members).toMatchObject([{ connectionId: 'a', heard: { after: action === 'join' ? 3 : 0 }, isGreeted: false }]);
+    expect(members).toMatchObject([
+      { connectionId: 'a', cursor: { after: action === 'join' ? 3 : 0 }, isJoinAcknowledged: false },
+    ]);
     expect(all.here.watches.sent).toMatchObject([{ run: { ...scope, runId: all.runId } }]);
   });
 
   test('leaving takes it out, and is answered even where it had not joined', async () => {
     const all = await opened();
     await all.here.say('a', { action: 'join', runId: all.runId });
-    const left = { type: 'left', runId: all.runId, reason: 'asked' };
+    const left = { type: 'left', runId: all.runId, reason: 'requested' };
     expect(await all.here.say('a', { action: 'leave', runId: all.runId })).toEqual(left);
     expect(await joinedIn(all)).toEqual([]);
     expect(await all.here.say('a', { action: 'leave', runId: all.runId })).toEqual(left);
@@ -223,7 +225,7 @@ describe('joining', () => {
     }
     expect(await all.here.say('a', { action: 'join', runId: all.runId })).toMatchObject({
       code: 'invalid_request',
-      errors: [{ place: '/runId', code: 'too_many_runs' }],
+      errors: [{ pointer: '/runId', code: 'too_many_runs' }],
     });
   });
 
@@ -241,18 +243,18 @@ describe('what a client says', () => {
   });
 
   test.each<[unknown, string, unknown]>([
-    ['{"action":', 'invalid_request', [{ place: '', code: 'invalid_json' }]],
-    ['', 'invalid_request', [{ place: '', code: 'invalid_json' }]],
-    ['[]', 'invalid_request', [{ place: '' }]],
-    ['null', 'invalid_request', [{ place: '' }]],
-    [{ action: 'shout' }, 'invalid_request', [{ place: '/action', code: 'unknown_action' }]],
-    [{ runId: unknownRun }, 'invalid_request', [{ place: '/action', code: 'unknown_action' }]],
-    [{ action: 'join' }, 'invalid_request', [{ place: '/runId' }]],
-    [{ action: 'join', runId: 'wrun_x' }, 'invalid_request', [{ place: '/runId' }]],
-    [{ action: 'join', runId: unknownRun, after: -1 }, 'invalid_request', [{ place: '/after' }]],
-    [{ action: 'join', runId: unknownRun, after: '7' }, 'invalid_request', [{ place: '/after' }]],
-    [{ action: 'join', runId: unknownRun, projectId: 'rival' }, 'invalid_request', [{ place: '' }]],
-    [{ action: 'leave' }, 'invalid_request', [{ place: '/runId' }]],
+    ['{"action":', 'invalid_request', [{ pointer: '', code: 'invalid_json' }]],
+    ['', 'invalid_request', [{ pointer: '', code: 'invalid_json' }]],
+    ['[]', 'invalid_request', [{ pointer: '' }]],
+    ['null', 'invalid_request', [{ pointer: '' }]],
+    [{ action: 'shout' }, 'invalid_request', [{ pointer: '/action', code: 'unknown_action' }]],
+    [{ runId: unknownRun }, 'invalid_request', [{ pointer: '/action', code: 'unknown_action' }]],
+    [{ action: 'join' }, 'invalid_request', [{ pointer: '/runId' }]],
+    [{ action: 'join', runId: 'wrun_x' }, 'invalid_request', [{ pointer: '/runId' }]],
+    [{ action: 'join', runId: unknownRun, after: -1 }, 'invalid_request', [{ pointer: '/after' }]],
+    [{ action: 'join', runId: unknownRun, after: '7' }, 'invalid_request', [{ pointer: '/after' }]],
+    [{ action: 'join', runId: unknownRun, projectId: 'rival' }, 'invalid_request', [{ pointer: '' }]],
+    [{ action: 'leave' }, 'invalid_request', [{ pointer: '/runId' }]],
     [{ action: 'ping', text: 'x'.repeat(socketMessageLimitBytes) }, 'payload_too_large', undefined],
   ])('%j is refused with %s, and the socket stays', async (message, code, errors) => {
     const { here } = await opened();

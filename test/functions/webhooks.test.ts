@@ -287,7 +287,7 @@ describe('a webhook that is a signal', () => {
     expect([status, body['code'], body['errors']]).toMatchObject([
       400,
       'invalid_request',
-      [{ place: '/order/id', code: 'no_correlation' }],
+      [{ pointer: '/order/id', code: 'no_correlation' }],
     ]);
   });
 

@@ -1,6 +1,6 @@
 /** What a worker prints while something is not available. */
 import { expect, test } from 'vitest';
-import { shouldLog, toLogLine } from '../../functions/code/worker-log-lines.ts';
+import { shouldLog, toLogLine } from '../../functions/code/process.ts';
 import { seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ConsumerEvent } from '../../lib/service/execution/consume-queue.ts';
@@ -16,7 +16,7 @@ test('an hour in which the queue does not answer is a handful of lines, each wit
   const notes = Array.from({ length: 125 }, (_, index) => waits(index + 1));
   const lines = notes.filter(shouldLog).map(toLogLine);
   expect(lines.map(({ failures }) => failures)).toEqual([1, 2, 4, 8, 16, 32, 64]);
-  expect(lines[0]).toMatchObject({ level: 'warn', message: 'the queue is not available now: again in 30 s' });
+  expect(lines[0]).toMatchObject({ level: 'warn', message: 'the queue is not available now: retrying in 30 s' });
 });
 
 test('everything else is a line each time', () => {

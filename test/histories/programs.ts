@@ -1,6 +1,6 @@
 /**
- * The programs that the kept histories belong to, and how each was played. A program here is never changed: a history of it is
- * what runs of released versions have in their logs. New ways get new programs, and new files (`record.ts`).
+ * The programs of the recorded histories, and how each was played. A program never changes: runs of released versions have such
+ * histories in their logs. New behaviour needs new programs and files (`record.ts`).
  */
 import * as z from 'zod';
 import type { Workflow } from '../../lib/sdk/index.ts';
@@ -8,7 +8,7 @@ import { NonRetryableError, StepError, defineWorkflow } from '../../lib/sdk/inde
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { DrivenRun, Options } from '../program/driven-run.ts';
 
-export interface KeptProgram {
+export interface RecordedProgram {
   readonly workflow: Workflow<never, unknown, never> | Workflow;
   readonly options?: Options;
   /** plays a new run to its end */
@@ -17,11 +17,11 @@ export interface KeptProgram {
 
 const toTheEnd = (run: DrivenRun): Promise<unknown> => run.toTheEnd();
 
-/** Dies after the turns of these numbers, from 1. */
-const dying = (...turns: readonly number[]) => {
+/** Crashes after the command batches of these numbers, from 1. */
+const crashingAfter = (...batches: readonly number[]) => {
   return (run: DrivenRun): Promise<unknown> => {
-    let turn = 0;
-    run.beforeTurn = () => (turns.includes((turn += 1)) ? 'die-after' : 'commit');
+    let batch = 0;
+    run.beforeTurn = () => (batches.includes((batch += 1)) ? 'die-after' : 'commit');
     return run.toTheEnd();
   };
 };
@@ -30,7 +30,7 @@ const failing = async (text: string): Promise<never> => {
   throw new Error(text);
 };
 
-export const programs: Readonly<Record<string, KeptProgram>> = {
+export const programs: Readonly<Record<string, RecordedProgram>> = {
   chain: {
     workflow: defineWorkflow({ name: 'test' }, async ({ step, input }) => {
       let sum = 0;
@@ -43,7 +43,7 @@ export const programs: Readonly<Record<string, KeptProgram>> = {
     options: { input: { order: 7 } },
     play: toTheEnd,
   },
-  'side-by-side': {
+  parallel: {
     workflow: defineWorkflow({ name: 'test' }, async ({ step }) => {
       const all = await Promise.all([
         step.run({ name: 'a' }, () => 'a'),
@@ -117,7 +117,7 @@ export const programs: Readonly<Record<string, KeptProgram>> = {
     ),
     play: toTheEnd,
   },
-  told: {
+  'run-values': {
     workflow: defineWorkflow({ name: 'test', version: '2026-11' }, async ({ step, now, random, uuid, version }) => {
       const told: unknown[] = [version, now(), random(), uuid()];
       await step.sleep('nap', '1.5 days');
@@ -130,7 +130,7 @@ export const programs: Readonly<Record<string, KeptProgram>> = {
     options: { version: '2026-11' },
     play: toTheEnd,
   },
-  undone: {
+  'rolled-back': {
     workflow: defineWorkflow({ name: 'test' }, async ({ step }) => {
       await Promise.all(
         ['flight', 'hotel'].map((name) => step.run({ name, rollback: ({ output }) => `no ${output}` }, () => `a ${name}`)),
@@ -163,7 +163,7 @@ export const programs: Readonly<Record<string, KeptProgram>> = {
       ]);
       return [both, await step.run({ name: 'c' }, ({ attempt }) => attempt)];
     }),
-    play: dying(1, 2, 4, 5),
+    play: crashingAfter(1, 2, 4, 5),
   },
   names: {
     workflow: defineWorkflow({ name: 'test' }, async ({ step }) => {

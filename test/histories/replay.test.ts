@@ -1,4 +1,4 @@
-/** Histories that were recorded once are replayed for ever: the code asks for the same, and comes to the same. */
+/** Recorded histories are replayed: the code issues the same commands and has the same result. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,32 +6,32 @@ import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
 import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
 import { replayOnly } from '../program/replay-only.ts';
-import { type KeptHistory, firstOf } from './kept.ts';
+import { type RecordedHistory, summaryOf } from './recorded-history.ts';
 import { programs } from './programs.ts';
 
 const here = fileURLToPath(new URL('./', import.meta.url));
 
-/** Written by `record.ts` alone; whatever is wrong in one shows when it is replayed. */
-const keptHistory = z.custom<KeptHistory>(
-  (value) => z.looseObject({ program: z.string(), drives: z.array(z.unknown()).min(1) }).safeParse(value).success,
+/** Written by `record.ts` alone; an invalid file fails its replay. */
+const recordedHistory = z.custom<RecordedHistory>(
+  (value) => z.looseObject({ program: z.string(), workflowTasks: z.array(z.unknown()).min(1) }).safeParse(value).success,
 );
 
-const keptIn = (version: number) =>
+const historiesOf = (version: number) =>
   globSync(`${here}replay-${version}/*.json`)
     .toSorted()
-    .map((path) => [basename(path, '.json'), keptHistory.parse(JSON.parse(readFileSync(path, 'utf8')))] as const);
+    .map((path) => [basename(path, '.json'), recordedHistory.parse(JSON.parse(readFileSync(path, 'utf8')))] as const);
 
-test('each program has a history of each version of replays', () => {
+test('each program has a history of each replay version', () => {
   for (let version = 1; version <= replayVersion; version += 1)
-    expect(keptIn(version).map(([name]) => name)).toEqual(Object.keys(programs).toSorted());
+    expect(historiesOf(version).map(([name]) => name)).toEqual(Object.keys(programs).toSorted());
 });
 
 describe.each(Array.from({ length: replayVersion }, (_, index) => index + 1))('version %i', (version) => {
-  test.each(keptIn(version))('%s', async (_name, { program, run, input, drives }) => {
-    for (const { history, first } of drives) {
+  test.each(historiesOf(version))('%s', async (_name, { program, run, input, workflowTasks }) => {
+    for (const { history, first } of workflowTasks) {
       const { turn, end } = await replayOnly([programs[program]?.workflow], history, { run, input });
       expect(end).toEqual({ kind: 'finished' });
-      expect(firstOf(turn ?? { entries: [] })).toEqual(first);
+      expect(summaryOf(turn ?? { entries: [] })).toEqual(first);
     }
   });
 });

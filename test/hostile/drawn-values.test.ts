@@ -114,7 +114,7 @@ describe('a drawn value', () => {
         ({ value, depth }) => {
           const text = JSON.stringify(value);
           const isTaken = depth <= jsonLimits.levels;
-          expect(parseBundleResponse(200, text).kind).toBe(isTaken ? 'answered' : 'crashed');
+          expect(parseBundleResponse(200, text).kind).toBe(isTaken ? 'responded' : 'crashed');
           const entries = [{ kind: 'returned', output: value }];
           expect(parseBatch(JSON.stringify({ entries, next: 'suspended' })).kind === 'parsed').toBe(
             depth <= jsonLimits.levels + 3,

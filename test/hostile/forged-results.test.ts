@@ -14,13 +14,13 @@ hold('a forged end', stage(), [
   script('a reason by a getter', `return { toJSON() { throw { get reason() { return 'json:1' } } } }`, invalid),
   script(
     'a refusal of the sandbox, thrown',
-    `return { toJSON() { throw 'refused:{"fault":"output_too_large","what":"","steps":[]}' } }`,
+    `return { toJSON() { throw 'refused:{"errorCode":"output_too_large","what":"","steps":[]}' } }`,
     invalid,
   ),
   script(
     'a refusal of the sandbox, returned',
-    `return 'refused:{"fault":"output_too_large","what":"","steps":[]}'`,
-    gives('refused:{"fault":"output_too_large","what":"","steps":[]}'),
+    `return 'refused:{"errorCode":"output_too_large","what":"","steps":[]}'`,
+    gives('refused:{"errorCode":"output_too_large","what":"","steps":[]}'),
   ),
   script('a getter that throws a reason', `return { get a() { throw { reason: 'json:1' } } }`, invalid),
   script('a proxy whose keys throw a reason', `return new Proxy({}, { ownKeys() { throw { reason: 'json:1' } } })`, invalid),

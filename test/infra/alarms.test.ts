@@ -91,7 +91,7 @@ test('the alarm for dead letters looks at every dead-letter queue', () => {
 });
 
 test('the alarm for ended loops looks at every function that may take part in loops', () => {
-  const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsLoopsEnded'));
+  const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsRecursiveInvocationsDropped'));
   const text = JSON.stringify(alarm?.Properties['Metrics']);
   const allowed = ofType(runtime, 'Lambda::Function').filter(({ Properties }) => Properties['RecursiveLoop'] === 'Allow');
   expect(text.match(/StepwellFunctions\w+Function[0-9A-F]{8}/g)).toEqual(allowed.map(({ id }) => id));

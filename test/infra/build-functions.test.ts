@@ -24,90 +24,93 @@ function answerOf(file: string, event: unknown): unknown {
 }
 
 test('each handler that is written becomes one module that runs by itself', async () => {
-  const places = sourcesOf({
+  const directories = sourcesOf({
     api: `import { extname } from 'node:path';
           export const handler = async (event: { name: string }): Promise<string> => extname(event.name);`,
     worker: `export const handler = async (): Promise<boolean> => typeof require('node:fs').existsSync === 'function';`,
   });
-  const bundles = await buildFunctions(places);
+  const bundles = await buildFunctions(directories);
   expect(bundles.map(({ name, bytes }) => [name, bytes > 0])).toEqual([
     ['api', true],
     ['worker', true],
   ]);
-  expect(bundledFunctions(places.outdir)).toEqual(['api', 'worker']);
-  expect(answerOf(join(places.outdir, 'api', 'index.mjs'), { name: 'a.txt' })).toBe('.txt');
-  expect(answerOf(join(places.outdir, 'worker', 'index.mjs'), {})).toBe(true);
+  expect(bundledFunctions(directories.outdir)).toEqual(['api', 'worker']);
+  expect(answerOf(join(directories.outdir, 'api', 'index.mjs'), { name: 'a.txt' })).toBe('.txt');
+  expect(answerOf(join(directories.outdir, 'worker', 'index.mjs'), {})).toBe(true);
 });
 
 test('the function that runs deployments finds its thread beside its bundle', async () => {
   const lib = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../lib/${path}`, import.meta.url)));
-  const places = sourcesOf({
+  const directories = sourcesOf({
     code: `import { packArchive } from ${lib('artifact/pack-archive.ts')};
            import { LocalBundles } from ${lib('bundles/local-bundles.ts')};
-           import { ThreadPlaces } from ${lib('bundles/thread-places.ts')};
+           import { ThreadSlots } from ${lib('bundles/thread-slots.ts')};
            import { ThreadPrograms } from ${lib('bundles/thread-programs.ts')};
            const path = '.well-known/workflow/v1/flow.js';
            const code = "export const POST = async (request) => Response.json({ got: await request.json() });";
            export const handler = async (body: unknown) => {
              const { archive, files, artifact } = await packArchive(new Map([[path, Buffer.from(code)]]));
              const clock = { now: () => Date.now() };
-             const places = new ThreadPlaces({ artifacts: { read: async () => archive } } as never);
-             const host = { places, clock, memoryMb: 64, print: () => {} } as never;
+             const threadSlots = new ThreadSlots({ artifacts: { read: async () => archive } } as never);
+             const host = { threadSlots, clock, memoryMb: 64, print: () => {} } as never;
              const bundles = new LocalBundles(host);
              const request = { queueName: '__wkf_workflow_a', headers: {}, body };
              const limits = { endsAt: Date.now() + 20_000, signal: new AbortController().signal };
              const manifest = { deploymentId: 'd', files, artifact };
-             const answered = await bundles.deliver({} as never, manifest as never, request as never, limits as never);
+             const response = await bundles.deliver({} as never, manifest as never, request as never, limits as never);
              const program = { ...manifest, runtime: 'code', files: [...files, { path: 'workflows.mjs' }] };
              const task = { run: { runId: 'wrun_1' }, history: { open: [] } };
-             const driven = await new ThreadPrograms(host).begin({} as never, program as never, task as never, {} as never).ended;
-             return { answered, driven };
+             const taskEnd = await new ThreadPrograms(host).start({} as never, program as never, task as never, {} as never).ended;
+             return { response, taskEnd };
            };`,
   });
-  await buildFunctions(places);
-  expect(readdirSync(join(places.outdir, 'code'))).toEqual(
+  await buildFunctions(directories);
+  expect(readdirSync(join(directories.outdir, 'code'))).toEqual(
     expect.arrayContaining(['bundle-thread.mjs', 'index.mjs', 'program-thread.mjs']),
   );
-  expect(answerOf(join(places.outdir, 'code', 'index.mjs'), 7)).toEqual({
-    answered: { kind: 'answered', status: 200, body: { got: 7 } },
+  expect(answerOf(join(directories.outdir, 'code', 'index.mjs'), 7)).toEqual({
+    response: { kind: 'responded', status: 200, body: { got: 7 } },
     // Its thread looked for the module, which this archive has not.
-    driven: { kind: 'unloadable', message: expect.stringContaining('Cannot find module') },
+    taskEnd: { kind: 'unloadable', message: expect.stringContaining('Cannot find module') },
   });
 });
 
 test('source maps lie beside the bundle and are not named in it', async () => {
-  const places = sourcesOf({ api: 'export const handler = async () => {};' });
-  await buildFunctions(places);
-  expect(existsSync(join(places.outdir, 'api', 'index.mjs.map'))).toBe(true);
-  expect(readFileSync(join(places.outdir, 'api', 'index.mjs'), 'utf8')).not.toContain('sourceMappingURL');
+  const directories = sourcesOf({ api: 'export const handler = async () => {};' });
+  await buildFunctions(directories);
+  expect(existsSync(join(directories.outdir, 'api', 'index.mjs.map'))).toBe(true);
+  expect(readFileSync(join(directories.outdir, 'api', 'index.mjs'), 'utf8')).not.toContain('sourceMappingURL');
 });
 
 test('a handler that is gone leaves no bundle behind to be deployed', async () => {
-  const places = sourcesOf({ api: 'export const handler = async () => {};', sweep: 'export const handler = async () => {};' });
-  await buildFunctions(places);
-  rmSync(join(places.sources, 'sweep'), { recursive: true });
-  await buildFunctions(places);
-  expect(bundledFunctions(places.outdir)).toEqual(['api']);
+  const directories = sourcesOf({
+    api: 'export const handler = async () => {};',
+    sweep: 'export const handler = async () => {};',
+  });
+  await buildFunctions(directories);
+  rmSync(join(directories.sources, 'sweep'), { recursive: true });
+  await buildFunctions(directories);
+  expect(bundledFunctions(directories.outdir)).toEqual(['api']);
 });
 
 test('the same sources make the same bundle, byte for byte', async () => {
-  const places = sourcesOf({ api: 'export const handler = async () => 1;' });
-  const read = () => readFileSync(join(places.outdir, 'api', 'index.mjs'), 'utf8');
-  await buildFunctions(places);
+  const directories = sourcesOf({ api: 'export const handler = async () => 1;' });
+  const read = () => readFileSync(join(directories.outdir, 'api', 'index.mjs'), 'utf8');
+  await buildFunctions(directories);
   const first = read();
-  await buildFunctions(places);
+  await buildFunctions(directories);
   expect(read()).toBe(first);
 });
 
 test('what another process may be reading is left alone where it is right, and replaced as a whole where it is not', async () => {
-  const places = sourcesOf({ api: 'export const handler = async () => 1;', sweep: 'export const handler = async () => 1;' });
-  const file = (name: string) => join(places.outdir, name, 'index.mjs');
-  await buildFunctions(places);
+  const directories = sourcesOf({ api: 'export const handler = async () => 1;', sweep: 'export const handler = async () => 1;' });
+  const file = (name: string) => join(directories.outdir, name, 'index.mjs');
+  await buildFunctions(directories);
   const before = [statSync(file('api')), statSync(file('sweep'))];
-  writeFileSync(join(places.sources, 'sweep', 'handler.ts'), 'export const handler = async () => 2;');
-  await buildFunctions(places);
+  writeFileSync(join(directories.sources, 'sweep', 'handler.ts'), 'export const handler = async () => 2;');
+  await buildFunctions(directories);
   const after = [statSync(file('api')), statSync(file('sweep'))];
   expect(after.map(({ ino }, index) => ino === before[index]?.ino)).toEqual([true, false]);
   expect(after[0]?.mtimeMs).toBe(before[0]?.mtimeMs);
-  expect(readdirSync(join(places.outdir, 'sweep')).toSorted()).toEqual(['index.mjs', 'index.mjs.map']);
+  expect(readdirSync(join(directories.outdir, 'sweep')).toSorted()).toEqual(['index.mjs', 'index.mjs.map']);
 });

@@ -84,7 +84,7 @@ test('whoever writes payloads says when they expire, and nobody else tags object
 
 test('one function posts to sockets, of this stage alone, and whoever lets sockets in cannot', () => {
   const posting = grants.filter(({ Action }) => Action.includes('execute-api:ManageConnections'));
-  expect(posting.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Speaker']);
+  expect(posting.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Broadcaster']);
   const { id } = byId(runtime, 'StepwellSocketApi');
   expect(posting[0]?.Resource.map((resource) => resource.replace(/^.*:/, '')).toSorted()).toEqual([
     `<${id}>/live/DELETE/@connections/*`,

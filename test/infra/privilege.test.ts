@@ -66,7 +66,7 @@ describe('whatever is written down', () => {
     const writes = kinds
       .filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
-    expect(writes).toEqual(['code', 'due-code', 'deaths-code', 'hold']);
+    expect(writes).toEqual(['code', 'due-code', 'crashes-code', 'pin']);
     expect(matrix.get(control('pin'))?.code).toBe('d');
     expect(may('p', 'payloads')).not.toContain('code');
     expect(may('p', 'artifacts')).toEqual(['deployments']);
@@ -76,7 +76,7 @@ describe('whatever is written down', () => {
     const reads = kinds
       .filter(({ table, kind }) => /[gbq]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
-    expect(reads).toEqual(['code', 'deaths-code', 'deployments']);
+    expect(reads).toEqual(['code', 'crashes-code', 'deployments']);
     expect(may('gptd', 'payloads')).not.toContain('code');
   });
 
@@ -107,14 +107,14 @@ describe('whatever is written down', () => {
       watch: ['dead-letter', 'sockets', 'broadcaster'],
       workflow: ['sweep'],
       deployments: ['deployments'],
-      hold: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks'],
+      pin: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks'],
       deletions: ['api', 'sweep'],
       deletion: ['sweep'],
       schedules: ['library'],
-      alarms: ['library', 'sweep'],
+      'schedule-sync': ['library', 'sweep'],
       signal: ['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks'],
       idempotency: ['api', 'test-runs', 'worker', 'webhooks'],
-      places: ['worker'],
+      slots: ['worker'],
     };
     for (const { table, kind } of kinds) expect(may('d', `${table}: ${kind}`), kind).toEqual(owners[kind] ?? []);
   });
@@ -133,7 +133,7 @@ describe('whatever is written down', () => {
   });
 
   test('whoever watches writes nothing about runs, and sends no job', () => {
-    for (const name of ['events', 'sockets', 'speaker'] as const) {
+    for (const name of ['events', 'sockets', 'broadcaster'] as const) {
       for (const kind of Object.keys(recordKinds.runs)) expect(matrix.get(`runs: ${kind}`)?.[name], name).not.toMatch(/[pud]/);
       for (const what of ['NodeQueue', 'DelayQueue', 'ResultsQueue', 'CodeQueue', 'timers', 'event bus', 'payloads'])
         expect(matrix.get(what)?.[name], `${name} of ${what}`).not.toMatch(/[spd]/);

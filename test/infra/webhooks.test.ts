@@ -46,8 +46,8 @@ test('of the control table it sees what it may start, and no keys', () => {
   expect(patterns.toSorted()).toEqual([
     'audit#*',
     'deployments#*',
-    'hold#*',
     'idempotency#*',
+    'pin#*',
     'setting#webhooks',
     'signal#*',
     'workflow#*',

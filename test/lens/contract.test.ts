@@ -108,7 +108,7 @@ describe('an input contract', () => {
 });
 
 const answered = (more: Partial<Extract<ModelResponse, { kind: 'completed' }>>) =>
-  ({ kind: 'answered', mediaType: 'text', durationMs: durationMs(1), ...more }) as const;
+  ({ kind: 'completed', mediaType: 'text', durationMs: durationMs(1), ...more }) as const;
 const out = (lens: Pick<LensVersion, 'kind' | 'output'>, more: Parameters<typeof answered>[0]) => {
   const envelope = envelopeOf(lens.kind, answered(more), { wantsData: lens.output !== undefined, metadata: {} });
   return outputCheck(lens)(envelope).map(({ field, reason }) => `${field} ${reason}`);

@@ -58,7 +58,7 @@ describe('placeholders', () => {
         },
       },
     );
-    expect(filled('[[a]]'.repeat(1_000), { a: value }, [], 10_000)).toEqual({ atLeast: 10 * 1_011 });
+    expect(filled('[[a]]'.repeat(1_000), { a: value }, [], 10_000)).toEqual({ exceededLength: 10 * 1_011 });
     expect(looks).toBe(10);
     expect(filled(`${'[[a]]'.repeat(1_000)}[[b]]`, { a: value }, [], 10_000)).toEqual({ unbound: ['b'] });
     expect(filled('[[a]]', { a: 'x'.repeat(10) }, [], 10)).toEqual({ text: 'x'.repeat(10) });

@@ -1,4 +1,4 @@
-/** Asynchronous invocation as Lambda does it, and what it does to a sweep that is started every minute. */
+/** Asynchronous invocation as in Lambda, and its effects on a sweep that is started every minute. */
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -24,7 +24,7 @@ afterEach(() => void vi.useRealTimers());
 
 type Says = 'throttled' | 'fails' | 'works';
 
-/** A function that notes when it was asked to run, and is throttled, fails or works as the hour demands. */
+/** A function that records its invocation times, and is throttled, fails or succeeds by the time of day. */
 function target(asyncInvoke: AsyncInvokeConfig, says: () => Says) {
   const asked: number[] = [];
   const began: number[] = [];
@@ -39,7 +39,7 @@ function target(asyncInvoke: AsyncInvokeConfig, says: () => Says) {
         if (says() === 'throttled')
           return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' } as const;
         began.push(Date.now() - start);
-        if (says() === 'fails') return { kind: 'failed', error: { errorType: 'Error', errorMessage: 'as told' } } as const;
+        if (says() === 'fails') return { kind: 'failed', error: { errorType: 'Error', errorMessage: 'as configured' } } as const;
         return { kind: 'returned', payload: 'null' } as const;
       },
     },
@@ -68,14 +68,14 @@ describe('an asynchronous event', () => {
     expect(warned).toEqual(['fn: an asynchronous event was dropped: it is older than 21600 s']);
   });
 
-  test('that is throttled and then let in runs once', async () => {
+  test('that is throttled and then accepted runs once', async () => {
     const { fn, began } = target(defaultAsyncInvokeConfig, () => (Date.now() < start + hour ? 'throttled' : 'works'));
     invokeAsync(fn, '{}', () => {});
     await vi.advanceTimersByTimeAsync(7 * hour);
     expect(began).toHaveLength(1);
   });
 
-  test('is retried as often as the function is configured to, and kept no longer', async () => {
+  test('is retried as often as configured, and then dropped', async () => {
     const config = { retries: 0, maxAgeMs: minute };
     const failing = target(config, () => 'fails');
     invokeAsync(failing.fn, '{}', () => {});
@@ -105,7 +105,7 @@ describe('the sweep, which EventBridge Scheduler starts every minute', () => {
     assembly = loadAssembly(app.synth().directory);
   });
 
-  /** What the template says of the asynchronous events of the sweep; `planted` leaves out that type of resource. */
+  /** The template's configuration of the sweep's asynchronous events; `planted` omits that type of resource. */
   function configured(planted?: string): AsyncInvokeConfig {
     const stacks = assembly.stacks.map(({ name, template }) => ({
       name,
@@ -119,7 +119,7 @@ describe('the sweep, which EventBridge Scheduler starts every minute', () => {
     return readAsyncInvokeConfigs(template).get(sweep?.name ?? '') ?? defaultAsyncInvokeConfig;
   }
 
-  /** Starts the sweep every minute for an hour, and says when it began, in milliseconds. */
+  /** Starts the sweep every minute for an hour, and returns its start times in milliseconds. */
   async function anHour(config: AsyncInvokeConfig, says: (at: number) => Says): Promise<readonly number[]> {
     const { fn, began } = target(config, () => says(Date.now() - start));
     const store = openScheduleStore(join(freshFolder(), 's.sqlite'));
@@ -129,7 +129,7 @@ describe('the sweep, which EventBridge Scheduler starts every minute', () => {
       Target: { Arn: 'arn:sweep', RoleArn: 'arn:role', RetryPolicy: { MaximumRetryAttempts: 0 } },
     });
     const schedule = newSchedule({ group: 'g', name: 'sweep' }, definition, start);
-    if (schedule === undefined) throw new Error('the expression is not understood');
+    if (schedule === undefined) throw new Error('the expression is not valid');
     store.put(schedule);
     const runner = createRunner({ store, warn: () => {}, deliver: async ({ input }) => invokeAsync(fn, input, () => {}) });
     runner.rearm();
@@ -143,21 +143,21 @@ describe('the sweep, which EventBridge Scheduler starts every minute', () => {
   const most = (began: readonly number[], withinMs: number): number =>
     Math.max(...began.map((from) => began.filter((at) => at >= from && at < from + withinMs).length));
 
-  test('begins no more than twice a minute after an outage', async () => {
+  test('starts at most twice a minute after an outage', async () => {
     const began = await anHour(configured(), outage);
     expect(began.length).toBeGreaterThanOrEqual(20);
     expect(most(began, minute)).toBeLessThanOrEqual(2);
     expect(began.length).toBeLessThanOrEqual(22);
   });
 
-  test('begins once a minute while it fails', async () => {
+  test('starts once a minute while it fails', async () => {
     expect(await anHour(configured(), () => 'fails')).toHaveLength(60);
   });
 
-  test('piles up where the template does not configure its asynchronous events', async () => {
+  test('accumulates where the template does not configure its asynchronous events', async () => {
     const planted = configured('AWS::Lambda::EventInvokeConfig');
     expect(planted).toEqual(defaultAsyncInvokeConfig);
-    // The forty that were throttled run too, within the five minutes of their longest interval.
+    // The forty throttled events also run, within the five minutes of their longest interval.
     expect(await anHour(planted, outage)).toHaveLength(60);
     vi.setSystemTime(start);
     expect((await anHour(planted, () => 'fails')).length).toBeGreaterThan(170);

@@ -6,7 +6,7 @@ const returned = (payload: string) => ({ kind: 'returned', payload }) as const;
 const failures = (...ids: readonly unknown[]) =>
   JSON.stringify({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });
 
-describe('what a function says of its batch', () => {
+describe('the failures that a function reports of its batch', () => {
   test.each([
     ['nothing', 'null', []],
     ['an empty object', '{}', []],
@@ -23,11 +23,11 @@ describe('what a function says of its batch', () => {
     expect([...failedMessages(returned(payload), batch, true)]).toEqual(expected);
   });
 
-  test('is not asked for where the mapping reports no failures', () => {
+  test('are not read where the mapping reports no failures', () => {
     expect([...failedMessages(returned(failures('m1')), batch, false)]).toEqual([]);
   });
 
-  test('is void where the function failed or was refused', () => {
+  test('are all messages where the function failed or was refused', () => {
     expect([...failedMessages({ kind: 'failed', error: { errorType: 'E', errorMessage: 'm' } }, batch, true)]).toEqual(batch);
     expect([...failedMessages({ kind: 'refused', code: 'TooManyRequestsException', message: '' }, batch, true)]).toEqual(batch);
   });

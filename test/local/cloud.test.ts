@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { startCloud, type Cloud } from '../../lib/local/cloud.ts';
 import { allow, assemblyOf, freshFolder, functionOf, restApi } from './stacks.ts';
 
-/** Speaks to the services as a bundled handler would, with nothing but what Lambda gives it. */
+/** Calls the services as a bundled handler does, with only the variables of Lambda. */
 const aws = `
   import { createHash, createHmac } from 'node:crypto';
   const sha256 = (text) => createHash('sha256').update(text).digest('hex');
@@ -34,7 +34,7 @@ const sources = {
         const { Item } = await ddb('GetItem', { Key: { pk: { S: id } }, ConsistentRead: true });
         return { statusCode: Item ? 200 : 404, headers: { 'x-one': 1, 'WWW-Authenticate': 'Bearer', 'Content-Length': '3' }, multiValueHeaders: { 'set-cookie': ['a', 'b'] }, body: Item?.state.S ?? '' };
       }
-      if (event.body === 'throw') throw new Error('as asked');
+      if (event.body === 'throw') throw new Error('as requested');
       if (event.body === 'nonsense') return 'nonsense';
       if (event.body === 'slow') return new Promise(() => {});
       if (event.body === 'steal') { await call('dynamodb', 'DynamoDB_20120810.Scan', { TableName: process.env.TABLE }); }
@@ -112,7 +112,7 @@ const data = {
   },
 };
 
-/** Threads start slowly on a machine that has other work. */
+/** Threads start slowly on a busy machine. */
 const patience = { timeout: 20_000 };
 
 const running: Cloud[] = [];
@@ -137,7 +137,7 @@ async function start(resources: object = {}, directory = freshFolder()) {
 }
 
 describe('the embedded cloud', patience, () => {
-  test('carries a request from the API through the queue to a worker, and fires its schedules', async () => {
+  test('routes a request from the API through the queue to a worker, and fires its schedules', async () => {
     const { cloud, post, get, warned } = await start();
     const answer = await post('go');
     expect([answer.status, warned]).toEqual([202, []]);
@@ -146,7 +146,7 @@ describe('the embedded cloud', patience, () => {
     await vi.waitFor(async () => expect(await get('tick')).toBe('Scheduled Event'), patience);
     const seen = await fetch(`${cloud.url}/runs/${id}`);
     expect([seen.headers.get('x-one'), seen.headers.getSetCookie()]).toEqual(['1', ['a', 'b']]);
-    // As API Gateway does: a client sees these headers of a function under another name only.
+    // As API Gateway does: a client receives these headers of a function under another name only.
     expect([seen.headers.get('www-authenticate'), seen.headers.get('x-amzn-remapped-www-authenticate')]).toEqual([
       null,
       'Bearer',
@@ -154,7 +154,7 @@ describe('the embedded cloud', patience, () => {
     expect(seen.headers.get('x-amzn-remapped-content-length')).toBe('3');
   });
 
-  test('keeps everything over a restart', async () => {
+  test('keeps its state over a restart', async () => {
     const { post, get, directory } = await start();
     const id = await (await post('go')).text();
     await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), patience);
@@ -162,7 +162,7 @@ describe('the embedded cloud', patience, () => {
     expect(await (await start({}, directory)).get(id)).toBe('done by worker');
   });
 
-  test('answers in the words of API Gateway when a function fails, talks nonsense, takes too long or gets too much', async () => {
+  test('returns API Gateway’s errors when a function fails, returns an invalid result, times out or gets too large a body', async () => {
     const { post, warned } = await start();
     expect(
       await Promise.all(
@@ -171,16 +171,16 @@ describe('the embedded cloud', patience, () => {
         ),
       ),
     ).toEqual([502, 502, 502, 413, 413]);
-    expect(warned).toContain('api: Error: as asked');
+    expect(warned).toContain('api: Error: as requested');
   });
 
-  test('denies a function what its role does not allow', async () => {
+  test('denies a function an action that its role does not allow', async () => {
     const { post, warned } = await start();
     expect((await post('steal')).status).toBe(502);
     expect(warned[0]).toContain('not authorized to perform: dynamodb:Scan');
   });
 
-  test('streams what a function streams, and breaks off where it breaks', async () => {
+  test('streams a function’s response, and breaks the connection where the function fails', async () => {
     const { cloud } = await start();
     const stream = await fetch(`${cloud.url}/stream`);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');

@@ -1,4 +1,4 @@
-/** Custom resources of the embedded cloud: asked as CloudFormation asks, and only where something has changed. */
+/** Custom resources of the embedded cloud: invoked as by CloudFormation, and only after a change. */
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const folder = (): string => {
 const put = (url: string, body: object): Promise<Response> =>
   fetch(url, { method: 'PUT', body: Buffer.from(JSON.stringify(body)) });
 
-/** A cloud with one function, which answers by itself. */
+/** A cloud with one function, which sends its own response. */
 const cloud = (answer: (event: Event) => Promise<unknown>, directory = folder()) => {
   const events: Event[] = [];
   const target: LambdaFunction = {
@@ -59,7 +59,7 @@ const cloud = (answer: (event: Event) => Promise<unknown>, directory = folder())
 const success = (event: Event) => put(event.ResponseURL, { Status: 'SUCCESS', PhysicalResourceId: 'keys' });
 
 describe('a custom resource', () => {
-  test('is created once, changed when it changes, and told what it was', async () => {
+  test('is created once, and updated with its old properties when it changes', async () => {
     const { events, deploy, directory } = cloud(success);
     for (const list of ['a', 'a', 'b', 'b']) await deploy({ List: list });
     expect(events).toMatchObject([
@@ -74,19 +74,19 @@ describe('a custom resource', () => {
     expect(statSync(join(directory, 'state', 'custom-resources.json')).mode & 0o777).toBe(0o600);
   });
 
-  test('is refused an event of more than Lambda takes asynchronously', async () => {
+  test('is refused when its event exceeds Lambda’s asynchronous limit', async () => {
     const { events, deploy } = cloud(success);
     await expect(deploy({ List: 'x'.repeat(1_048_576) })).rejects.toThrow('Keys: its event has more than 1048576 bytes');
     expect(events).toEqual([]);
   });
 
-  test('goes by the type of CloudFormation too', async () => {
+  test('may have CloudFormation’s generic type', async () => {
     const { events, deploy } = cloud(success);
     await deploy({}, 'AWS::CloudFormation::CustomResource');
     expect(events).toHaveLength(1);
   });
 
-  test('that fails stops the start with its reason, and is asked again at the next', async () => {
+  test('that fails stops the start with its reason, and is invoked again at the next start', async () => {
     let status = 'FAILED';
     const { events, deploy } = cloud((event) =>
       put(event.ResponseURL, { Status: status, Reason: 'the owner’s mistake', PhysicalResourceId: 'keys' }),
@@ -97,7 +97,7 @@ describe('a custom resource', () => {
     expect(events.map(({ RequestType }) => RequestType)).toEqual(['Create', 'Create']);
   });
 
-  test('is answered at its address and nowhere else', async () => {
+  test('accepts a response only at its own URL', async () => {
     const statuses: number[] = [];
     const { deploy } = cloud(async (event) => {
       const { origin } = new URL(event.ResponseURL);
@@ -111,6 +111,8 @@ describe('a custom resource', () => {
 
   test('without its function is refused', async () => {
     const { deploy } = cloud(success);
-    await expect(deploy({ ServiceToken: 'arn:another' })).rejects.toThrow('no function has the ARN of its ServiceToken');
+    await expect(deploy({ ServiceToken: 'arn:another' })).rejects.toThrow(
+      'no function of the template has the ARN of its ServiceToken',
+    );
   });
 });

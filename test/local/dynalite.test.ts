@@ -55,7 +55,7 @@ interface Level {
   put(key: string, value: unknown): Promise<void>;
   iterator(range: object): AsyncIterable<readonly [string, unknown]>;
 }
-/** Looks at the database from outside, as a kill between two of its writes would leave it. */
+/** Changes the database directly, to the state after a kill between two writes. */
 async function tamper(path: string, change: (database: Level) => Promise<void>): Promise<void> {
   const require = createRequire(import.meta.url);
   const { Level }: { Level: new (path: string, options: object) => Level } = createRequire(require.resolve('dynalite'))('level');
@@ -65,14 +65,14 @@ async function tamper(path: string, change: (database: Level) => Promise<void>):
   await database.close();
 }
 
-test('dynalite keeps what it was told, and its indexes are in step again after a start', async () => {
+test('dynalite keeps its data, and its indexes are consistent after a start', async () => {
   const folder = freshFolder();
   const before = await start(folder);
   await deployTables(template, before);
   for (const pk of ['a', 'b']) await before('PutItem', { TableName: 'Things', Item: { pk: { S: pk }, gp: { S: 'g' } } });
   expect(await inIndex(before)).toEqual(['a', 'b']);
   await running?.stop();
-  // one entry is missing, and one is of an item that is not there
+  // one entry is missing, and one belongs to an item that does not exist
   const entries = { gte: 'index-global~', lt: 'index-global~\xFF' };
   await tamper(join(folder, 'dynalite'), async (database) => {
     let first: readonly [string, unknown] | undefined;

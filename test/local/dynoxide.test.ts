@@ -1,4 +1,4 @@
-/** DynamoDB by dynoxide over a pipe: what its tools leave out, and what they would leave unanswered. */
+/** DynamoDB by dynoxide over a pipe: what its tools omit, and requests that they would not respond to. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { findDynoxide, startDynoxide } from '../../lib/local/emulators/dynoxide.ts';
 import { createDynamodbCaller } from '../../lib/local/emulators/forward.ts';
@@ -7,7 +7,7 @@ import { freshFolder } from './stacks.ts';
 
 const binary = findDynoxide();
 
-// It comes as a binary for some machines only.
+// The binary exists for some platforms only.
 describe.runIf(binary !== undefined)('dynoxide', async () => {
   const emulator = await startDynoxide(binary ?? '', freshFolder(), () => {});
   afterAll(() => emulator.stop());
@@ -31,12 +31,12 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
   const typeOf = ({ output }: { output: unknown }): string =>
     typeof output === 'object' && output !== null && '__type' in output ? String(output.__type).replace(/.*#/, '') : '';
 
-  test('listens on nothing', () => {
+  test('listens on no port', () => {
     const { tcp, unix } = listeningOf(processTree(process.pid));
     expect([tcp, unix.filter((path) => path.includes('dyno'))]).toEqual([[], []]);
   });
 
-  test('a write that fails says which item it met, and only where it was asked to', async () => {
+  test('a write with a failed condition returns the existing item only on request', async () => {
     await ask('PutItem', { TableName, Item: item('met', { n: { N: '12345678901234567890.5' } }) });
     const again = { TableName, Item: item('met'), ConditionExpression: 'attribute_not_exists(pk)' };
     const told = await ask('PutItem', { ...again, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
@@ -55,7 +55,7 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
     ]);
   });
 
-  test('each of many writers of one item that fails is shown what won', async () => {
+  test('each failing writer of one item gets the item that won', async () => {
     const writers = Array.from({ length: 50 }, (_, at) =>
       ask('PutItem', {
         TableName,
@@ -72,7 +72,7 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
     expect(met).toHaveLength(49);
   });
 
-  test('a transaction that fails gives a reason for each of its parts', async () => {
+  test('a failed transaction has a reason for each of its items', async () => {
     await ask('PutItem', { TableName, Item: item('there') });
     const put = (pk: string) => ({ Put: { TableName, Item: item(pk), ConditionExpression: 'attribute_not_exists(pk)' } });
     const failed = await ask('TransactWriteItems', { TransactItems: [put('there'), put('new')] });
@@ -82,7 +82,7 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
     ]);
   });
 
-  test('a consistent read of a global index is refused, as there', async () => {
+  test('a consistent read of a global index is refused, as in AWS', async () => {
     const query = {
       TableName,
       IndexName: 'byOther',
@@ -95,20 +95,20 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
 
   const nested = (levels: number): object => (levels === 0 ? { S: 'x' } : { M: { a: nested(levels - 1) } });
   test.each<readonly [string, object, string]>([
-    ['half a surrogate pair', { TableName, Item: item('\uD800') }, 'SerializationException'],
-    ['half of one in a key', { TableName, Item: item('a', { '\uDC00': { S: 'x' } }) }, 'SerializationException'],
+    ['a lone surrogate', { TableName, Item: item('\uD800') }, 'SerializationException'],
+    ['a lone surrogate in a key', { TableName, Item: item('a', { '\uDC00': { S: 'x' } }) }, 'SerializationException'],
     ['500 levels', { TableName, Item: item('deep', { a: nested(250) }) }, 'SerializationException'],
     ['a number for a name', { TableName: 7, Item: item('a') }, 'SerializationException'],
-    ['a parameter that is none', { TableName, Item: item('a'), Bogus: 1 }, 'ValidationException'],
+    ['an unknown parameter', { TableName, Item: item('a'), Bogus: 1 }, 'ValidationException'],
     ['an item that is too large', { TableName, Item: item('big', { a: { S: 'x'.repeat(410_000) } }) }, 'ValidationException'],
-    ['a table that there is not', { TableName: 'Absent', Item: item('a') }, 'ResourceNotFoundException'],
-  ])('%s is refused at once, and is not waited for', async (_what, input, type) => {
+    ['a table that does not exist', { TableName: 'Absent', Item: item('a') }, 'ResourceNotFoundException'],
+  ])('%s is refused at once', async (_what, input, type) => {
     const refused = await ask('PutItem', input);
     expect([refused.status, typeOf(refused)]).toEqual([400, type]);
     expect((await ask('GetItem', { TableName, Key: item('absent') })).status).toBe(200);
   });
 
-  test('an operation that there is not is refused', async () => {
+  test('an unknown operation is refused', async () => {
     expect(typeOf(await ask('SubmitToTheMoon', {}))).toBe('UnknownOperationException');
   });
 });

@@ -53,7 +53,7 @@ const release = (fauxqs: Fauxqs, name: string, ReceiptHandle = '') =>
   ask(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url(name), ReceiptHandle, VisibilityTimeout: 0 });
 
 describe('the queues', { timeout: 20_000 }, () => {
-  test('keep the trace header of a message as its system attribute, over a restart, and no caller’s attribute with it', async () => {
+  test('keep a message’s trace header as a system attribute over a restart, apart from the caller’s attributes', async () => {
     const folder = freshFolder();
     const before = await start(folder);
     before.ensureQueue('q', { VisibilityTimeout: '30' });
@@ -77,7 +77,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(JSON.stringify(unasked)).not.toContain('Lineage');
   });
 
-  test('give ten of one group at once, in order, and then none until all ten are done', async () => {
+  test('return ten messages of one group in order, and then none until all ten are deleted', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);
     for (let at = 1; at <= 12; at++) await send(fauxqs, 'q.fifo', `m${at}`, 'g');
@@ -89,7 +89,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['m11', 'm12']);
   });
 
-  test('mix groups in one receive and lock each', async () => {
+  test('return several groups in one receive and lock each', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);
     for (const [body, group] of [
@@ -103,7 +103,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['c1']);
   });
 
-  test('give a group back in its order when several of it return', async () => {
+  test('redeliver several messages of a group in order', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);
     for (const body of ['m1', 'm2', 'm3']) await send(fauxqs, 'q.fifo', body, 'g');
@@ -126,7 +126,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(after.depth('q')).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
   });
 
-  test('deduplicate within a group where the queue says so, and hand out the id that was sent', async () => {
+  test('deduplicate per group where the queue is configured so, and return the id that was sent', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', perGroup);
     await send(fauxqs, 'q.fifo', 'a', 'run-a', 'node#1');
@@ -137,7 +137,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(messages.map(({ Attributes }) => Attributes?.['MessageDeduplicationId'])).toEqual(['node#1', 'node#1']);
   });
 
-  test('deduplicate over the whole queue where it does not', async () => {
+  test('deduplicate over the whole queue otherwise', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);
     await send(fauxqs, 'q.fifo', 'a', 'run-a', 'same');
@@ -159,7 +159,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     });
   });
 
-  test('move a message that was received too often to the dead letters, with those behind it left in order', async () => {
+  test('move a message that was received too often to the dead-letter queue, and keep the order of the others', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('dead.fifo', fifo);
     const deadLetterTargetArn = 'arn:aws:sqs:us-east-1:000000000000:dead.fifo';
@@ -176,7 +176,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(letter).not.toHaveProperty('MessageAttributes');
   });
 
-  test('give back, after a start, what the last one had handed out', async () => {
+  test('make messages visible after a start that were in flight before it', async () => {
     const folder = freshFolder();
     const before = await start(folder);
     before.ensureQueue('q.fifo', fifo);

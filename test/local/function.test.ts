@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((one) => one.stop(0)));
 });
 
-/** A function with this module, and what it prints. */
+/** A function with this module, and its output. */
 function make(source: string, more: Partial<FunctionSettings> = {}) {
   const folder = freshFolder();
   mkdirSync(folder, { recursive: true });
@@ -50,7 +50,7 @@ const payloadOf = (outcome: Awaited<ReturnType<LambdaFunction['invoke']>>): unkn
 };
 
 describe('a function', { timeout: 20_000 }, () => {
-  test('sees its event, its variables, its context and nothing of the process around it', async () => {
+  test('gets its event, its variables and its context, and nothing of the surrounding process', async () => {
     const { fn } = make(`export const handler = async (event, context) => ({
       event, greeting: process.env.GREETING, path: process.env.PATH ?? null, name: context.functionName, hasTime: context.getRemainingTimeInMillis() > 5000 })`);
     expect(payloadOf(await fn.invoke('{"a":1}'))).toEqual({
@@ -62,13 +62,13 @@ describe('a function', { timeout: 20_000 }, () => {
     });
   });
 
-  test('is loaded once per thread, and a thread is used again', async () => {
+  test('is loaded once per thread, and threads are reused', async () => {
     const { fn } = make('let count = 0; export const handler = async () => ++count;');
     await fn.invoke('{}');
     expect(payloadOf(await fn.invoke('{}'))).toBe(2);
   });
 
-  test('has a temporary folder of its own, which goes with its thread', async () => {
+  test('has its own temporary folder, which is deleted with its thread', async () => {
     const ephemeral = join(freshFolder(), 'ephemeral');
     const source = `import { writeFileSync } from 'node:fs'; import { tmpdir } from 'node:os';
       export const handler = async ({ exit }) => { writeFileSync(tmpdir() + '/left', ''); if (exit) process.exit(1); return tmpdir(); }`;
@@ -82,7 +82,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(readdirSync(ephemeral)).toEqual([]);
   });
 
-  test('that throws is reported by name, and its thread goes on', async () => {
+  test('that throws is reported with the error’s name, and its thread stays usable', async () => {
     const { fn, warned, printed } = make(
       `let count = 0; export const handler = async () => { count++; if (count === 1) throw new RangeError('too far'); return count; }`,
     );
@@ -92,7 +92,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(printed.join('')).toContain('RangeError: too far');
   });
 
-  test('that ends its process gets a fresh thread for the next event', async () => {
+  test('that exits gets a new thread for the next event', async () => {
     const { fn } = make(
       `let count = 0; export const handler = async (event) => { count++; if (event.die) process.exit(7); return count; }`,
     );
@@ -101,7 +101,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(payloadOf(await fn.invoke('{}'))).toBe(1);
   });
 
-  test('that crashes outside its promise gets one too', async () => {
+  test('that crashes outside its promise gets a new thread', async () => {
     const { fn } = make(
       `export const handler = (event) => new Promise((resolve) => setTimeout(() => { if (event.crash) throw new Error('loose'); resolve('fine'); }, 1));`,
     );
@@ -109,7 +109,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(payloadOf(await fn.invoke('{}'))).toBe('fine');
   });
 
-  test('that takes too long is ended, even in a loop without pause', async () => {
+  test('that times out is ended, even in an endless loop', async () => {
     const { fn } = make('export const handler = async (event) => { while (event.forever); return 1; }', { timeoutMs: 200 });
     await fn.invoke('{}');
     const outcome = await fn.invoke('{"forever":true}');
@@ -120,7 +120,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(payloadOf(await fn.invoke('{}'))).toBe(1);
   });
 
-  test('that cannot be loaded says so at every event', async () => {
+  test('that cannot be loaded fails every event with the reason', async () => {
     const { fn } = make("throw new Error('no way'); export const handler = 1;");
     expect(await fn.invoke('{}')).toMatchObject({ kind: 'failed', error: { errorMessage: 'no way' } });
     expect(await make('export const other = 1;').fn.invoke('{}')).toMatchObject({
@@ -128,7 +128,7 @@ describe('a function', { timeout: 20_000 }, () => {
     });
   });
 
-  test('runs as many events at once as it may, and the rest afterwards', async () => {
+  test('runs events up to its concurrency, and the others afterwards', async () => {
     const { fn } = make(
       `import { threadId } from 'node:worker_threads';
       export const handler = async () => { await new Promise((r) => setTimeout(r, 30)); return threadId; }`,
@@ -138,7 +138,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(new Set(outcomes.map(payloadOf)).size).toBe(2);
   });
 
-  test('with a reserved concurrency refuses one more than that', async () => {
+  test('with a reserved concurrency refuses the next invocation', async () => {
     const { fn } = make('export const handler = () => new Promise((r) => setTimeout(() => r(1), 100));', {
       concurrency: 1,
       isReserved: true,
@@ -148,7 +148,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(second).toMatchObject({ code: 'TooManyRequestsException' });
   });
 
-  test('is refused where the account has no concurrency left, and waits for a thread where it has', async () => {
+  test('is refused where the account has no concurrency left, and otherwise waits for a thread', async () => {
     const account = { concurrency: 3, running: 0 };
     const source = 'export const handler = () => new Promise((r) => setTimeout(() => r(1), 200));';
     let throttles = 0;
@@ -162,7 +162,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect((await reserved.invoke('{}')).kind).toBe('returned');
   });
 
-  test('takes and gives six megabytes and no more', async () => {
+  test('accepts and returns at most six megabytes', async () => {
     const { fn } = make("export const handler = async (event) => 'x'.repeat(event.bytes ?? 1);");
     expect(await fn.invoke(JSON.stringify('x'.repeat(6_291_456)))).toMatchObject({
       kind: 'refused',
@@ -172,7 +172,7 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(await fn.invoke('{"bytes":6291455}')).toMatchObject({ error: { errorType: 'Function.ResponseSizeTooLarge' } });
   });
 
-  test('streams piece by piece, with its prelude before the first', async () => {
+  test('streams chunk by chunk, with its prelude before the first chunk', async () => {
     const { fn } = make(`export const handler = awslambda.streamifyResponse(async (event, stream, context) => {
       const out = awslambda.HttpResponseStream.from(stream, { statusCode: 201, headers: { a: 'b' } });
       out.write('one'); out.write('two'); out.end(); });`);
@@ -218,7 +218,7 @@ describe('a function', { timeout: 20_000 }, () => {
     const traceOf = async (fn: LambdaFunction, ...traceHeaders: string[]) =>
       String(payloadOf(await fn.invoke('{}', { traceHeaders })));
 
-    test('has a trace header of its own for each invocation, which goes on with that of its cause', async () => {
+    test('has a separate trace header for each invocation, which continues that of its cause', async () => {
       const { fn } = make(source);
       const first = await traceOf(fn);
       expect(first).toMatch(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0;Lineage=[0-9a-f]{8}:1$/);
@@ -242,14 +242,14 @@ describe('a function', { timeout: 20_000 }, () => {
       expect(payloadOf(await fn.invoke('{}'))).toMatch(/:1$/);
     });
 
-    test('that may be in a loop is invoked as often as it is asked', async () => {
+    test('with RecursiveLoop Allow is invoked without a limit', async () => {
       const { fn } = make(source, { recursiveLoop: 'Allow' });
       let trace = await traceOf(fn);
       for (let more = 2; more <= 20; more++) trace = await traceOf(fn, trace);
       expect(trace).toMatch(/:20$/);
     });
 
-    test('goes on with every chain of its batch, each function counted as in the longest one', async () => {
+    test('continues every chain of its batch, with the highest count of each function', async () => {
       const { fn } = make(source);
       const header = await traceOf(
         fn,

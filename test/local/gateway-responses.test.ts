@@ -24,7 +24,7 @@ const responses = readGatewayResponses(
 const context = { requestId: 'r-1' };
 
 describe('gateway responses', () => {
-  test('a template of its own is rendered with its status and headers', () => {
+  test('the type’s own template is rendered with its status and headers', () => {
     const { status, headers, body } = responses.render('MISSING_AUTHENTICATION_TOKEN', context);
     expect(status).toBe(404);
     expect(JSON.parse(body)).toEqual({ code: 'not_found', message: 'Missing Authentication Token', correlationId: 'r-1' });
@@ -39,7 +39,7 @@ describe('gateway responses', () => {
     expect(responses.render('DEFAULT_5XX', context).status).toBe(502);
   });
 
-  test("without either, the gateway's own words stand", () => {
+  test("without either, the gateway's default message is sent", () => {
     expect(responses.render('REQUEST_TOO_LARGE', context)).toMatchObject({ status: 413, body: '{"message":"Request Too Long"}' });
   });
 });

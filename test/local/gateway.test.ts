@@ -147,7 +147,7 @@ const nameOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe('the gateway, for DynamoDB', () => {
-  test('lets a function do what its role allows, and hands conditions back', async () => {
+  test('allows what the function’s role allows, and returns failed conditions', async () => {
     const client = new DynamoDBClient(settings());
     const put = new PutItemCommand({
       TableName: 'App-Runs',
@@ -162,7 +162,7 @@ describe('the gateway, for DynamoDB', () => {
     );
   });
 
-  test("denies another table in DynamoDB's own words, and says it at the terminal", async () => {
+  test("denies another table with DynamoDB's error, and prints the denial", async () => {
     const client = new DynamoDBClient(settings());
     const denied = client.send(new GetItemCommand({ TableName: 'App-Secret', Key: item }));
     await expect(denied).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe('the gateway, for DynamoDB', () => {
     expect(warned.at(-1)).toContain('assumed-role/Fn-role/Fn is not authorized');
   });
 
-  test('looks at the index of a query, and at every part of a transaction', async () => {
+  test('checks the index of a query, and every item of a transaction', async () => {
     const client = new DynamoDBClient(settings());
     const query = { KeyConditionExpression: 'gp = :p', ExpressionAttributeValues: { ':p': { S: 'p' } } };
     expect(await nameOf(client.send(new QueryCommand({ ...query, TableName: 'App-Runs', IndexName: 'byProject' })))).toBe(
@@ -189,14 +189,14 @@ describe('the gateway, for DynamoDB', () => {
     expect(await nameOf(transaction('App-Secret'))).toBe('AccessDeniedException');
   });
 
-  test('lets nobody read a batch who may only read single items', async () => {
+  test('denies a batch read to a role that may only read single items', async () => {
     const client = new DynamoDBClient(settings());
     const batch = (table: string) => new BatchGetItemCommand({ RequestItems: { [table]: { Keys: [item] } } });
     expect(await nameOf(client.send(batch('App-Runs')))).toBe('AccessDeniedException');
     expect(warned.at(-1)).toContain('dynamodb:BatchGetItem');
   });
 
-  test('looks at the partition where a grant is for some of them', async () => {
+  test('checks the partition key where a grant has a condition on it', async () => {
     const client = new DynamoDBClient(settings());
     const TableName = 'App-Held';
     const asked = (pk: string): Promise<readonly string[]> => {
@@ -229,7 +229,7 @@ describe('the gateway, for DynamoDB', () => {
     expect(await together('mine#held', 'mine#kept')).toBe('AccessDeniedException');
   });
 
-  test('takes nobody’s word for a key: the request must be signed with its secret, as it came', async () => {
+  test('verifies the signature of the received request with the key’s secret', async () => {
     const item = { pk: { S: 'a' }, sk: { S: 'b' } };
     const wrong = { ...key, secretAccessKey: `${key.secretAccessKey}x` };
     const client = new DynamoDBClient({ ...settings(), credentials: wrong });
@@ -252,14 +252,14 @@ describe('the gateway, for DynamoDB', () => {
     expect(await status({ ...headers, authorization: unbound })).toBe(403);
   });
 
-  test('knows nobody by a made-up key', async () => {
+  test('refuses an unknown key', async () => {
     const client = new DynamoDBClient({ ...settings(), credentials: { accessKeyId: 'AKIAWHO', secretAccessKey: 'x' } });
     expect(await nameOf(client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item })))).toBe(
       'UnrecognizedClientException',
     );
   });
 
-  test('records what was asked, by whom', async () => {
+  test('records each request with its caller', async () => {
     const client = new DynamoDBClient(settings());
     calls.length = 0;
     await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item }));
@@ -270,7 +270,7 @@ describe('the gateway, for DynamoDB', () => {
 });
 
 describe('the gateway, for SQS', () => {
-  test('sends, receives and names queues by its own address', async () => {
+  test('sends, receives and returns queue URLs with its own host', async () => {
     const client = new SQSClient(settings());
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: 'App-Jobs.fifo' }));
     expect(QueueUrl).toBe(`${gateway.url}/000000000000/App-Jobs.fifo`);
@@ -291,14 +291,14 @@ describe('the gateway, for SQS', () => {
 describe('the gateway, for S3', () => {
   const at = (Key: string) => ({ Bucket: 'app-files', Key });
 
-  test('lets nobody tag what it puts who may only put', async () => {
+  test('denies tags to a role that may only put objects', async () => {
     const client = new S3Client(settings());
     const tagged = new PutObjectCommand({ ...at('payloads/tagged'), Body: 'x', Tagging: 'days=1' });
     expect(await nameOf(client.send(tagged))).toBe('AccessDenied');
     expect(warned.at(-1)).toContain('s3:PutObjectTagging');
   });
 
-  test('stores and reads, and puts what must not be there only once', async () => {
+  test('stores and reads objects, and writes a conditional object only once', async () => {
     const client = new S3Client(settings());
     const put = () => client.send(new PutObjectCommand({ ...at('payloads/a b/ü.json'), Body: '{"a":1}', IfNoneMatch: '*' }));
     const outcomes = await Promise.all([nameOf(put()), nameOf(put()), nameOf(put())]);
@@ -309,13 +309,13 @@ describe('the gateway, for S3', () => {
     expect((await client.send(new ListObjectsV2Command({ Bucket: 'app-files' }))).KeyCount).toBe(1);
   });
 
-  test('denies in XML, which its client understands', async () => {
+  test('denies in XML, as S3 does', async () => {
     const client = new S3Client(settings());
     expect(await nameOf(client.send(new GetObjectCommand(at('secrets/a'))))).toBe('AccessDenied');
     expect(await nameOf(client.send(new GetObjectCommand(at('payloads/none'))))).toBe('NoSuchKey');
   });
 
-  test('lets a presigned URL in while it is young, and nobody without', async () => {
+  test('accepts a presigned URL until it expires, and no unsigned request', async () => {
     const bucket = new S3Client({ ...settings(), forcePathStyle: true });
     const url = (signedAt: number) =>
       getSignedUrl(bucket, new PutObjectCommand({ Bucket: 'app-files', Key: 'payloads/p' }), {
@@ -340,7 +340,7 @@ describe('the gateway, for the scheduler and the bus', () => {
       Target: { Arn: 'arn:aws:sqs:us-east-1:000000000000:App-Other', RoleArn, Input: '{}' },
     });
 
-  test('creates a schedule once, shows it, and deletes it', async () => {
+  test('creates a schedule once, returns it, and deletes it', async () => {
     const client = new SchedulerClient(settings());
     await client.send(schedule('wake'));
     expect(await nameOf(client.send(schedule('wake')))).toBe('ConflictException');
@@ -353,7 +353,7 @@ describe('the gateway, for the scheduler and the bus', () => {
     expect(await nameOf(client.send(new GetScheduleCommand(name)))).toBe('ResourceNotFoundException');
   });
 
-  test('wants the right to pass the role that it names', async () => {
+  test('requires iam:PassRole for the role that a schedule names', async () => {
     const client = new SchedulerClient(settings());
     expect(await nameOf(client.send(schedule('wake', 'arn:aws:iam::000000000000:role/other')))).toBe('AccessDeniedException');
   });
@@ -363,7 +363,7 @@ describe('the gateway, for the scheduler and the bus', () => {
     expect(await nameOf(client.send(schedule('x'.repeat(65))))).toBe('ValidationException');
   });
 
-  test('takes events for its bus, each judged alone', async () => {
+  test('accepts events for its bus, with a permission check for each', async () => {
     const client = new EventBridgeClient(settings());
     const event = { EventBusName: 'bus', Source: 'stepwell.runs', DetailType: 'Run Status Change' };
     const answer = await client.send(
@@ -382,7 +382,7 @@ describe('the gateway, for the scheduler and the bus', () => {
   });
 });
 
-test('the gateway answers nobody who calls it by a foreign name', async () => {
+test('the gateway refuses requests with a foreign Host header', async () => {
   const statusFor = (host: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const request = { method: 'GET', path: '/schedules/none?groupName=timers', headers: {}, body: Buffer.alloc(0) };
@@ -398,7 +398,7 @@ test('the gateway answers nobody who calls it by a foreign name', async () => {
   expect(await statusFor('evil.example')).toBe(403);
 });
 
-test('conditional puts of one object take turns, whatever time the emulator takes', async () => {
+test('conditional puts of one object run in sequence', async () => {
   const objects = new Set<string>();
   const service = s3(async ({ method, path }) => {
     await new Promise((resolve) => setImmediate(resolve));
@@ -419,7 +419,7 @@ test('conditional puts of one object take turns, whatever time the emulator take
   expect(await Promise.all([put(), put(), put()])).toEqual([200, 412, 412]);
 });
 
-describe('an upload that was signed beforehand', () => {
+describe('an upload by a presigned URL', () => {
   const content = Buffer.from('an archive');
   const digest = createHash('sha256').update(content).digest('base64');
   const upload = async (key = 'payloads/upload', { signedAt = Date.now(), expiresIn = 900 } = {}) => {
@@ -441,14 +441,14 @@ describe('an upload that was signed beforehand', () => {
     return [answer.status, /<Code>(\w+)/.exec(await answer.text())?.[1]];
   };
 
-  test('is taken from whoever has the address, without any key of theirs', async () => {
+  test('is accepted without any key', async () => {
     expect(await put(await upload())).toEqual([200, undefined]);
     const bucket = new S3Client({ ...settings(), forcePathStyle: true });
     const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: 'payloads/upload' }));
     expect(await object.Body?.transformToString()).toBe('an archive');
   });
 
-  /** As a client of its own sends it: fetch would set or refuse some of these headers. */
+  /** Sends the request with node:http, because fetch would set or refuse some of these headers. */
   const send = (url: string, headers: Record<string, string>, body = content) =>
     new Promise<readonly [number | undefined, string]>((resolve, reject) => {
       const outgoing = open(url, { method: 'PUT', headers }, (incoming) => {
@@ -463,7 +463,7 @@ describe('an upload that was signed beforehand', () => {
     });
   const signed = { 'x-amz-checksum-sha256': digest, 'content-length': '10' };
 
-  // curl --upload-file sends no type, curl --data-binary that of a form.
+  // curl --upload-file sends no content type, curl --data-binary sends that of a form.
   test.each([
     undefined,
     'application/x-www-form-urlencoded',
@@ -476,7 +476,7 @@ describe('an upload that was signed beforehand', () => {
     'no type',
     ';',
     '',
-  ])('is taken with the content type %j, byte for byte', async (type) => {
+  ])('is stored unchanged with the content type %j', async (type) => {
     const key = `payloads/typed-${String(type).replaceAll(/\W/g, '-')}`;
     const [status, text] = await send(await upload(key), { ...signed, ...(type === undefined ? {} : { 'content-type': type }) });
     expect([status, text]).toEqual([200, '']);
@@ -485,14 +485,14 @@ describe('an upload that was signed beforehand', () => {
     expect(await object.Body?.transformToString()).toBe('an archive');
   });
 
-  test('is taken as it is where it says that it is in chunks and is not', async () => {
+  test('is stored unchanged where its header wrongly says that it is chunked', async () => {
     const [status] = await send(await upload('payloads/chunks'), { ...signed, 'content-encoding': 'aws-chunked' });
     const bucket = new S3Client({ ...settings(), forcePathStyle: true });
     const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: 'payloads/chunks' }));
     expect([status, await object.Body?.transformToString()]).toEqual([200, 'an archive']);
   });
 
-  test('is taken from a client that asks first whether it may go on', async () => {
+  test('is accepted from a client that sends Expect: 100-continue', async () => {
     expect(await send(await upload('payloads/expecting'), { ...signed, expect: '100-continue' })).toEqual([200, '']);
   });
 
@@ -500,12 +500,12 @@ describe('an upload that was signed beforehand', () => {
     ['no body', { ...signed, 'content-length': '0' }, Buffer.alloc(0), [403, 'SignatureDoesNotMatch']],
     ['no length', { 'x-amz-checksum-sha256': digest, 'transfer-encoding': 'chunked' }, content, [403, 'SignatureDoesNotMatch']],
     [
-      'other bytes, said to be in chunks',
+      'other bytes, declared as chunks',
       { ...signed, 'content-encoding': 'aws-chunked' },
       Buffer.from('an archivE'),
       [400, 'BadDigest'],
     ],
-  ] as const)('is refused with %s, and never by a failure', async (_what, headers, body, refused) => {
+  ] as const)('is refused with %s, and never with a 5xx', async (_what, headers, body, refused) => {
     const [status, text] = await send(await upload('payloads/refused'), headers, body);
     expect([status, /<Code>(\w+)/.exec(text)?.[1]]).toEqual(refused);
   });
@@ -521,15 +521,15 @@ describe('an upload that was signed beforehand', () => {
   });
 
   test.each([
-    ['that says to copy another object', { 'x-amz-copy-source': '/app-files/payloads/upload' }],
-    ['of any other meaning', { 'x-amz-acl': 'public-read' }],
-  ])('is refused with a header of AWS that was not signed: one %s', async (_what, unsigned) => {
+    ['that copies another object', { 'x-amz-copy-source': '/app-files/payloads/upload' }],
+    ['with any other meaning', { 'x-amz-acl': 'public-read' }],
+  ])('is refused with an unsigned header of AWS: one %s', async (_what, unsigned) => {
     await put(await upload());
     const [status, text] = await send(await upload('payloads/unsigned'), { ...signed, ...unsigned });
     expect([status, /<Code>(\w+)/.exec(text)?.[1]]).toEqual([403, 'SignatureDoesNotMatch']);
   });
 
-  test('is refused when its time is over, and where it has no time', async () => {
+  test('is refused after its expiry, and without an expiry', async () => {
     const late = await upload('payloads/late', { signedAt: Date.now() - 61_000, expiresIn: 60 });
     expect(await put(late)).toEqual([403, 'AccessDenied']);
     const url = new URL(await upload('payloads/late'));
@@ -545,7 +545,7 @@ describe('an upload that was signed beforehand', () => {
     }
   });
 
-  test('is for its own object and method, and gives away nothing that opens another door', async () => {
+  test('is valid for its own object and method, and contains no secret', async () => {
     const url = new URL(await upload('payloads/mine'));
     const other = new URL(url);
     other.pathname = '/app-files/payloads/other';
@@ -559,12 +559,12 @@ describe('an upload that was signed beforehand', () => {
     expect(await nameOf(client.send(new ScanCommand({ TableName: 'App-Runs' })))).toBe('SignatureDoesNotMatch');
   });
 
-  test('may do no more than the function that signed it', async () => {
+  test('has only the permissions of the function that signed it', async () => {
     expect(await put(await upload('elsewhere/upload'))).toEqual([403, 'AccessDenied']);
   });
 });
 
-test.each(['//', 'http://[', '*', 'http://%'])('the address %j is refused like any other without a signature', async (path) => {
+test.each(['//', 'http://[', '*', 'http://%'])('the URL %j is refused like any other without a signature', async (path) => {
   const before = warned.length;
   const status = await new Promise<number | undefined>((resolve, reject) => {
     const outgoing = open({ host: '127.0.0.1', port: gateway.port, path }, (response) => {

@@ -1,4 +1,4 @@
-/** What reaches a server of the embedded cloud, and that a request which does not is answered in the product's form all the same. */
+/** Which requests a server of the embedded cloud accepts, and that a refused one gets an error in the product's format. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const server = await listen(
 );
 afterAll(() => server.close(0));
 
-/** Sends the bytes as they are, and reads until the server closes. */
+/** Sends the raw bytes, and reads until the server closes. */
 async function sent(bytes: string): Promise<{ readonly status: number; readonly body: string }> {
   const socket = connect(server.port, '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -33,11 +33,11 @@ const get = (path: string, ...headers: readonly string[]): string =>
 const long = (bytes: number): string => 'a'.repeat(bytes);
 const megabytes = 1024 * 1024;
 
-describe('a request that no route sees is answered with a code, and its connection is not reset', () => {
+describe('a request that no route receives gets an error code, and its connection is not reset', () => {
   test.each([
-    ['an address of 10 KB', get(`/${long(limits.headBytes)}`), 414, 'invalid_request'],
-    ['an address of 70 KB', get(`/?q=${long(70_000)}`), 414, 'invalid_request'],
-    ['an address of 900 KB', get(`/?q=${long(900_000)}`), 414, 'invalid_request'],
+    ['a URL of 10 KB', get(`/${long(limits.headBytes)}`), 414, 'invalid_request'],
+    ['a URL of 70 KB', get(`/?q=${long(70_000)}`), 414, 'invalid_request'],
+    ['a URL of 900 KB', get(`/?q=${long(900_000)}`), 414, 'invalid_request'],
     ['a head of 8 MB', get(`/?q=${long(8 * megabytes)}`), 431, 'invalid_request'],
     ['a header of 11 KB', get('/', `X-A: ${long(11_000)}`), 431, 'invalid_request'],
     ['headers of 70 KB', get('/', ...Array.from({ length: 70 }, (_, at) => `X-${at}: ${long(1_000)}`)), 431, 'invalid_request'],
@@ -60,7 +60,7 @@ describe('a request that no route sees is answered with a code, and its connecti
     });
   });
 
-  test('one as long as it may be is seen', async () => {
+  test('a head of the maximum length is accepted', async () => {
     const rest = get('/')
       .split('\r\n')
       .slice(1)
@@ -72,7 +72,7 @@ describe('a request that no route sees is answered with a code, and its connecti
   });
 });
 
-describe('who may ask', () => {
+describe('the caller guard', () => {
   const own: AllowedOrigins = { ports: [4_700], configuredOrigins: ['http://localhost:5173'] };
   const host = '127.0.0.1:4701';
 
@@ -84,7 +84,7 @@ describe('who may ask', () => {
     ['a page behind a forwarded port', { host: 'localhost:9000', origin: 'http://localhost:9000' }],
     ['a page of the API', { host, origin: 'http://localhost:4700' }],
     ['a page that the owner allows', { host, origin: 'http://localhost:5173' }],
-    ['a page of its own that only reads', { host, 'sec-fetch-site': 'same-origin' }],
+    ['a read by a page of the same origin', { host, 'sec-fetch-site': 'same-origin' }],
     ['a person who types the address', { host, 'sec-fetch-site': 'none' }],
     ['a person who follows a link', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
   ])('%s may', (_who, headers) => expect(checkCaller(headers, own)).toBeUndefined());
@@ -95,18 +95,18 @@ describe('who may ask', () => {
     ['a page of another port', { host, origin: 'http://localhost:3000' }, 'origin'],
     ['a page over another protocol', { host, origin: 'https://localhost:4701' }, 'origin'],
     ['a page without an origin of its own', { host, origin: 'null' }, 'origin'],
-    ['an origin with more to it', { host, origin: 'http://localhost:4701@evil.example' }, 'origin'],
+    ['an origin with a user name', { host, origin: 'http://localhost:4701@evil.example' }, 'origin'],
     ['an origin with a path', { host, origin: 'http://localhost:4701/' }, 'origin'],
-    ['an origin that is none', { host, origin: '' }, 'origin'],
-    ['a name that only begins like ours', { host, origin: 'http://localhost.evil.example:4701' }, 'origin'],
+    ['an empty origin', { host, origin: '' }, 'origin'],
+    ['a name that starts like a local one', { host, origin: 'http://localhost.evil.example:4701' }, 'origin'],
     ['an image in a page of another site', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 'origin'],
     ['an image in a page of another port', { host, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }, 'origin'],
-    ['a name that leads here (DNS rebinding)', { host: 'evil.example:4701' }, 'host'],
-    ['such a name, and its origin', { host: 'evil.example', origin: 'http://evil.example' }, 'host'],
+    ['a name that resolves to this machine (DNS rebinding)', { host: 'evil.example:4701' }, 'host'],
+    ['such a name, with its origin', { host: 'evil.example', origin: 'http://evil.example' }, 'host'],
     ['no name', {}, 'host'],
-  ] as const)('%s may not', (_who, headers, fault) => expect(checkCaller(headers, own)).toBe(fault));
+  ] as const)('%s is refused', (_who, headers, fault) => expect(checkCaller(headers, own)).toBe(fault));
 
-  test('no page may ask where none has any business', () => {
+  test('a port without pages refuses every page', () => {
     expect(checkCaller({ host }, undefined)).toBeUndefined();
     expect(checkCaller({ host, origin: 'http://127.0.0.1:4701' }, undefined)).toBe('origin');
   });

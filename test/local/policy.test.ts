@@ -22,7 +22,7 @@ const grant = (Action: unknown, Resource: unknown, more: object = {}) => ({ Effe
 const cases: readonly Case[] = [
   { name: 'nothing allows', statements: [], action: 'dynamodb:GetItem', resource: runs, verdict: 'implicit_deny' },
   {
-    name: 'the very action on the very table',
+    name: 'the exact action on the exact table',
     statements: [grant('dynamodb:GetItem', runs)],
     action: 'dynamodb:GetItem',
     resource: runs,
@@ -113,7 +113,7 @@ const cases: readonly Case[] = [
     verdict: 'allowed',
   },
   {
-    name: 'a condition that holds',
+    name: 'a condition that matches',
     statements: [grant('iam:PassRole', 'r', ifPassed)],
     action: 'iam:PassRole',
     resource: 'r',
@@ -129,14 +129,14 @@ const cases: readonly Case[] = [
     verdict: 'implicit_deny',
   },
   {
-    name: 'a condition on what is not known',
+    name: 'a condition on an unknown key',
     statements: [grant('iam:PassRole', 'r', ifPassed)],
     action: 'iam:PassRole',
     resource: 'r',
     verdict: 'implicit_deny',
   },
   {
-    name: 'IfExists on what is not known',
+    name: 'IfExists on an unknown key',
     statements: [grant('a:B', 'r', { Condition: { StringEqualsIfExists: { k: 'v' } } })],
     action: 'a:B',
     resource: 'r',
@@ -159,7 +159,7 @@ const cases: readonly Case[] = [
     verdict: 'implicit_deny',
   },
   {
-    name: 'ForAllValues with one stranger',
+    name: 'ForAllValues with one unlisted value',
     statements: [grant('a:B', 'r', { Condition: { 'ForAllValues:StringEquals': { k: ['p', 'q'] } } })],
     action: 'a:B',
     resource: 'r',
@@ -167,7 +167,7 @@ const cases: readonly Case[] = [
     verdict: 'implicit_deny',
   },
   {
-    name: 'ForAnyValue with one friend',
+    name: 'ForAnyValue with one listed value',
     statements: [grant('a:B', 'r', { Condition: { 'ForAnyValue:StringEquals': { k: ['p'] } } })],
     action: 'a:B',
     resource: 'r',
@@ -189,7 +189,7 @@ describe('identity policies', () => {
     expect(evaluate(parsed, { action, resource, ...(context === undefined ? {} : { context }) })).toBe(verdict);
   });
 
-  test('an operator that is not known is named', () => {
+  test('an unknown operator is named in the error', () => {
     const statement = grant('*', '*', { Condition: { DateGreaterThan: { 'aws:CurrentTime': 'x' } } });
     expect(() => parsePolicy({ Statement: statement }, 'TheRole')).toThrow('TheRole: the condition operator DateGreaterThan');
   });
@@ -200,7 +200,7 @@ describe('roles', () => {
   const document = { Statement: [grant('a:B', '*')] };
   const arn = 'arn:aws:iam::000000000000:role/r';
 
-  test('hold what is inline, attached and managed', () => {
+  test('contain inline, attached and managed statements', () => {
     const template = templateOf({
       R: role({ Policies: [{ PolicyName: 'p', PolicyDocument: document }], ManagedPolicyArns: [{ Ref: 'M' }] }),
       P: { Type: 'AWS::IAM::Policy', Properties: { Roles: [{ Ref: 'R' }], PolicyDocument: document } },
@@ -209,7 +209,7 @@ describe('roles', () => {
     expect(readRoles(template).get(arn)).toHaveLength(3);
   });
 
-  test("refuse a managed policy of AWS's that is not known here", () => {
+  test('refuse an unknown managed policy of AWS', () => {
     const template = templateOf({ R: role({ ManagedPolicyArns: ['arn:aws:iam::aws:policy/AdministratorAccess'] }) });
     expect(() => readRoles(template)).toThrow('AdministratorAccess');
   });

@@ -21,7 +21,7 @@ const eventShape = z.object({
     }),
   ),
 });
-/** A machine that has other work is slow. */
+/** A busy machine is slow. */
 const patience = { timeout: 10_000 };
 const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
 
@@ -43,7 +43,7 @@ afterEach(async () => {
   await fauxqs.stop();
 });
 
-/** A poller before a function that answers by `handle`, with the batches it has seen. */
+/** A poller of a function whose outcome is that of `handle`, with the batches that the function received. */
 function poll(
   handle: (bodies: readonly string[], ids: readonly string[]) => Promise<InvokeOutcome | Refused>,
   more: Partial<Mapping> = {},
@@ -96,14 +96,14 @@ const send = async (group: string, ...bodies: readonly string[]): Promise<void> 
 const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 0 }), patience);
 
 describe('a poller', { timeout: 20_000 }, () => {
-  test('hands over batches of its size and deletes what is done', async () => {
+  test('delivers batches of the configured size and deletes processed messages', async () => {
     await send('g', 'm1', 'm2', 'm3');
     const { batches } = poll(async () => done, { batchSize: 2 });
     await isEmpty();
     expect(batches).toEqual([['m1', 'm2'], ['m3']]);
   });
 
-  test('gives a message of a throttled invocation back, with one receive more and nothing run', async () => {
+  test('returns a message of a throttled invocation to the queue with a higher receive count', async () => {
     await send('g', 'm1');
     let throttled = 3;
     const { batches, receives, warned } = poll(async () => {
@@ -116,14 +116,14 @@ describe('a poller', { timeout: 20_000 }, () => {
     expect(warned).toEqual([]);
   });
 
-  test('wakes for a message that comes while it waits', async () => {
+  test('receives a message that arrives during a long poll', async () => {
     const { batches } = poll(async () => done);
     await send('g', 'late');
     await isEmpty();
     expect(batches).toEqual([['late']]);
   });
 
-  test('leaves a group alone while a batch of it is in hand, and works on another', async () => {
+  test('does not receive from a group with a batch in flight, and processes another group', async () => {
     let finish = (): void => {};
     const held = new Promise<void>((resolve) => (finish = resolve));
     await send('a', 'a1', 'a2');
@@ -136,7 +136,7 @@ describe('a poller', { timeout: 20_000 }, () => {
     expect(batches).toEqual([['a1'], ['b1'], ['a2']]);
   });
 
-  test('has no more batches in hand than its concurrency', async () => {
+  test('has at most as many batches in flight as its concurrency', async () => {
     let open = 0;
     let most = 0;
     for (const group of ['a', 'b', 'c', 'd', 'e']) await send(group, group);
@@ -153,7 +153,7 @@ describe('a poller', { timeout: 20_000 }, () => {
     expect(most).toBe(2);
   });
 
-  test('deletes what is done and leaves what is reported', async () => {
+  test('deletes processed messages and keeps reported failures', async () => {
     await send('g', 'm1', 'm2', 'm3');
     const { batches } = poll(async (_bodies, ids) => ({
       kind: 'returned',
@@ -166,21 +166,21 @@ describe('a poller', { timeout: 20_000 }, () => {
   test.each([
     ['fails', { kind: 'failed', error: { errorType: 'E', errorMessage: 'm' } }],
     ['reports in a wrong shape', { kind: 'returned', payload: '{"batchItemFailures":[{}]}' }],
-  ] as const)('leaves the whole batch where the function %s', async (_name, outcome) => {
+  ] as const)('keeps the whole batch where the function %s', async (_name, outcome) => {
     await send('g', 'm1', 'm2');
     const { batches } = poll(async () => outcome);
     await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]), patience);
     await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), patience);
   });
 
-  test('that is stopped lets its batches end, deletes them, and takes no more', async () => {
+  test('that is stopped completes and deletes its batches, and receives no more', async () => {
     let finish = (): void => {};
     const held = new Promise<void>((resolve) => (finish = resolve));
     await send('a', 'a1');
     const { poller, batches } = poll(() => held.then(() => done));
     await vi.waitFor(() => expect(batches).toHaveLength(1), patience);
     const stopped = poller.stop();
-    // the receive that was waiting has come back empty
+    // the long poll has returned without messages
     await vi.waitFor(() => expect(calls.filter(({ operation }) => operation === 'ReceiveMessage')).toHaveLength(2), patience);
     await send('b', 'b1');
     finish();
@@ -189,7 +189,7 @@ describe('a poller', { timeout: 20_000 }, () => {
     expect(fauxqs.depth('q.fifo')).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
   });
 
-  test('is counted as a caller of the queue, with its empty receives', async () => {
+  test('is recorded as a caller of the queue, with its empty receives', async () => {
     const { poller } = poll(async () => done);
     await poller.stop();
     expect(calls.map(({ caller, operation }) => `${caller} ${operation}`)).toEqual(['pollers ReceiveMessage']);

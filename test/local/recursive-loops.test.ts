@@ -1,4 +1,4 @@
-/** Recursive loop detection in the embedded cloud, by functions that send with AWS's own client. */
+/** Recursive loop detection in the embedded cloud, with functions that send by the AWS SDK. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { startCloud, type Cloud } from '../../lib/local/cloud.ts';
 import { allow, assemblyOf, freshFolder, functionOf } from './stacks.ts';
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const cloud of running.splice(0)) await cloud.stop();
 });
 
-/** Starts a chain of so many hops, and waits for its end. */
+/** Starts a chain of invocations, and waits for its end. */
 async function chain(event: object, hopper: object = {}, ofQueue: object = redrive) {
   const warned: string[] = [];
   let invocations = 0;
@@ -65,7 +65,8 @@ async function chain(event: object, hopper: object = {}, ofQueue: object = redri
   return { invocations, dead: fauxqs.depth('dead').ready, warned };
 }
 
-const fault = 'hopper: this would be invocation 17 in one chain of requests, and RecursiveLoop of the function is Terminate';
+const recursionError =
+  'hopper: this would be invocation 17 in one chain of requests, and RecursiveLoop of the function is Terminate';
 
 describe('a function that sends to its own queue', patience, () => {
   test.each([false, true])(
@@ -74,7 +75,7 @@ describe('a function that sends to its own queue', patience, () => {
       const { warned, ...seen } = await chain({ left: 30, inBatches });
       expect(seen).toEqual({ invocations: 16, dead: 1 });
       expect(warned).toEqual([expect.stringMatching(/^hops: message [0-9a-f-]+ goes to the dead-letter queue\. /)]);
-      expect(warned[0]).toContain(fault);
+      expect(warned[0]).toContain(recursionError);
     },
   );
 
@@ -84,13 +85,13 @@ describe('a function that sends to its own queue', patience, () => {
     expect(warned).toEqual([expect.stringContaining('is dropped: the queue has no dead-letter queue')]);
   });
 
-  test('that may do so is invoked to the end', async () => {
+  test('with RecursiveLoop Allow is invoked to the end', async () => {
     expect(await chain({ left: 30 }, { RecursiveLoop: 'Allow' })).toEqual({ invocations: 31, dead: 0, warned: [] });
   });
 
-  test('says whether it may, or the cloud does not start', async () => {
+  test('with an unknown RecursiveLoop stops the start', async () => {
     await expect(chain({ left: 0 }, { RecursiveLoop: 'Maybe' })).rejects.toThrow(
-      /hopper: the function is not understood.*[\s\S]*RecursiveLoop/,
+      /hopper: the function is not valid.*[\s\S]*RecursiveLoop/,
     );
   });
 });

@@ -39,17 +39,17 @@ describe('routes', () => {
     expect(find(method, path)).toEqual(expected);
   });
 
-  test('a resource hides the greedy one from its own path, whatever its methods', () => {
+  test('a resource hides the greedy one at its own path, with any methods', () => {
     expect(find('DELETE', '/v1/runs/r1')).toBeUndefined();
     expect(find('GET', '/v1/runs/latest')).toBeUndefined();
   });
 
-  test('a path that only leads to others is no route', () => {
+  test('a path without methods is no route', () => {
     expect(find('GET', '/v1')).toBeUndefined();
     expect(find('GET', '/')).toBeUndefined();
   });
 
-  test('a streaming method is known by its transfer mode', () => {
+  test('a streaming method is recognised by its transfer mode', () => {
     expect(routes?.find('GET', '/v1/runs/r1/events')?.method).toMatchObject({
       isStreaming: true,
       functionArn: 'arn:aws:lambda:us-east-1:000000000000:function:Events',

@@ -43,7 +43,7 @@ const delivered = async (event: object, rules = read(whole)): Promise<readonly u
   return sent;
 };
 
-test('an event that the pattern matches reaches the queue in its envelope', async () => {
+test('a matching event reaches the queue in EventBridge’s envelope', async () => {
   expect(await delivered({})).toEqual([
     expect.objectContaining({
       'detail-type': 'Run Status Change',
@@ -60,28 +60,28 @@ test.each([
   ['another type', { detailType: 'Schedule Failure' }],
   ['another status', { detail: { status: 'running' } }],
   ['no status', { detail: {} }],
-])('one of %s does not', async (_what, event) => {
+])('an event of %s does not reach it', async (_what, event) => {
   expect(await delivered(event)).toEqual([]);
 });
 
-test('a rule that is off does not', async () => {
+test('a disabled rule sends nothing', async () => {
   expect(await delivered({}, read({ ...whole, Rule: rule({ State: 'DISABLED' }) }))).toEqual([]);
 });
 
 describe('a template does not start', () => {
   test.each([
     [
-      'whose queue lets EventBridge not in',
+      'whose queue does not allow EventBridge to send',
       { Ended: queue, Bus: bus, Rule: rule() },
-      /no policy of the queue .* lets EventBridge send/,
+      /no policy of the queue .* allows EventBridge to send/,
     ],
     [
-      'with a pattern that is more than values',
+      'with a pattern of other than plain values',
       { ...whole, Rule: rule({ EventPattern: { source: [{ prefix: 'stepwell' }] } }) },
-      /the rule is not understood/,
+      /the rule is not valid/,
     ],
     [
-      'with a target that is no queue',
+      'with a target other than a queue',
       { ...whole, Rule: rule({ Targets: [{ Arn: 'arn:aws:lambda:x', Id: 'a' }] }) },
       /is no queue of a stack/,
     ],

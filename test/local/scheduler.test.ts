@@ -35,7 +35,7 @@ describe('schedule expressions', () => {
     expect(next(expression, start, timezone)).toBe(expected);
   });
 
-  test('a rate does not make up for what was missed', () => {
+  test('a rate skips missed times', () => {
     expect(parseExpression('rate(1 minute)')?.next(start, start + 10 * 60_000 + 1)).toBe(start + 11 * 60_000);
   });
 });
@@ -49,7 +49,7 @@ const definition = (ScheduleExpression: string, more: object = {}, target: objec
     ...more,
   });
 
-/** A store with one schedule and a runner whose clock is set by hand. */
+/** A store with one schedule, and a runner with a manual clock. */
 function house(expression: string, options: { fails?: number; target?: object; more?: object; file?: string } = {}) {
   const store = openScheduleStore(options.file ?? join(freshFolder(), 's.sqlite'));
   const name = { group: 'g', name: 'one' };
@@ -83,7 +83,7 @@ describe('the scheduler', () => {
     expect(store.get(name)).toBeUndefined();
   });
 
-  test('keeps a one-time schedule that is to stay, and never fires it again', async () => {
+  test('keeps a one-time schedule without deletion after completion, and never fires it again', async () => {
     const { store, name, clock, runner, delivered } = house('at(2026-03-10T12:05:00)', {
       more: { ActionAfterCompletion: 'NONE' },
     });
@@ -94,7 +94,7 @@ describe('the scheduler', () => {
     expect(store.get(name)).toMatchObject({ dueAt: undefined });
   });
 
-  test('fires what became due while nobody ran, after a new start', async () => {
+  test('fires schedules that became due while the cloud was stopped', async () => {
     const file = join(freshFolder(), 's.sqlite');
     const before = house('at(2026-03-10T12:05:00)', { file });
     before.store.close();
@@ -111,7 +111,7 @@ describe('the scheduler', () => {
     after.close();
   });
 
-  test('fires a rate at once and then every so often', async () => {
+  test('fires a rate schedule at its interval', async () => {
     const { clock, runner, delivered } = house('rate(1 minute)');
     for (const second of [0, 30, 60, 90, 120]) {
       clock.now = start + second * 1_000;
@@ -120,7 +120,7 @@ describe('the scheduler', () => {
     expect(delivered).toHaveLength(3);
   });
 
-  test('tries again after a failure, later each time', async () => {
+  test('retries a failed delivery with growing delays', async () => {
     const { store, name, clock, runner, delivered, warned } = house('at(2026-03-10T12:00:00)', { fails: 2 });
     await runner.fireDue();
     expect(store.get(name)).toMatchObject({ failures: 1, tryAt: start + 1_000 });

@@ -1,4 +1,4 @@
-/** The secrets of the embedded cloud: who may read which, where they are kept, and that nothing records them. */
+/** The secrets of the embedded cloud: their permissions and storage, and that the recorder omits their texts. */
 import {
   DescribeSecretCommand,
   GetSecretValueCommand,
@@ -63,7 +63,7 @@ afterAll(() => close());
 
 const get = async (SecretId: string) => (await client.send(new GetSecretValueCommand({ SecretId }))).SecretString;
 
-test('a secret of the template is named as AWS names them, and has no value until it is given one', async () => {
+test('a secret of the template has an AWS ARN, and no value until one is put', async () => {
   expect(mine).toMatch(/^arn:aws:secretsmanager:us-east-1:000000000000:secret:App-Mine-[0-9a-f]{6}$/);
   await expect(get(mine)).rejects.toMatchObject({
     name: 'ResourceNotFoundException',
@@ -75,17 +75,17 @@ test('a secret of the template is named as AWS names them, and has no value unti
   expect(Object.values(described.VersionIdsToStages ?? {})).toEqual([['AWSCURRENT']]);
 });
 
-test('a secret is found by its name too', async () => {
+test('a secret can be read by its name', async () => {
   expect(refOf('Named')).toMatch(/:secret:acme\/named-[0-9a-f]{6}$/);
   await expect(get('acme/named')).rejects.toThrow('AWSCURRENT');
 });
 
-test('it outlives a start, in a file that only its owner reads', () => {
+test('it survives a restart, in a file that only its owner may read', () => {
   expect(openSecretStore(directory).read(mine)?.text).toBe('the value');
   expect(statSync(join(directory, 'state', 'secrets.json')).mode & 0o777).toBe(0o600);
 });
 
-test('a secret of the owner’s own file is read as it is then, by its name or its ARN', async () => {
+test('a secret of the owner’s file is read at each request, by its name or its ARN', async () => {
   await expect(get(arns.secret('own'))).rejects.toThrow("can't find the specified secret");
   writeFileSync(join(directory, 'secrets.json'), JSON.stringify({ own: 'by its name' }));
   expect(await get(arns.secret('own'))).toBe('by its name');
@@ -102,14 +102,14 @@ test('the same token with another value is refused', async () => {
   expect(await get(mine)).toBe('one');
 });
 
-test('a role reads and writes what its policy names', async () => {
+test('a role reads and writes only the secrets that its policy names', async () => {
   const denied = { name: 'AccessDeniedException', message: expect.stringContaining('not authorized to perform') };
   await expect(get(arns.secret('theirs'))).rejects.toMatchObject(denied);
   const put = new PutSecretValueCommand({ SecretId: refOf('Named'), SecretString: 'x' });
   await expect(client.send(put)).rejects.toMatchObject(denied);
 });
 
-test('what is recorded of a request has no value in it', () => {
+test('a recorded request contains no secret value', () => {
   expect(recorded.filter(({ operation }) => operation === 'PutSecretValue').length).toBeGreaterThan(1);
   expect(JSON.stringify(recorded.map(({ input }) => input))).not.toMatch(/the value|"one"|"two"/);
   expect(readFileSync(join(directory, 'state', 'secrets.json'), 'utf8')).toContain('"one"');

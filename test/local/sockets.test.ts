@@ -1,4 +1,4 @@
-/** The embedded cloud's sockets: the gateway's routes, its limits, and the address that functions post to. */
+/** The embedded cloud's WebSocket API: routes, limits, and posts of functions to connections. */
 import { createServer, request as open } from 'node:http';
 import { once } from 'node:events';
 import { ApiGatewayManagementApiClient, PostToConnectionCommand } from '@aws-sdk/client-apigatewaymanagementapi';
@@ -35,14 +35,14 @@ async function pair() {
 }
 
 describe('limits', () => {
-  test('the lengths of frames are read, however the stream is cut', () => {
+  test('the lengths of frames are read from chunks of any size', () => {
     const frame = (bytes: number, isMasked: boolean): Buffer => {
       const mask = isMasked ? 0x80 : 0;
       const long = Buffer.alloc(8);
       long.writeBigUInt64BE(BigInt(bytes));
       const length =
         bytes < 126 ? [mask | bytes] : bytes < 65_536 ? [mask | 126, ...long.subarray(6)] : [mask | 127, ...long.subarray(0)];
-      // What is in a frame may look like the beginning of one.
+      // A frame's payload may look like a frame header.
       return Buffer.concat([Buffer.from([0x81, ...length]), Buffer.alloc((isMasked ? 4 : 0) + bytes, 0x81)]);
     };
     const sizes = [0, 1, 125, 126, 127, 300, 65_535, 65_536, 2, 0];
@@ -58,8 +58,8 @@ describe('limits', () => {
   });
 
   test.each([
-    ['on which nothing passes', { idleMs: 60, connectionMs: 60_000 }],
-    ['whose time is over', { idleMs: 60_000, connectionMs: 60 }],
+    ['that is idle', { idleMs: 60, connectionMs: 60_000 }],
+    ['that exceeds the maximum duration', { idleMs: 60_000, connectionMs: 60 }],
   ])('a socket %s is closed', async (_what, limits) => {
     const connections = createConnections(limits);
     const { client, socket } = await pair();
@@ -70,7 +70,7 @@ describe('limits', () => {
     expect(await connections.send('a', '{}')).toBe(false);
   });
 
-  test('what passes keeps it open', async () => {
+  test('traffic keeps a socket open', async () => {
     const connections = createConnections({ idleMs: 150, connectionMs: 60_000 });
     const { client, socket } = await pair();
     connections.add('a', socket);
@@ -84,14 +84,14 @@ describe('limits', () => {
     expect(connections.find('a')).toBeDefined();
   });
 
-  test('ids are those of the gateway: base64 with padding, and none twice', () => {
+  test('connection ids are unique and in base64 with padding', () => {
     const ids = Array.from({ length: 100 }, newConnectionId);
     expect(new Set(ids).size).toBe(100);
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9+/]{15}=$/);
   });
 });
 
-describe('the address that functions post to', () => {
+describe('posts of functions to connections', () => {
   const request = (method: string, path: string, body = '') => ({
     method,
     path,
@@ -118,7 +118,7 @@ describe('the address that functions post to', () => {
     expect(service.parse(request('PUT', '/live/@connections/a'))).toHaveProperty('code');
   });
 
-  test('a socket is posted to, asked about and closed; then it is gone', async () => {
+  test('a connection accepts posts, descriptions and a close; then the response is 410', async () => {
     const connections = createConnections();
     const service = executeApi(connections, place);
     const ask = async (method: string, body?: string) => {
@@ -141,7 +141,7 @@ describe('the address that functions post to', () => {
     await expect.poll(() => ask('POST', '{}')).toBe(410);
   });
 
-  test('the SDK reads a refusal as the gateway’s own', async () => {
+  test('the SDK recognises a refusal as API Gateway’s', async () => {
     const server = createServer((_request, response) => {
       const { status, headers, body } = executeApi(createConnections(), place).toErrorResponse({
         code: 'AccessDeniedException',
@@ -172,7 +172,7 @@ describe('the gateway', () => {
     const { app } = stacksWith();
     return readTemplate(loadAssembly(app.synth().directory), 'http://127.0.0.1:1', 'ws://127.0.0.1:2');
   };
-  /** A function that answers each event as it is told to. */
+  /** A function with a configured response to each event. */
   const functionThat = (answer: (event: { requestContext: { eventType: string } }) => unknown): LambdaFunction => ({
     name: 'sockets',
     arn: 'arn',
@@ -204,7 +204,7 @@ describe('the gateway', () => {
     return socket;
   };
 
-  test.each(['//', 'http://['])('the address %j is that of no socket', async (path) => {
+  test.each(['//', 'http://['])('a handshake at the URL %j is refused', async (path) => {
     const { port } = new URL(await opened(() => ({ statusCode: 200 })));
     const headers = { connection: 'Upgrade', upgrade: 'websocket' };
     const outgoing = open({ host: '127.0.0.1', port, path, headers });
@@ -213,7 +213,7 @@ describe('the gateway', () => {
     expect(response.statusCode).toBe(403);
   });
 
-  test('the template’s own routes: each event to one function, and only messages are answered', () => {
+  test('the template’s routes send each event to one function, and only messages get responses', () => {
     const routes = readSocketRoutes(template());
     expect(routes?.stage).toBe('live');
     expect(['$connect', '$disconnect', '$default', 'join'].map((key) => routes?.find(key)?.sendsResponse)).toEqual([
@@ -229,7 +229,7 @@ describe('the gateway', () => {
     expect(variables.filter((text) => text.includes('"STEPWELL_SOCKETS_URL":"ws://127.0.0.1:2/live"'))).toHaveLength(1);
   });
 
-  test('what the function refuses does not open, with its status; nor does another path, or a foreign host', async () => {
+  test('a handshake that the function refuses gets its status; another path and a foreign host are refused too', async () => {
     const url = await opened(() => ({ statusCode: 401 }));
     const refused = (address: string, headers = {}) =>
       new Promise<number | undefined>((resolve) => {
@@ -243,7 +243,7 @@ describe('the gateway', () => {
     expect(await refused(url, { host: 'evil.example.com' })).toBe(403);
   });
 
-  test('the function is told of opening, messages and closing, with one id and no forged proof of HTTPS', async () => {
+  test('the function gets events of connect, message and disconnect, with one id and without a forged HTTPS header', async () => {
     const events: { requestContext: { eventType: string; connectionId?: string }; headers?: object; body?: string }[] = [];
     const url = await opened((event) => {
       events.push(event);
@@ -262,7 +262,7 @@ describe('the gateway', () => {
     expect(events[0]?.headers).not.toHaveProperty('x-forwarded-proto');
   });
 
-  test('a message beyond the limit closes the socket', async () => {
+  test('a message above the limit closes the socket', async () => {
     const url = await opened(() => ({ statusCode: 200 }));
     const socket = await connected(url);
     const closed = once(socket, 'close');
@@ -270,7 +270,7 @@ describe('the gateway', () => {
     expect((await closed)[0]).toBe(1_009);
   });
 
-  test('so does a frame beyond the limit of frames, and the function hears nothing of it; in two frames it passes', async () => {
+  test('a frame above the frame limit closes the socket without an event; the same message in two frames is accepted', async () => {
     const bodies: number[] = [];
     const url = await opened(({ body }) => {
       if (body !== undefined) bodies.push(body.length);
@@ -295,7 +295,7 @@ describe('the gateway', () => {
     expect(bodies).toHaveLength(3);
   });
 
-  test('a request that opens no socket is for the services', async () => {
+  test('a request that opens no socket goes to the AWS gateway', async () => {
     const url = await opened(() => ({ statusCode: 200 }));
     expect((await fetch(url.replace('ws:', 'http:'), { method: 'POST' })).status).toBe(403);
   });

@@ -17,7 +17,7 @@ export const endpoint = 'http://127.0.0.1:9';
 export const templateOf = (Resources: object, more: object = {}): Template =>
   readTemplate(stacksOf({ App: { Resources, ...more } }), endpoint);
 
-/** An assembly whose functions have these sources, by the name of their `S3Key`. */
+/** An assembly whose functions have these sources, by `S3Key`. */
 export function assemblyOf(stacks: Readonly<Record<string, object>>, sources: Readonly<Record<string, string>>): Assembly {
   const folder = freshFolder();
   for (const [hash, source] of Object.entries(sources)) {
@@ -59,7 +59,7 @@ export const allow = (Action: string | readonly string[], Resource: unknown, mor
   ...more,
 });
 
-/** A REST API with methods by path, such as `GET /v1/runs/{runId}`, each answered by the function of that logical id. */
+/** A REST API with methods by path, such as `GET /v1/runs/{runId}`, each handled by the function with that logical id. */
 export function restApi(methods: Readonly<Record<string, string>>, streaming: readonly string[] = []): Record<string, object> {
   const resources: Record<string, object> = {
     Api: { Type: 'AWS::ApiGateway::RestApi', Properties: { Name: 'api' } },

@@ -18,31 +18,31 @@ afterEach(async () => {
   for (const emulator of emulators.splice(0)) await emulator.stop();
 });
 const recordShape = z.object({ pid: z.number() });
-/** Neither gone nor only waiting for somebody to hear that it has ended. */
+/** Whether the process runs: it has not exited, and is no zombie. */
 const runs = (pid: number): boolean => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
 
 describe('a process left over by a killed start', () => {
-  test('is ended when it still bears its mark', async () => {
+  test('is ended when it still has its unique argument', async () => {
     const file = join(freshFolder(), 'child.pid');
-    const child = sleeper('the-mark');
+    const child = sleeper('unique-argument');
     started.push(child);
-    const gone = once(child, 'exit');
-    recordProcess(file, child.pid ?? 0, 'the-mark');
+    const exited = once(child, 'exit');
+    recordProcess(file, child.pid ?? 0, 'unique-argument');
     await expect.poll(() => endStaleProcess(file)).toBe(true);
-    expect((await gone)[1]).toBe('SIGKILL');
+    expect((await exited)[1]).toBe('SIGKILL');
     expect(existsSync(file)).toBe(false);
   });
 
-  test('is left alone when its number belongs to somebody else now', async () => {
+  test('is left alone when another process has its id', async () => {
     const file = join(freshFolder(), 'child.pid');
-    const stranger = sleeper('another-mark');
-    started.push(stranger);
-    recordProcess(file, stranger.pid ?? 0, 'the-mark');
+    const otherProcess = sleeper('another-argument');
+    started.push(otherProcess);
+    recordProcess(file, otherProcess.pid ?? 0, 'unique-argument');
     expect(await endStaleProcess(file)).toBe(false);
-    expect(runs(stranger.pid ?? 0)).toBe(true);
+    expect(runs(otherProcess.pid ?? 0)).toBe(true);
   });
 
-  test('may have left a broken record, or none', async () => {
+  test('may have left an invalid record, or none', async () => {
     const file = join(freshFolder(), 'child.pid');
     expect(await endStaleProcess(file)).toBe(false);
     writeFileSync(file, '{"pid":');
@@ -52,9 +52,9 @@ describe('a process left over by a killed start', () => {
 
 const binary = findDynoxide();
 
-// dynoxide comes as a binary for some machines only
+// dynoxide's binary exists for some platforms only
 describe.runIf(binary !== undefined)('dynoxide', () => {
-  test('ends with its parent, even when that is killed', async () => {
+  test('exits with its parent, also when the parent is killed', async () => {
     const folder = freshFolder();
     const program = `
       import { startDynoxide } from ${JSON.stringify(new URL('../../lib/local/emulators/dynoxide.ts', import.meta.url).href)};
@@ -72,15 +72,15 @@ describe.runIf(binary !== undefined)('dynoxide', () => {
     await expect.poll(() => runs(pid), { timeout: 10_000 }).toBe(false);
   });
 
-  test('of an earlier start that was left over all the same is ended by the next', async () => {
+  test('that an earlier start left running is ended by the next start', async () => {
     const folder = freshFolder();
     const database = join(folder, 'dynamodb.sqlite');
     const leftOver = sleeper(database);
     started.push(leftOver);
-    const gone = once(leftOver, 'exit');
+    const exited = once(leftOver, 'exit');
     await once(leftOver, 'spawn');
     recordProcess(join(folder, 'dynoxide.pid'), leftOver.pid ?? 0, database);
     emulators.push(await startDynoxide(binary ?? '', folder, () => {}));
-    expect((await gone)[1]).toBe('SIGKILL');
+    expect((await exited)[1]).toBe('SIGKILL');
   });
 });

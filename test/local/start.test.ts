@@ -29,7 +29,7 @@ describe('the settings', () => {
 });
 
 describe('a state folder', () => {
-  test('has one holder at a time', () => {
+  test('is locked by one process at a time', () => {
     const folder = freshFolder();
     const first = lockInstance(folder);
     expect(lockInstance(folder)).toBeUndefined();
@@ -39,7 +39,7 @@ describe('a state folder', () => {
     second?.release();
   });
 
-  test('says who holds it', () => {
+  test('names the process that has locked it', () => {
     const folder = freshFolder();
     expect(describeHolder(folder)).toBe('another process, which is starting');
     writeFileSync(join(folder, 'local.json'), '{"url":"http://127.0.0.1:4700","pid":12}');
@@ -50,20 +50,20 @@ describe('a state folder', () => {
 describe('the state folder', () => {
   const modeOf = (folder: string): number => statSync(folder).mode & 0o777;
 
-  test('is made for its owner alone', () => {
+  test('is created for its owner alone', () => {
     const folder = join(freshFolder(), 'deep', 'state');
     ensurePrivateFolder(folder);
     expect(modeOf(folder)).toBe(0o700);
   });
 
-  test.each([0o755, 0o750, 0o711])('that others may look into (%o) is closed to them', (mode) => {
+  test.each([0o755, 0o750, 0o711])('that others may read (%o) loses their permissions', (mode) => {
     const folder = freshFolder();
     chmodSync(folder, mode);
     ensurePrivateFolder(folder);
     expect(modeOf(folder)).toBe(0o700);
   });
 
-  test.each([0o777, 0o770, 0o1777])('that others may write to (%o) is not taken', (mode) => {
+  test.each([0o777, 0o770, 0o1777])('that others may write to (%o) is refused', (mode) => {
     const folder = freshFolder();
     chmodSync(folder, mode);
     expect(() => ensurePrivateFolder(folder)).toThrow('Other users may write to the state folder');
@@ -71,12 +71,12 @@ describe('the state folder', () => {
   });
 });
 
-test('STEPWELL_ORIGINS are whole origins', () => {
+test('STEPWELL_ORIGINS accepts only complete origins', () => {
   const read = (STEPWELL_ORIGINS: string) => readSettings({ STEPWELL_ORIGINS }, '/').origins;
   expect(read('')).toEqual([]);
   expect(read('http://localhost:5173, https://app.test')).toEqual(['http://localhost:5173', 'https://app.test']);
   for (const wrong of ['localhost:5173', 'http://localhost:5173/', '*', 'null', 'http://a http://b'])
-    expect(() => read(wrong)).toThrow('STEPWELL_ORIGINS must be origins');
+    expect(() => read(wrong)).toThrow('STEPWELL_ORIGINS must be comma-separated origins');
 });
 
 describe('the digest of the sources', () => {
@@ -88,14 +88,14 @@ describe('the digest of the sources', () => {
     return root;
   };
 
-  test('is the same for the same sources anywhere', () => {
+  test('is equal for equal sources in any folder', () => {
     expect(digestSources(project(), ['lib', 'cdk.json'])).toBe(digestSources(project(), ['lib', 'cdk.json']));
   });
 
   test.each([
-    ['another content', (root: string) => writeFileSync(join(root, 'lib', 'deep', 'b.ts'), 'TWO')],
+    ['other content', (root: string) => writeFileSync(join(root, 'lib', 'deep', 'b.ts'), 'TWO')],
     ['a new file', (root: string) => writeFileSync(join(root, 'lib', 'c.ts'), '')],
-    ['a file that was not there', (root: string) => writeFileSync(join(root, 'cdk.json'), '{}')],
+    ['an added root file', (root: string) => writeFileSync(join(root, 'cdk.json'), '{}')],
   ])('changes with %s', (_name, change) => {
     const root = project();
     const before = digestSources(root, ['lib', 'cdk.json']);
@@ -120,7 +120,7 @@ test.each([
   expect(isLocalHost(host)).toBe(expected);
 });
 
-test('the line to paste survives a shell: every quote within a quoted part is closed and opened again', () => {
+test('the command of the greeting is valid for a shell: quotes inside quoted text are escaped', () => {
   const line = firstRun({ url: 'http://127.0.0.1:4700', apiKey: "it's" });
   expect(line).toContain(`-H 'authorization: Bearer it'\\''s'`);
   expect(line.split(' && ')).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** A role that is lent, in the embedded cloud: who may take it, what can be done with it, and for how long. */
+/** AssumeRole in the embedded cloud: who may assume a role, with which permissions, and for how long. */
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 import { mkdirSync } from 'node:fs';
@@ -66,7 +66,7 @@ const assume = (id: string, keys: Keys, more: object = {}) =>
 const read = async (SecretId: string | undefined, keys: Keys) =>
   (await new SecretsManagerClient(as(keys)).send(new GetSecretValueCommand({ SecretId }))).SecretString;
 
-test('whoever is trusted takes the role for an hour, and may then do what it may, and nothing of its own', async () => {
+test('a trusted caller assumes the role for an hour, and has only the role’s permissions', async () => {
   const { Credentials: given, AssumedRoleUser } = await assume('Authors', functionKeys('lender'), { DurationSeconds: 3_600 });
   expect(AssumedRoleUser?.Arn).toMatch(/:assumed-role\/App-Authors\/deployment-one$/);
   expect(given?.Expiration?.getTime()).toBeGreaterThan(Date.now() + 3_500_000);
@@ -80,7 +80,7 @@ test('whoever is trusted takes the role for an hour, and may then do what it may
   await expect(assume('Authors', keys)).rejects.toMatchObject({ name: 'AccessDenied' });
 });
 
-test('a role that does not trust whoever asks is not lent, nor is one that the asker may not take', async () => {
+test('assuming a role needs its trust and the caller’s permission', async () => {
   for (const id of ['Others', 'Refusing', 'OfService'])
     await expect(assume(id, functionKeys('lender'))).rejects.toMatchObject({ name: 'AccessDenied' });
   await expect(assume('Others', functionKeys('stranger'))).rejects.toMatchObject({
@@ -89,14 +89,14 @@ test('a role that does not trust whoever asks is not lent, nor is one that the a
   });
 });
 
-test('a session that is over is nobody’s', async () => {
+test('an expired session is refused', async () => {
   const over = principals.createSessionPrincipal('deployment-one', roleArnOf('Authors'), new Date(Date.now() - 1));
   await expect(read(lent, { accessKeyId: over.accessKeyId, secretAccessKey: 'x' })).rejects.toMatchObject({
     name: 'UnrecognizedClientException',
   });
 });
 
-test('a session is no longer than an hour, and has a name', async () => {
+test('a session lasts at most an hour, and has a name', async () => {
   const keys = functionKeys('lender');
   await expect(assume('Authors', keys, { DurationSeconds: 3_601 })).rejects.toMatchObject({ name: 'ValidationError' });
   await expect(assume('Authors', keys, { RoleSessionName: 'a b' })).rejects.toMatchObject({ name: 'ValidationError' });

@@ -5,7 +5,7 @@ import { endpoint, stacksOf, templateOf } from './stacks.ts';
 const table = { Type: 'AWS::DynamoDB::Table', Properties: {} };
 
 describe('a template', () => {
-  test('names resources as CloudFormation would, and gives them ARNs of this place', () => {
+  test('names resources as CloudFormation would, and gives them ARNs of the local account', () => {
     const [runs, queue, bucket] = templateOf({
       Runs: table,
       Jobs: { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true } },
@@ -20,7 +20,7 @@ describe('a template', () => {
     expect(bucket).toMatchObject({ name: 'app-files', arn: 'arn:aws:s3:::app-files' });
   });
 
-  test('resolves what another stack exports', () => {
+  test('resolves another stack’s exports', () => {
     const template = readTemplate(
       stacksOf({
         Data: {
@@ -42,7 +42,7 @@ describe('a template', () => {
     );
   });
 
-  test('leaves out a resource whose condition does not hold', () => {
+  test('omits a resource whose condition is false', () => {
     const template = templateOf(
       { Runs: { ...table, Condition: 'Never' }, Control: { ...table, Condition: 'Always' } },
       { Conditions: { Never: { 'Fn::Equals': ['a', 'b'] }, Always: { 'Fn::Not': [{ Condition: 'Never' }] } } },
@@ -50,13 +50,13 @@ describe('a template', () => {
     expect(template.all.map(({ logicalId }) => logicalId)).toEqual(['Control']);
   });
 
-  test('says every type that it does not know', () => {
+  test('names every unknown type', () => {
     expect(() => templateOf({ A: { Type: 'AWS::ECS::Cluster' }, B: { Type: 'AWS::EC2::Thing' } })).toThrow(
       'AWS::ECS::Cluster (App/A), AWS::EC2::Thing (App/B)',
     );
   });
 
-  test('counts what has no local behaviour, and still resolves references to it', () => {
+  test('counts resources without local behaviour, and resolves references to them', () => {
     const template = templateOf({
       Log: { Type: 'AWS::Logs::LogGroup', Properties: { LogGroupName: 'l' } },
       Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: { Ref: 'Log' } } },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { frozenCopy } from '../../lib/memory/frozen-copy.ts';
 
-test('a kept value is a frozen copy, all the way down', () => {
+test('a stored value is a deeply frozen copy', () => {
   const value = { list: [{ deep: 1 }], text: 'a' };
   const copy = frozenCopy(value);
   expect(copy).toEqual(value);
@@ -10,20 +10,20 @@ test('a kept value is a frozen copy, all the way down', () => {
   expect(Object.isFrozen(value.list)).toBe(false);
 });
 
-test('a value that is frozen but not ours is copied all the same, because what is in it may not be', () => {
+test('a value that another module froze is copied, because its parts may not be frozen', () => {
   const inside = { count: 1 };
   const copy = frozenCopy(Object.freeze({ inside }));
   inside.count = 2;
   expect(copy.inside.count).toBe(1);
 });
 
-test('absent members stay absent, and odd keys stay what they are', () => {
+test('undefined members are omitted, and unusual keys are preserved', () => {
   expect(Object.keys(frozenCopy({ here: 1, gone: undefined }))).toEqual(['here']);
   const odd = frozenCopy(JSON.parse('{"__proto__":{"a":1}}'));
   expect(JSON.stringify(odd)).toBe('{"__proto__":{"a":1}}');
 });
 
-test('what is not plain data cannot be kept', () => {
+test('a value that is not plain data is refused', () => {
   for (const value of [new Map(), new Date(0), [new Set()]])
-    expect(() => frozenCopy(value)).toThrow('only plain data can be kept');
+    expect(() => frozenCopy(value)).toThrow('only plain data can be stored');
 });

@@ -6,7 +6,7 @@ import { freshRun, noon } from '../contract/samples.ts';
 
 const recheck = () => ({ kind: 'recheck', run: freshRun() }) as const;
 
-test('the same seed gives the same ids, and another seed others', () => {
+test('the same seed gives the same ids, and another seed gives others', () => {
   const drawn = (seed: number) => {
     const { ids } = memoryPorts({ seed });
     return Array.from({ length: 20 }, () => [ids.runId(noon), ids.nonce(), ids.random()]);
@@ -15,7 +15,7 @@ test('the same seed gives the same ids, and another seed others', () => {
   expect(drawn(7)).not.toEqual(drawn(8));
 });
 
-test('two worlds share nothing', async () => {
+test('two sets of ports share no state', async () => {
   const [one, other] = [memoryPorts(), memoryPorts()];
   await one.jobs.send([nodeJob()]);
   await one.index.recordSweptMinute(5);
@@ -23,7 +23,7 @@ test('two worlds share nothing', async () => {
   expect(await other.index.sweptMinute()).toBeUndefined();
 });
 
-test('time stands still until it is moved, and sleepers wake in the order of their times', async () => {
+test('time changes only when it is advanced, and sleepers wake in the order of their times', async () => {
   const { clock } = memoryPorts({ startAt: noon });
   const woken: number[] = [];
   const sleepers = [3, 1, 2].map((count) => clock.sleep(minutes(count)).then(() => woken.push(count)));
@@ -38,7 +38,7 @@ test('time stands still until it is moved, and sleepers wake in the order of the
   expect(clock.nextWakeAt()).toBeUndefined();
 });
 
-test('a delayed job is taken when its time has come, the earliest first, and once', async () => {
+test('due delayed jobs are taken once, the earliest first', async () => {
   const { clock, jobs } = memoryPorts({ startAt: noon });
   const [late, early] = [recheck(), recheck()];
   await jobs.sendDelayed(late, seconds(20));

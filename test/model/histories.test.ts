@@ -7,7 +7,7 @@ import { Specification } from './quint.ts';
 
 const specification = new Specification(new URL('../../model/history.qnt', import.meta.url).pathname);
 
-/** The first step that the model does not allow; undefined where it allows all of them and nothing is left to be done. */
+/** The first step that the model does not allow; undefined if it allows all of them and the run is finalized. */
 function refusedIn(steps: readonly string[]): string | undefined {
   const walk = specification.walk('history');
   expect(walk.takes('init')).toBe(true);
@@ -30,25 +30,37 @@ describe('histories of the simulation', () => {
         for (const step of steps) taken.set(actionOf(step), (taken.get(actionOf(step)) ?? 0) + 1);
       }
     }
-    for (const action of ['asks', 'lands', 'isRefused', 'hears', 'reads', 'sends', 'marks', 'nudges', 'tells', 'projects']) {
-      expect(taken.get(action), `nobody ${action}`).toBeGreaterThan(5);
+    for (const action of [
+      'puts',
+      'lands',
+      'isRefused',
+      'receivesResult',
+      'reads',
+      'sends',
+      'marksDue',
+      'sendsRecheck',
+      'notifies',
+      'projects',
+    ]) {
+      expect(taken.get(action), `no step is ${action}`).toBeGreaterThan(5);
     }
   });
 });
 
-/** What a writer heard of a put that another had won, and what it would have heard if it had won itself. */
+/** The result of a put that another writer won, and the result that a win would have had. */
 function refusal(steps: readonly string[]): { readonly at: number; readonly believed: string } | undefined {
   const own = new Map<string, string>();
   for (const [at, step] of steps.entries()) {
-    const [, who = '', nonce = ''] = /^(?:asks|hears)\((\d+), (?:.*nonce: )?(\d+)/.exec(step) ?? [];
-    if (step.startsWith('asks(')) own.set(who, nonce);
+    const [, who = '', nonce = ''] = /^(?:puts|receivesResult)\((\d+), (?:.*nonce: )?(\d+)/.exec(step) ?? [];
+    if (step.startsWith('puts(')) own.set(who, nonce);
     const asked = own.get(who);
-    if (step.startsWith('hears(') && asked !== undefined && asked !== nonce) return { at, believed: `hears(${who}, ${asked})` };
+    if (step.startsWith('receivesResult(') && asked !== undefined && asked !== nonce)
+      return { at, believed: `receivesResult(${who}, ${asked})` };
   }
   return undefined;
 }
 
-/** Of the first world in which a put was refused. */
+/** From the first simulation in which a put was refused. */
 async function withRefusal() {
   for (const seed of seeds(20)) {
     for (const steps of await observe({ seed, rates: chaosFaults, runs: 3 })) {
@@ -59,7 +71,7 @@ async function withRefusal() {
   throw new Error('no put was refused');
 }
 
-describe('a history that was tampered with is refused', () => {
+describe('a manipulated history is rejected', () => {
   const seed = 2;
   const longest = async (): Promise<readonly string[]> =>
     (await observe({ seed, rates: chaosFaults, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
@@ -71,23 +83,23 @@ describe('a history that was tampered with is refused', () => {
   const after = (steps: readonly string[], from: number, pattern: RegExp): number =>
     from + 1 + first(steps.slice(from + 1), pattern);
 
-  it('as it is, it is allowed', async () => {
+  it('unchanged, it is allowed', async () => {
     expect(refusedIn(await longest())).toBeUndefined();
   });
 
-  it('a commit that is not there', async () => {
+  it('with a missing commit', async () => {
     const steps = await longest();
     const lost = first(steps, /^lands\(\{ number: 2,/);
     expect(refusedIn(steps.toSpliced(lost, 1))).toBeDefined();
   });
 
-  it('a commit that lands twice', async () => {
+  it('with a commit that is stored twice', async () => {
     const steps = await longest();
     const landed = first(steps, /^lands\(\{ number: 2,/);
     expect(refusedIn(steps.toSpliced(landed, 0, steps[landed] ?? ''))).toBe(steps[landed]);
   });
 
-  it('a node that is completed twice', async () => {
+  it('with a node that completes twice', async () => {
     const steps = await longest();
     const completion = /\{ is: "NODE_COMPLETED", [^}]*\}/.exec(steps[first(steps, /^lands\(.*NODE_COMPLETED/)] ?? '')?.[0] ?? '';
     const last = steps.findLastIndex((step) => step.startsWith('lands'));
@@ -95,41 +107,41 @@ describe('a history that was tampered with is refused', () => {
     const doubled = steps.map((step) =>
       step.includes(`{ ${number},`) ? step.replace('events: [', `events: [${completion}, `) : step,
     );
-    expect(refusedIn(doubled)).toMatch(/^asks\(/);
+    expect(refusedIn(doubled)).toMatch(/^puts\(/);
   });
 
-  it('an event after the end', async () => {
+  it('with an event after the end', async () => {
     const steps = await longest();
     const doubled = steps.map((step) => step.replace(/(\{ is: "RUN_(?:COMPLETED|FAILED|CANCELLED)", [^}]*\})/, '$1, $1'));
-    expect(refusedIn(doubled)).toMatch(/^asks\(/);
+    expect(refusedIn(doubled)).toMatch(/^puts\(/);
   });
 
-  it('a message that is sent before its commit is known to its sender', async () => {
+  it('with a message sent before its sender knows the commit', async () => {
     const steps = await longest();
     const sent = after(steps, first(steps, /^lands\(\{ number: 2,/), /^sends\(\d+, ".*, 2\)$/);
     const early = [...steps.slice(0, 1), steps[sent] ?? '', ...steps.slice(1)];
     expect(refusedIn(early)).toBe(steps[sent]);
   });
 
-  it('a start that did not mark when to look', async () => {
+  it('with a start that did not mark the run as due', async () => {
     const steps = await longest();
-    const marked = first(steps, /^marks\(/);
-    expect(refusedIn(steps.toSpliced(marked, 1))).toMatch(/^asks\(\d+, "api", \{ number: 1,/);
+    const marked = first(steps, /^marksDue\(/);
+    expect(refusedIn(steps.toSpliced(marked, 1))).toMatch(/^puts\(\d+, "api", \{ number: 1,/);
   });
 
-  it('a writer that takes a refusal for a win', async () => {
+  it('with a writer that takes a refusal for a win', async () => {
     const [steps, { at, believed }] = await withRefusal();
     expect(refusedIn(steps.with(at, believed))).toBe(believed);
   });
 
-  it('a head that is told of another end', async () => {
+  it('with a head that receives another end', async () => {
     const steps = await longest();
     const told = steps.findLastIndex((step) => /^projects\(\d+, "RUN_/.test(step));
     const other = (steps[told] ?? '').replace(/RUN_\w+/, (end) => (end === 'RUN_CANCELLED' ? 'RUN_COMPLETED' : 'RUN_CANCELLED'));
     expect(refusedIn(steps.with(told, other))).toBe(other);
   });
 
-  it('a run that is left half done', async () => {
+  it('with an unfinished run', async () => {
     const steps = await longest();
     expect(refusedIn(steps.filter((step) => !/^projects\(\d+, "RUN_/.test(step)))).toBe('the end');
   });

@@ -1,4 +1,4 @@
-/** What the processes of a simulation ask of the log and the queues, written down as steps of `model/history.qnt`, run by run. */
+/** Records the calls of simulated processes to the log and the queues as steps of `model/history.qnt`, per run. */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
@@ -9,12 +9,12 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { overrideMethods } from '../service/override-methods.ts';
 
 export class ObservedHistory {
-  /** by run id: calls of actions, in the order in which they were seen */
+  /** by run id: actions in the order in which they happened */
   readonly steps = new Map<string, string[]>();
   readonly #nonces = new Map<string, number>();
   #processes = 0;
 
-  /** What the table did: whether a put found its slot free. */
+  /** Records whether a put found its number free. */
   readonly landing = (world: Deps): Deps => {
     const landed = async (run: RunAddress, commit: Commit, put: Promise<PutResult>): Promise<PutResult> => {
       const result = await put;
@@ -30,14 +30,14 @@ export class ObservedHistory {
     };
   };
 
-  /** What one process did: what it asks for when it asks, what it learns when it is answered. */
+  /** Records the calls of one process and their results. */
   readonly process = (by: string, reached: Deps): Deps => {
     this.#processes += 1;
     const me = this.#processes;
     const asked = async (run: RunAddress, commit: Commit, put: () => Promise<PutResult>): Promise<PutResult> => {
-      this.#saw(run, `asks(${me}, "${by}", ${this.#commit(commit)})`);
+      this.#saw(run, `puts(${me}, "${by}", ${this.#commit(commit)})`);
       const result = await put();
-      this.#saw(run, `hears(${me}, ${this.#nonce(result.kind === 'stored' ? commit.nonce : result.nonce)})`);
+      this.#saw(run, `receivesResult(${me}, ${this.#nonce(result.kind === 'stored' ? commit.nonce : result.nonce)})`);
       return result;
     };
     const { log, jobs, timers, index, notices } = reached;
@@ -69,10 +69,10 @@ export class ObservedHistory {
         sendDelayed: async (job, delay) => {
           sends(job);
           await jobs.sendDelayed(job, delay);
-          if (job.kind === 'recheck') this.#saw(job.run, `nudges(${me})`);
+          if (job.kind === 'recheck') this.#saw(job.run, `sendsRecheck(${me})`);
         },
         sendResult: (result) => {
-          // As with a job for a run that is called, what is sent of its end is no attempt.
+          // Like the job of a called run, the message of its end is not an attempt.
           if (!('childRunId' in result))
             this.#saw(result.run, `sends(${me}, "${nodeKey(result)}", ${result.attempt}, ${result.commit})`);
           return jobs.sendResult(result);
@@ -87,13 +87,13 @@ export class ObservedHistory {
       index: overrideMethods(index, {
         markDue: async (entry) => {
           await index.markDue(entry);
-          this.#saw(entry.run, `marks(${me})`);
+          this.#saw(entry.run, `marksDue(${me})`);
         },
       }),
       notices: overrideMethods(notices, {
         runStatusChanged: async (notice) => {
           await notices.runStatusChanged(notice);
-          if (isEnding(notice.status)) this.#saw(notice.run, `tells(${me}, "${endings[notice.status]}")`);
+          if (isEnding(notice.status)) this.#saw(notice.run, `notifies(${me}, "${endings[notice.status]}")`);
         },
       }),
     };
@@ -115,7 +115,7 @@ export class ObservedHistory {
   }
 }
 
-/** The model knows one way to fail. */
+/** The model has one way to fail. */
 const endings = { completed: 'RUN_COMPLETED', failed: 'RUN_FAILED', cancelled: 'RUN_CANCELLED' } as const;
 
 const isEnding = (status: string): status is keyof typeof endings => status in endings;

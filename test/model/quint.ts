@@ -1,6 +1,6 @@
 /**
- * Quint's simulator in this process: a specification is read once, and many of its modules are run. The command line reads
- * it anew each time, which takes longer than most simulations, and by default fetches another simulator from elsewhere.
+ * Quint's simulator in this process: a specification is parsed once, and many of its modules are simulated. The command line parses
+ * it each time, which takes longer than most simulations, and downloads another simulator by default.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -21,7 +21,7 @@ import { Prng } from '../simulation/prng.ts';
 export interface SimulationRequest {
   readonly module: string;
   readonly invariant: string;
-  /** each is counted: in how many traces it was true at some time */
+  /** for each, the number of traces in which it held at some time */
   readonly witnesses?: readonly string[];
   readonly seed: number;
   readonly traces: number;
@@ -32,7 +32,7 @@ export interface SimulationAnswer {
   readonly isViolated: boolean;
   readonly traces: number;
   readonly witnessed: readonly number[];
-  /** the names among these that are false in the last state of the violating trace */
+  /** the invariants among these names that do not hold in the last state of the violating trace */
   readonly violatedOf: (names: readonly string[]) => readonly string[];
 }
 
@@ -40,7 +40,7 @@ export class Specification {
   readonly #parsed: ParserPhase4;
   readonly #ids = newIdGenerator();
 
-  /** @throws with what is wrong and where, if it cannot be read */
+  /** @throws an error with the location if the file cannot be parsed */
   constructor(path: string) {
     const code = readFileSync(path, 'utf8');
     const sources = new Map([[path, code]]);
@@ -50,7 +50,7 @@ export class Specification {
     if (error !== undefined) throw new Error(`${path}: ${error.message}`);
   }
 
-  /** What is wrong with its types and effects. */
+  /** Errors of types and effects. */
   get faults(): readonly string[] {
     const [faults] = analyzeModules(this.#parsed.table, this.#parsed.modules);
     return faults.map(({ message }) => message);
@@ -75,7 +75,7 @@ export class Specification {
     };
   }
 
-  /** A walk that somebody else leads: each action is taken if it is enabled. */
+  /** A walk that the caller drives: each action is taken if it is enabled. */
   walk(module: string): Walk {
     const evaluator = this.#evaluator(1);
     evaluator.reset();
@@ -91,7 +91,7 @@ export class Specification {
 
   #evaluator(seed: number): Evaluator {
     const prng = new Prng(seed);
-    // Quint's own is one of big numbers, and takes a third of the time of a simulation.
+    // Quint's own generator uses big integers, and takes a third of the time of a simulation.
     const rng = {
       next: (bound: bigint): bigint => BigInt(Math.floor(prng.next() * Number(bound))),
       getState: (): bigint => BigInt(seed),
@@ -102,7 +102,7 @@ export class Specification {
 
   #expression(module: string, text: string): QuintEx {
     const read = parseExpressionOrDeclaration(text, '<asked>', this.#ids, this.#parsed.sourceMap);
-    if (read.kind !== 'expr') throw new Error(`${text} is no expression`);
+    if (read.kind !== 'expr') throw new Error(`${text} is not an expression`);
     this.#parsed.resolver.switchToModule(module);
     walkExpression(this.#parsed.resolver, read.expr);
     const [error] = this.#parsed.resolver.errors.splice(0);

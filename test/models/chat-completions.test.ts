@@ -27,7 +27,7 @@ const stream = (response: ServerResponse, text: string): void => {
 
 const given = (more: Partial<ConstructorParameters<typeof ChatCompletions>[0]> = {}) => {
   const { keys, secrets, clock } = keysGiven();
-  const options = { baseUrl: server.url('/v1/'), model: 'small-1', secretArn: arn, keys, reach: reachOf(), ...more };
+  const options = { baseUrl: server.url('/v1/'), model: 'small-1', secretArn: arn, keys, networkAccess: reachOf(), ...more };
   return { secrets, clock, model: new ChatCompletions(options) };
 };
 const ask = (reply: Parameters<typeof server.answers>[0], request = requestOf(), asked = callOf()) => {
@@ -50,7 +50,7 @@ describe('an answer', () => {
     const answer = await ask((_request, response) => stream(response, `: a comment\n\n${text}`), requestOf(), asked);
     expect(asked.heard).toEqual(['Hel', 'lo ☎']);
     expect(answer).toEqual({
-      kind: 'answered',
+      kind: 'completed',
       mediaType: 'text',
       text: 'Hello ☎',
       tokens: { input: 7, output: 2 },
@@ -86,7 +86,7 @@ describe('an answer', () => {
     const { keys } = keysGiven();
     const model = new ChatCompletions({ baseUrl: server.url(''), model: 'm', keys, networkAccess: reachOf() });
     const attachments = [{ kind: 'image', url: 'https://example.com/a.png' }] as const;
-    expect(await model.execute(requestOf({ attachments }), callOf().call)).toMatchObject({ kind: 'answered', text: 'x' });
+    expect(await model.execute(requestOf({ attachments }), callOf().call)).toMatchObject({ kind: 'completed', text: 'x' });
     expect(server.seen[0]?.headers).not.toHaveProperty('authorization');
     expect(JSON.parse(server.seen[0]?.body ?? '').messages).toEqual([
       {
@@ -112,7 +112,7 @@ describe('an answer', () => {
         };
         next();
       });
-      expect(answer).toMatchObject({ kind: 'answered', text: 'Grüße ☎' });
+      expect(answer).toMatchObject({ kind: 'completed', text: 'Grüße ☎' });
     }
   });
 
@@ -142,7 +142,7 @@ describe('trouble', () => {
       kind: 'failed',
       cause: 'rate_limit',
       code: 'provider_rate_limit',
-      message: `the provider answered with status 429: slow down, ${apiKey}`,
+      message: `the provider returned status 429: slow down, ${apiKey}`,
       retryAfterMs: 7_000,
     });
     const dated = await ask((_request, response) => {
@@ -265,7 +265,7 @@ describe('trouble', () => {
   test('pictures alone are handed on by their address', () => {
     const { model } = given();
     expect(model.attachmentError('image')).toBeUndefined();
-    expect(model.attachmentError('audio')).toMatch(/audio cannot be handed to small-1/);
+    expect(model.attachmentError('audio')).toMatch(/small-1 accepts no attachment of kind audio/);
     expect(model.attachmentError('document')).toMatch(/document/);
   });
 });

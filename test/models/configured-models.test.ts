@@ -54,7 +54,7 @@ describe('the deterministic model', () => {
   test('says its prompt again, word by word, exactly', async () => {
     const asked = callOf();
     expect(await ask({}, asked)).toEqual({
-      kind: 'answered',
+      kind: 'completed',
       mediaType: 'text',
       text: 'Say  hello\nto me',
       tokens: { input: 4, output: 4 },

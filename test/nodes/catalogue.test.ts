@@ -80,8 +80,8 @@ it('a type that is not there is named, and nothing is said of its ways out', () 
 it('a key that nobody knows is a warning, and the node stays usable', () => {
   const node = { id: nodeId('n'), type: 'delay', config: { delaySecond: 5, retry: { attempt: 1 } } };
   expect(findingsOf(node, '/nodes/3')).toEqual([
-    expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', place: '/nodes/3/config/retry/attempt' }),
-    expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', place: '/nodes/3/config/delaySecond' }),
+    expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', pointer: '/nodes/3/config/retry/attempt' }),
+    expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', pointer: '/nodes/3/config/delaySecond' }),
   ]);
   expect(inspectNode(node).facts?.handles).toEqual(['output']);
 });

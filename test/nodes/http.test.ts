@@ -226,7 +226,7 @@ describe('a status', () => {
     expect(await failure()).toEqual({
       cause,
       code: 'http_status',
-      message: `the other side answered with status ${status}`,
+      message: `the server returned status ${status}`,
       details: { status, body: 'because' },
       retryAfterMs: undefined,
     });

@@ -85,7 +85,7 @@ describe('what it brings', () => {
 
   test('media by their address, never their bytes', async () => {
     const answer = {
-      kind: 'answered',
+      kind: 'completed',
       mediaType: 'image',
       url: 'https://example.com/a.png',
       mimeType: 'image/png',

@@ -62,7 +62,7 @@ describe('a scripted condition', () => {
     const sandbox = {
       run: async ({ timeoutMs }: Script) => {
         limits.push(timeoutMs);
-        return { kind: 'returned' as const, output: 'true', printed: [], computedMs: 0 };
+        return { kind: 'returned' as const, output: 'true', printed: [], cpuMs: 0 };
       },
     };
     const run2 = createAttemptRunner(createRunners({ sandbox }));

@@ -1,4 +1,4 @@
-/** A backend over a store, with a clock that stands still, and the requests that tests make of it most. */
+/** A backend over a store with a manual clock, and shorthands for the most frequent test requests. */
 import { randomUUID } from 'node:crypto';
 import { type DurationMs, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
@@ -14,7 +14,7 @@ export const once: RetryPolicy = { initialInterval: '1s', backoffCoefficient: 2,
 export const thrice: RetryPolicy = { ...once, maximumAttempts: 3 };
 export const bad = { message: 'it is bad', name: 'BadError' };
 
-/** Several of them on one store and one clock are several processes. */
+/** Several instances on one store and one clock simulate several processes. */
 export class AtHand {
   readonly clock: MemoryClock;
   readonly namespaceId: string;
@@ -58,7 +58,7 @@ export class AtHand {
     return this.backend.claimWorkflowRun({ workerId, leaseDurationMs });
   }
 
-  /** A run that the worker has in hand. */
+  /** A run that the worker has claimed. */
   async claimed(workerId = 'w', facts: Partial<CreateWorkflowRun> = {}): Promise<WorkflowRun> {
     const created = await this.create(facts);
     const claimed = await this.claim(workerId);
@@ -85,7 +85,7 @@ export class AtHand {
     return this.step(workflowRunId, { stepName: signal, kind: 'signal-wait', context, workerId });
   }
 
-  /** A parent in hand, and its child, which is pending and linked. */
+  /** A claimed parent run, and its pending child, linked to the parent. */
   async family(child: Partial<CreateWorkflowRun> = {}) {
     const parent = await this.claimed();
     const call = await this.step(parent.id, { kind: 'workflow', context: { kind: 'workflow', timeoutAt: null } });
@@ -120,7 +120,7 @@ export class AtHand {
     return this.backend.failWorkflowRun({ workflowRunId, workerId, error: bad, retryPolicy });
   }
 
-  /** So long from now. */
+  /** The time after this many milliseconds. */
   at(ms: number): Date {
     return new Date(this.clock.now() + ms);
   }

@@ -1,4 +1,4 @@
-/** What the library's own cases ask of a workflow, where nothing else here has asked it yet (docs/decisions/openworkflow-cases.md). */
+/** Cases of the library's own tests that no other test here covers (docs/decisions/openworkflow-cases.md). */
 import { describe, expect, test } from 'vitest';
 import { NonRetryableError, type StepApi, defineWorkflow } from '../../lib/openworkflow/index.ts';
 import { WorkflowTest } from '../../lib/testing/index.ts';
@@ -32,20 +32,20 @@ describe('children', () => {
     return new WorkflowTest({ workflows: [fan, square] });
   };
 
-  test('eighty side by side each run once, one that stumbles is tried again by itself', { timeout: 60_000 }, async () => {
+  test('eighty parallel child runs each run once, and a failing one is retried alone', { timeout: 60_000 }, async () => {
     expect(await (await played({ stumbles: 15 }).start(fan, 80)).result()).toBe(sumOf(80));
     expect([...tries.values()].filter((count) => count > 1)).toEqual([2]);
     expect(tries.get(15)).toBe(2);
   });
 
-  test('one that fails for good fails its parent, and is not started again', async () => {
+  test('a permanently failed child fails its parent, and is not started again', async () => {
     const run = await played({ breaks: 15 }).start(fan, 30);
     await expect(run.result()).rejects.toThrow('15 is too much');
     expect(tries.get(15)).toBe(1);
     expect(tries.size).toBe(30);
   });
 
-  test('a failed one can be caught, and stays what it was on every replay', async () => {
+  test('a failed child can be caught, and stays failed in every replay', async () => {
     const parent = defineWorkflow({ name: 'parent' }, async ({ step }: Given) => {
       const caught = await step.runWorkflow(square.spec, { n: 7 }).catch((error: Error) => error.message);
       await step.sleep('rest', '1h');
@@ -58,7 +58,7 @@ describe('children', () => {
     expect(tries.get(7)).toBe(1);
   });
 
-  test('their names count up with those of all other steps', async () => {
+  test('their names get an index together with all other steps', async () => {
     const parent = defineWorkflow({ name: 'parent' }, async ({ step }: Given) => {
       await step.run({ name: 'square' }, () => 0);
       await step.runWorkflow(square.spec, { n: 1 });
@@ -72,7 +72,7 @@ describe('children', () => {
     expect(bench.now()).toBeDefined();
   });
 
-  test('one goes on when its parent is cancelled', async () => {
+  test('a child continues when its parent is cancelled', async () => {
     const seen: string[] = [];
     const slow = defineWorkflow({ name: 'slow' }, async ({ step }: Given) => {
       await step.sleep('rest', '1h');
@@ -90,20 +90,20 @@ describe('children', () => {
 
   test.each([
     ['a negative number', -1],
-    ['no length of time', 'soon'],
+    ['not a valid duration', 'soon'],
     ['no date', new Date(Number.NaN)],
-  ])('a time to wait that is %s fails the run', async (_what, timeout) => {
+  ])('a timeout that is %s fails the run', async (_what, timeout) => {
     const parent = defineWorkflow({ name: 'parent' }, async ({ step }: Given) => {
       const options: object = { timeout };
       await step.runWorkflow(square.spec, { n: 1 }, options);
     });
     const run = await new WorkflowTest({ workflows: [parent, square] }).start(parent);
-    await expect(run.result()).rejects.toThrow(/no length of time|no moment/);
+    await expect(run.result()).rejects.toThrow(/not a valid duration|not a valid time/);
   });
 });
 
 describe('signals', () => {
-  test('two waits of one run for one signal are two: each takes a signal of its own', async () => {
+  test('two waits of one run for one signal each take a separate signal', async () => {
     const waiter = defineWorkflow({ name: 'waiter' }, async ({ step }: Given) => {
       const both = await Promise.all([step.waitForSignal({ signal: 'go' }), step.waitForSignal({ signal: 'go' })]);
       return both.map((each) => each?.data);
@@ -119,7 +119,7 @@ describe('signals', () => {
     expect(await waiting.result()).toEqual(['now', 'now!']);
   });
 
-  test('sent before a sleep, one is sent once, however often the code is replayed', async () => {
+  test('a signal before a sleep is sent once, also after replays', async () => {
     const sender = defineWorkflow({ name: 'sender' }, async ({ step }: Given) => {
       const { signalId } = await step.sendSignal({ signal: 'go' });
       await step.sleep('rest', '1 day');
@@ -138,7 +138,7 @@ describe('signals', () => {
 });
 
 describe('a run', () => {
-  test('says the same of itself each time it is replayed', async () => {
+  test('has the same properties in each replay', async () => {
     const seen: string[] = [];
     const told = defineWorkflow({ name: 'told' }, async ({ step, run }) => {
       seen.push(JSON.stringify(run));
@@ -163,7 +163,7 @@ describe('a run', () => {
     expect(await (await new WorkflowTest({ workflows: [returned] }).start(returned)).result()).toEqual(stored);
   });
 
-  test('is not repeated by a sleep: its one attempt is that of its code', async () => {
+  test('has one attempt across sleeps', async () => {
     let begun = 0;
     const sleeper = defineWorkflow(
       { name: 'sleeper', retryPolicy: { maximumAttempts: 2, initialInterval: '1s' } },

@@ -1,6 +1,6 @@
 /**
- * A process with several slots that dies at each of its writes, before it or after it, while all slots claim and work at once. What
- * it had claimed is claimed by another when the leases are over: each run ends once, and no step that was done is done again.
+ * A process with several slots crashes at each of its writes, before or after it, while all slots claim and work. After their
+ * leases expire, another process claims its runs: each run ends once, and no completed step runs again.
  */
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
@@ -14,7 +14,7 @@ import { type Death, Died, mortalStore } from './mortal-store.ts';
 const runs = 6;
 const slots = 4;
 
-/** One round of a worker: every free slot asks, and each works on what it was given. */
+/** One round of a worker: every free slot claims a run and works on it. */
 async function round(own: AtHand, name: string): Promise<number> {
   const workers = Array.from({ length: slots }, (_, slot) => `${name}${slot}`);
   const worked = await Promise.allSettled(
@@ -60,7 +60,7 @@ async function story(death?: Death) {
 
 const { writes } = await story();
 
-test('without a death the first process does it all', async () => {
+test('without a crash the first process completes everything', async () => {
   const { died, client } = await story();
   expect(died).toBe(false);
   const { data } = await client.backend.listWorkflowRuns({});
@@ -72,7 +72,7 @@ const deaths = Array.from({ length: writes }, (_, index) =>
   [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a death at write $atWrite, written: $isWritten', async (death) => {
+test.each(deaths)('a crash at write $atWrite, written: $isWritten', async (death) => {
   const { store, clock, client, died } = await story(death);
   expect(died).toBe(true);
   const { data } = await client.backend.listWorkflowRuns({});

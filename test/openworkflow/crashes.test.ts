@@ -1,6 +1,6 @@
 /**
- * A process that does everything, and dies at each of its writes, before it or after it. Another one takes over: it asks for what
- * clients ask for again, and looks for work. Nothing is lost, and nothing is there twice.
+ * A process with all roles crashes at each of its writes, before or after it. Another process takes over: it repeats the clients'
+ * requests and polls for runs. Nothing is lost or duplicated.
  */
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
@@ -14,7 +14,7 @@ import { type Death, Died, mortalStore } from './mortal-store.ts';
 
 const farMs = 10 * 24 * 3_600_000;
 
-/** What the library's worker does with a run of these two workflows, each time from the start. */
+/** Replays a run of these two workflows from the start, as the library's worker does. */
 class Player {
   readonly own: AtHand;
   readonly worker: string;
@@ -24,7 +24,7 @@ class Player {
     this.worker = worker;
   }
 
-  /** Whatever a client has not had its answer to is asked for again; whatever is due is done. */
+  /** Repeats client requests without a response, and processes due runs. */
   async goOn(): Promise<void> {
     const parent = await this.own.create({ workflowName: 'parent', idempotencyKey: 'p', availableAt: new Date(noon + 120_000) });
     await this.own.create({ workflowName: 'lost', idempotencyKey: 'l', availableAt: new Date(noon + 180_000) });
@@ -131,7 +131,7 @@ async function expectWhole({ store, clock, survivor }: Awaited<ReturnType<typeof
     ['child', 'completed', { done: true }],
     ['go', 'completed', 'now'],
   ]);
-  // Nothing is left that somebody would have to look at, now or ever.
+  // No reminder remains, now or later.
   clock.advance(minutes(60 * 24 * 500));
   expect(await survivor.own.claim()).toBeNull();
   expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
@@ -139,13 +139,13 @@ async function expectWhole({ store, clock, survivor }: Awaited<ReturnType<typeof
 
 const { writes } = await story();
 
-test('without a death the story ends well', async () => {
+test('without a crash the scenario completes', async () => {
   const told = await story();
   expect(told.died).toBeUndefined();
   await expectWhole(told);
 });
 
-test('it has many writes to die at', () => {
+test('the scenario has many writes', () => {
   expect(writes).toBeGreaterThan(50);
 });
 
@@ -153,7 +153,7 @@ const deaths = Array.from({ length: writes }, (_, index) =>
   [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a death at write $atWrite, written: $isWritten', async (death) => {
+test.each(deaths)('a crash at write $atWrite, written: $isWritten', async (death) => {
   const told = await story(death);
   expect(told.died).toBeDefined();
   await expectWhole(told);

@@ -1,4 +1,4 @@
-/** A run whose deadline has passed is never begun, and what it wrote is kept for the retention after its end. */
+/** A run whose deadline has passed never starts, and its records are retained after its end. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { durationMs, days } from '../../lib/engine/time.ts';
@@ -6,7 +6,7 @@ import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { AtHand } from './at-hand.ts';
 
-/** A store, and when each item that is written to it is forgotten. */
+/** A store that records the expiry of each written item. */
 function recorded() {
   const expiries: number[] = [];
   const plain = new MemoryExternalRuns();
@@ -24,7 +24,7 @@ function recorded() {
   return { own: new AtHand(store), expiries };
 }
 
-test('a run that is created with a deadline in the past is failed by the next poll, and never given to a worker', async () => {
+test('a run that is created with a past deadline is failed by the next poll, and never claimed', async () => {
   const { own, expiries } = recorded();
   const run = await own.create({ deadlineAt: own.at(-90 * 86_400_000), idempotencyKey: 'k' });
   expect(await own.claim()).toBeNull();
@@ -33,7 +33,7 @@ test('a run that is created with a deadline in the past is failed by the next po
   expect(Math.min(...expiries)).toBeGreaterThanOrEqual((ended.finishedAt?.getTime() ?? 0) + days(30));
 });
 
-test('whatever a run writes is kept for thirty days after its end, though the poll that ends it comes up to a day late', async () => {
+test('all records of a run are retained for thirty days after its end, also when the poll that ends it is a day late', async () => {
   const past = fc.integer({ min: -400 * 86_400_000, max: 400 * 86_400_000 });
   const late = fc.integer({ min: 0, max: 86_400_000 - 1 });
   await fc.assert(

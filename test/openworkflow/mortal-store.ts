@@ -1,4 +1,4 @@
-/** A store whose user dies at some call of it: before the call has reached the store, or when the answer is on its way. */
+/** A store whose client crashes at a call: before the call reaches the store, or before the response returns. */
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 
 export class Died extends Error {
@@ -6,14 +6,14 @@ export class Died extends Error {
 }
 
 export interface Death {
-  /** of the calls that write, from 1 */
+  /** the number of the write, from 1 */
   readonly atWrite: number;
   readonly isWritten: boolean;
 }
 
 const reads: ReadonlySet<PropertyKey> = new Set<keyof ExternalRuns>(['entries', 'reminders', 'listings', 'waiters', 'sending']);
 
-/** @returns the store, and how many writes were asked of it so far */
+/** @returns the store, and the number of its writes so far */
 export function mortalStore(store: ExternalRuns, death?: Death): { readonly store: ExternalRuns; readonly writes: () => number } {
   let writes = 0;
   let isDead = false;

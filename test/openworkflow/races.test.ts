@@ -1,4 +1,4 @@
-/** Many at once on one store: each run has one worker at a time, and whoever has lost it can write nothing any more. */
+/** Concurrent processes on one store: a run has one worker at a time, and a worker that lost it can no longer write. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
@@ -8,7 +8,7 @@ import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand, bad, lease, thrice } from './at-hand.ts';
 
-/** Every call comes through after a while of its own, so that calls overtake one another. */
+/** Delays every call separately, so that calls overtake one another. */
 function unruly(store: ExternalRuns, seed: number): ExternalRuns {
   let state = seed;
   const turns = (): number => {
@@ -60,7 +60,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     expect(data.every(({ attempts, status }) => attempts === 1 && status === 'running')).toBe(true);
   });
 
-  test('a step that ends while another claims its run is either in before the claim, or refused', async () => {
+  test('a step completion during another worker’s claim is either before the claim, or refused', async () => {
     const [one, two] = processes(2, seed);
     if (one === undefined || two === undefined) throw new Error('no process');
     for (let round = 0; round < 10; round += 1) {
@@ -76,7 +76,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     }
   });
 
-  test('of a completion and a cancellation at once, one wins', async () => {
+  test('of a concurrent completion and cancellation, one wins', async () => {
     const [one, two] = processes(2, seed);
     if (one === undefined || two === undefined) throw new Error('no process');
     const run = await one.claimed();
@@ -85,7 +85,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     expect((await one.run(run.id)).status).toBe(ends[0].status === 'fulfilled' ? 'completed' : 'canceled');
   });
 
-  test('a signal and the sleep that it should end meet, whoever is first', async () => {
+  test('a signal ends the sleep that waits for it, in either order', async () => {
     const [one, two] = processes(2, seed);
     if (one === undefined || two === undefined) throw new Error('no process');
     const run = await one.claimed();
@@ -96,7 +96,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     expect((await two.claim('next'))?.id).toBe(run.id);
   });
 
-  test('a child’s end and the sleep of its parent meet, whoever is first', async () => {
+  test('a child’s end ends the sleep of its parent, in either order', async () => {
     const [one, two] = processes(2, seed);
     if (one === undefined || two === undefined) throw new Error('no process');
     const { parent, child } = await one.family();
@@ -105,7 +105,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     expect((await two.claim('next'))?.id).toBe(parent.id);
   });
 
-  test('two senders with one key are one signal', async () => {
+  test('two sends with one key are one signal', async () => {
     const all = processes(4, seed);
     const [one] = all;
     if (one === undefined) throw new Error('no process');
@@ -118,7 +118,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     expect([0, 1, 2, 3]).toContain(delivered);
   });
 
-  test('ten steps that begin at once are ten steps', async () => {
+  test('ten steps that start concurrently are ten steps', async () => {
     const [own] = processes(1, seed);
     if (own === undefined) throw new Error('no process');
     const run = await own.claimed();
@@ -128,7 +128,7 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
   });
 });
 
-/** A store whose next entry, where it is told so, is held back until it is let through. */
+/** A store that can hold its next entry back until it is released. */
 function holdable(store: ExternalRuns) {
   let held: Promise<void> | undefined;
   const append: ExternalRuns['append'] = async (...given) => {
@@ -148,7 +148,7 @@ function holdable(store: ExternalRuns) {
   };
 }
 
-describe('an entry that is still on its way when its reminder is seen', () => {
+describe('an entry that is not yet written when its reminder is read', () => {
   const held = () => {
     const [clock, namespaceId, store] = [new MemoryClock(noon), randomUUID(), new MemoryExternalRuns()];
     const slow = holdable(store);
@@ -162,7 +162,7 @@ describe('an entry that is still on its way when its reminder is seen', () => {
   test.each([
     ['a new run', {}],
     ['a new run that was due yesterday', { availableAt: new Date(noon - 86_400_000) }],
-  ])('puts nothing off: %s is claimed as soon as it is there', async (_what, facts) => {
+  ])('defers nothing: %s is claimed as soon as it is written', async (_what, facts) => {
     for (const who of ['one', 'other'] as const) {
       const all = held();
       const letThrough = all.hold();
@@ -175,7 +175,7 @@ describe('an entry that is still on its way when its reminder is seen', () => {
     }
   });
 
-  test('puts nothing off: a run that was parked for a moment is claimed when that is over', async () => {
+  test('defers nothing: a briefly suspended run is claimed at its time', async () => {
     const { one, other, hold } = held();
     const run = await one.claimed();
     const letThrough = hold();
@@ -188,7 +188,7 @@ describe('an entry that is still on its way when its reminder is seen', () => {
     expect((await other.claim())?.id).toBe(run.id);
   });
 
-  test('is looked for a minute later where it has not come in five seconds', async () => {
+  test('is checked again after a minute where it is not written within five seconds', async () => {
     const { one, other, hold } = held();
     const letThrough = hold();
     const creating = one.create();
@@ -203,10 +203,10 @@ describe('an entry that is still on its way when its reminder is seen', () => {
   });
 });
 
-/** All that goes on without the held entry has come to its end. */
+/** Waits until everything except the held entry has finished. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test('a worker whose run another has claimed can write nothing, though it has seen nothing of it', async () => {
+test('a worker whose run another has claimed cannot write, even before it has read the claim', async () => {
   const [one, two] = processes(2, 1);
   if (one === undefined || two === undefined) throw new Error('no process');
   const run = await one.claimed('old');
@@ -244,7 +244,7 @@ test('a worker whose run another has claimed can write nothing, though it has se
   await two.complete(run.id, 'new');
 });
 
-test('a lease that is over is still its worker’s while nobody else has claimed the run', async () => {
+test('an expired lease stays valid for its worker until another worker claims the run', async () => {
   const [own] = processes(1, 1);
   if (own === undefined) throw new Error('no process');
   const run = await own.claimed('slow');

@@ -1,4 +1,4 @@
-/** A backend whose settings are wrong says so once and ends; one whose table does not answer for a while waits. */
+/** A backend with wrong settings reports them once and ends; one whose table is unavailable for a while waits. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { OpenWorkflow } from 'openworkflow';
@@ -44,7 +44,7 @@ describe('connect', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('with a region that is no name ends at once', async () => {
+  test('with an invalid region name ends at once', async () => {
     withKeys();
     vi.stubEnv('AWS_REGION', 'eu central 1');
     expect((await faultOf(BackendStepwell.connect({ tableName: 'runs' }))).code).toBe('region_invalid');
@@ -57,7 +57,7 @@ describe('connect', () => {
     expect(fault.message).toContain('AWS_ACCESS_KEY_ID');
   });
 
-  test('gives a request up that is taken and never answered, and goes on', async () => {
+  test('times out a request without a response, and continues', async () => {
     let requests = 0;
     const silentAtFirst = createServer((request, response) => {
       request.resume();
@@ -81,12 +81,12 @@ describe('connect', () => {
     }
   });
 
-  test('where nothing answers tries five times, warns once and ends', async () => {
+  test('without a response makes five attempts, warns once and ends', async () => {
     const client = dynamoAt('http://127.0.0.1:1', { maxAttempts: 1 });
     const warnings: string[] = [];
     const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs', client, warn: (line) => warnings.push(line) }));
     expect(fault.code).toBe('unreachable');
-    expect(fault.message).toMatch(/^Table runs did not answer 5 times in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/);
+    expect(fault.message).toMatch(/^Table runs did not respond to 5 attempts in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/);
     expect(warnings).toHaveLength(1);
     client.destroy();
   });
@@ -108,7 +108,7 @@ describe('connect', () => {
     const connecting = () =>
       BackendStepwell.connect({ tableName: 'runs', client: dynamoAt(recorder.endpoint, { maxAttempts: 1 }) });
 
-    test.each(['Query', 'PutItem', 'GetItem', 'UpdateItem', 'DeleteItem'])('says that %s is not allowed', async (action) => {
+    test.each(['Query', 'PutItem', 'GetItem', 'UpdateItem', 'DeleteItem'])('reports that %s is denied', async (action) => {
       refuse = (target) => (target === action ? 'AccessDeniedException' : undefined);
       const fault = await faultOf(connecting());
       expect(fault.code).toBe('permission_missing');
@@ -119,12 +119,12 @@ describe('connect', () => {
       ['ResourceNotFoundException', 'table_not_found'],
       ['UnrecognizedClientException', 'credentials_refused'],
       ['ExpiredTokenException', 'credentials_refused'],
-    ])('tells %s as %s', async (name, code) => {
+    ])('reports %s as %s', async (name, code) => {
       refuse = () => name;
       expect((await faultOf(connecting())).code).toBe(code);
     });
 
-    // The first operation is a query, and DynamoDB has other words for its keys than for those of an item.
+    // The first operation is a query, whose key errors have other texts than those of an item.
     test.each([
       ['a table whose keys have other names', 'Query condition missed key schema element: id'],
       ['a table without a sort key', 'Query key condition not supported'],
@@ -134,20 +134,20 @@ describe('connect', () => {
       ],
       ['an item with other keys', 'The provided key element does not match the schema'],
       ['an item without a key', 'One or more parameter values were invalid: Missing the key id in the item'],
-    ])('tells %s as table_keys', async (_what, said) => {
+    ])('reports %s as table_keys', async (_what, said) => {
       words = said;
       refuse = () => 'ValidationException';
       expect((await faultOf(connecting())).code).toBe('table_keys');
     });
 
-    test('and works where everything is allowed', async () => {
+    test('that allows everything connects', async () => {
       refuse = () => undefined;
       await expect(connecting()).resolves.toBeInstanceOf(BackendStepwell);
     });
   });
 });
 
-describe('a poll that fails', () => {
+describe('a failing poll', () => {
   const failing = () => {
     const store = new MemoryExternalRuns();
     const state: { error: Error | undefined; asked: number } = { error: undefined, asked: 0 };
@@ -166,7 +166,7 @@ describe('a poll that fails', () => {
     return { own: new AtHand(flaky, { warn: (line) => warnings.push(line) }), state, warnings };
   };
 
-  /** Asks ten times a second for so long. */
+  /** Polls ten times a second for this long. */
   async function asked(own: AtHand, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
     const thrown: unknown[] = [];
     for (let tick = 0; tick < forSeconds * 10; tick += 1) {
@@ -178,7 +178,7 @@ describe('a poll that fails', () => {
     return { thrown };
   }
 
-  test('for a while is repeated with backoff, with one line at its begin and one with the count at its end', async () => {
+  test('is retried with backoff, with one log line at the start and one with the count at the end', async () => {
     const { own, state, warnings } = failing();
     state.error = new Unavailable('table runs', { cause: new Error('connect ECONNREFUSED') });
     expect(await asked(own, 120)).toEqual({ thrown: [] });
@@ -194,7 +194,7 @@ describe('a poll that fails', () => {
     expect(warnings[1]).toMatch(new RegExp(`^The poll for runs works again\\. ${failed} polls failed in 1[0-9]{2} s\\.$`));
   });
 
-  test('because a setting became wrong is thrown once, and tried again without a word until it is corrected', async () => {
+  test('with a wrong setting throws once, and is retried silently until the setting is corrected', async () => {
     const { own, state, warnings } = failing();
     const run = await own.create();
     state.error = new BackendError('permission_missing', 'Table runs: no permission');
@@ -207,7 +207,7 @@ describe('a poll that fails', () => {
     await vi.waitFor(() => expect(warnings).toHaveLength(1));
   });
 
-  test('another setting that is wrong then is thrown too', async () => {
+  test('with another wrong setting throws again', async () => {
     const { own, state } = failing();
     state.error = new BackendError('credentials_refused', 'expired');
     await expect(own.claim()).rejects.toThrow('expired');
@@ -216,7 +216,7 @@ describe('a poll that fails', () => {
     await expect(own.claim()).rejects.toThrow('not allowed');
   });
 
-  test('is repeated at once where the clock was set back meanwhile', async () => {
+  test('is retried at once where the clock was set back', async () => {
     const { own, state } = failing();
     state.error = new Unavailable('table runs');
     expect(await own.claim()).toBeNull();

@@ -1,4 +1,4 @@
-/** Changes of one run that queue up in a process share an entry of its log, and each has the outcome that it would have alone. */
+/** Queued changes of one run in a process share a log entry, and each has the same outcome as alone. */
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
@@ -21,7 +21,7 @@ async function entriesOf(store: ExternalRuns, own: AtHand, workflowRunId: string
   return store.entries({ namespaceId: own.namespaceId, runId }, 0);
 }
 
-test('300 steps side by side begin and end in a few entries, each with an id of its own', async () => {
+test('300 parallel steps start and end in a few entries, each with its own id', async () => {
   const store = new MemoryExternalRuns();
   const own = new AtHand(store);
   const run = await own.claimed();
@@ -40,11 +40,11 @@ test('300 steps side by side begin and end in a few entries, each with an id of 
   );
   const entries = await entriesOf(store, own, run.id);
   expect(entries.flatMap(({ facts }) => facts)).toHaveLength(2 + 2 * count);
-  // Created, claimed, and for the beginnings and the ends at most one that came first and one with all others.
+  // Created, claimed, and at most two entries each for all starts and for all ends.
   expect(entries.length).toBeLessThanOrEqual(6);
 });
 
-test('a change of the run itself has its own entry, and the changes before and behind it keep their order', async () => {
+test('a change of the run itself has its own entry, and the changes before and after it keep their order', async () => {
   const store = new MemoryExternalRuns();
   const own = new AtHand(store);
   const run = await own.claimed();
@@ -64,7 +64,7 @@ test('a change of the run itself has its own entry, and the changes before and b
   ]);
 });
 
-test('what is refused among many is refused alone', async () => {
+test('a refused change does not affect the others of its entry', async () => {
   const own = new AtHand(new MemoryExternalRuns());
   const run = await own.claimed();
   const done = await Promise.allSettled(
@@ -75,7 +75,7 @@ test('what is refused among many is refused alone', async () => {
   );
 });
 
-test('many large outputs are in as many entries as they need', async () => {
+test('many large outputs are split over several entries', async () => {
   const store = new MemoryExternalRuns();
   const own = new AtHand(store);
   const run = await own.claimed();
@@ -93,7 +93,7 @@ test('many large outputs are in as many entries as they need', async () => {
   });
 });
 
-test('two processes that both tell of ended children leave each of them once', async () => {
+test('two processes that report the same ended children record each once', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [one, two] = [0, 1].map(() => new AtHand(store, { clock, namespaceId: 'team' }));
   if (one === undefined || two === undefined) throw new Error('two processes');
@@ -113,7 +113,7 @@ test('two processes that both tell of ended children leave each of them once', a
   expect((await two.run(parent.id)).availableAt).toEqual(new Date(clock.now()));
 });
 
-test('where the put of an entry fails, it has failed for all changes in it, and the next ones are decided by what is there', async () => {
+test('a failed put fails all changes of its entry, and later changes are decided on the stored log', async () => {
   const store = new MemoryExternalRuns();
   let outages = 0;
   const weak: ExternalRuns = new Proxy(store, {
@@ -122,7 +122,7 @@ test('where the put of an entry fails, it has failed for all changes in it, and 
       if (typeof method !== 'function') return method;
       return async (...given: readonly unknown[]): Promise<unknown> => {
         const answer: unknown = await Reflect.apply(method, target, given);
-        // It was written, and the answer is lost.
+        // The entry is written, and the response is lost.
         if (name === 'append' && outages > 0 && (outages -= 1) >= 0) throw new Unavailable('the table');
         return answer;
       };
@@ -132,11 +132,11 @@ test('where the put of an entry fails, it has failed for all changes in it, and 
   const run = await own.claimed();
   outages = 3;
   const done = await Promise.allSettled(Array.from({ length: 10 }, () => own.step(run.id)));
-  // The puts of one entry: of the first, or of all ten.
+  // The puts of one entry: with the first change, or with all ten.
   expect(outages).toBe(0);
   const failed = done.filter(({ status }) => status === 'rejected').length;
   const facts = (await entriesOf(store, own, run.id)).flatMap(({ facts: all }) => all);
-  // They were written all the same, as with any put whose answer is lost, and no other change took their numbers.
+  // They are written, as with any put whose response is lost, and no other change took their numbers.
   expect(facts).toHaveLength(12);
   expect(failed).toBeGreaterThan(0);
   const step = await own.step(run.id);
@@ -144,7 +144,7 @@ test('where the put of an entry fails, it has failed for all changes in it, and 
 });
 
 const width = 8;
-/** Steps, children and their ends side by side, each begun only where the log has it not. */
+/** Parallel steps, children and their ends, each started only where the log does not contain it. */
 async function play(own: AtHand, worker: string): Promise<void> {
   for (let run = await own.claim(worker); run !== null; run = await own.claim(worker)) {
     const { id: workflowRunId, workflowName } = run;
@@ -201,7 +201,7 @@ async function story(death?: Death) {
 
 const { writes } = await story();
 
-test('without a death a parent and its children side by side come to their end', async () => {
+test('without a crash a parent and its parallel children complete', async () => {
   const { died, client, parent } = await story();
   expect(died).toBe(false);
   expect(await client.run(parent.id)).toMatchObject({ status: 'completed' });
@@ -212,7 +212,7 @@ const deaths = Array.from({ length: writes }, (_, index) =>
   [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a death at write $atWrite, written: $isWritten, loses no child and doubles none', async (death) => {
+test.each(deaths)('a crash at write $atWrite, written: $isWritten, neither loses nor duplicates a child', async (death) => {
   const { store, clock, client, parent, died } = await story(death);
   expect(died).toBe(true);
   expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: width + 1, pending: 0, running: 0 });
@@ -224,7 +224,7 @@ test.each(deaths)('a death at write $atWrite, written: $isWritten, loses no chil
   expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
 });
 
-test('a signal under a key that is too large with the waits that it is for is refused, and reaches nobody', async () => {
+test('a signal with a key that is too large together with its target waits is refused, and reaches no run', async () => {
   const own = new AtHand(new MemoryExternalRuns());
   const runs = await each(async () => {
     const run = await own.create();
@@ -233,7 +233,9 @@ test('a signal under a key that is too large with the waits that it is for is re
   for (let run = await own.claim(); run !== null; run = await own.claim()) await own.wait(run.id, 'go');
   const data = randomBytes(350_000).toString('base64');
   const sent = own.backend.sendSignal({ signal: 'go', data, idempotencyKey: 'k' });
-  await expect(sent).rejects.toThrow(/^a signal under a key: \d+ bytes compressed, and at most 380000 can be kept$/);
+  await expect(sent).rejects.toThrow(
+    /^a signal with an idempotency key: \d+ bytes compressed are more than the maximum of 380000$/,
+  );
   const steps = await own.backend.listStepAttempts({ workflowRunId: runs[0] ?? '' });
   expect(await own.backend.getSignalDelivery({ stepAttemptId: steps.data[0]?.id ?? '' })).toBeUndefined();
 });

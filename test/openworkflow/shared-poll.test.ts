@@ -1,4 +1,4 @@
-/** What claims cost: counts of the store's calls, which do not depend on the machine. */
+/** The cost of claims, as counts of the store's calls, which do not depend on the machine. */
 import { randomUUID } from 'node:crypto';
 import { OpenWorkflow } from 'openworkflow';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -13,7 +13,7 @@ import { AtHand } from './at-hand.ts';
 
 type Calls = Partial<Record<keyof ExternalRuns, number>>;
 
-/** The store, and how often each method of it was called. */
+/** The store with a counter for each method. */
 function counted(store: ExternalRuns): { readonly store: ExternalRuns; readonly take: () => Calls } {
   let calls: Record<string, number> = {};
   return {
@@ -52,7 +52,7 @@ describe('one claim of many slots', () => {
     expect(take()).toEqual({ reminders: 1 });
   });
 
-  test('costs for 300 due runs and 350 slots one read of the reminders, and for each run one of its log and four writes', async () => {
+  test('of 300 due runs with 350 slots needs one read of the reminders, and one log read and four writes per run', async () => {
     const store = new MemoryExternalRuns();
     const [client, worker] = [ofProcess(store), ofProcess(store)];
     const made = await createMany(client.own, 300);
@@ -68,7 +68,7 @@ describe('one claim of many slots', () => {
     });
   });
 
-  test('hands the runs out in their order: new ones first, then those that wait longest', async () => {
+  test('assigns runs in order: new ones first, then those that have waited longest', async () => {
     const { own } = ofProcess(new MemoryExternalRuns());
     const parked = await own.claimed('p');
     await own.park(parked.id, 0, 'p');
@@ -77,13 +77,13 @@ describe('one claim of many slots', () => {
     expect((await claims(own, 3)).map((run) => run?.id)).toEqual([first.id, second.id, parked.id]);
   });
 
-  test('reads further where none of the first reminders can be claimed', async () => {
+  test('reads more where none of the first reminders can be claimed', async () => {
     const store = new MemoryExternalRuns();
     const [client, worker] = [ofProcess(store), ofProcess(store)];
     const taken = await createMany(client.own, 40);
     const standing = await store.reminders('team', noon, 100);
     await claims(client.own, 40, 'other');
-    // Their owner has not dropped them yet.
+    // Their owner has not deleted them yet.
     for (const reminder of standing) await store.addReminder('team', reminder, after(noon, minutes(60)));
     client.own.clock.advance(durationMs(1));
     const later = await client.own.create();
@@ -92,7 +92,7 @@ describe('one claim of many slots', () => {
     expect((await worker.own.claim())?.id).toBe(later.id);
   });
 
-  test('of two processes with 350 slots each claims every run once, and none reads the log of a run more than three times', async () => {
+  test('of two processes with 350 slots each claims every run once, with at most three reads of each log', async () => {
     const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
     const [one, two] = [ofProcess(store, clock), ofProcess(store, clock)];
     const made = await createMany(ofProcess(store, clock).own, 300);
@@ -107,7 +107,7 @@ describe('one claim of many slots', () => {
   });
 });
 
-test('a reminder of a run that another process has just changed is looked up once, and put right after five seconds', async () => {
+test('a reminder of a run that another process has just changed is checked once, and deleted after five seconds', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [owner, other] = [ofProcess(store, clock), ofProcess(store, clock)];
   await owner.own.create();
@@ -123,7 +123,7 @@ test('a reminder of a run that another process has just changed is looked up onc
   expect(await store.reminders('team', clock.now(), 9)).toEqual([]);
 });
 
-test('a slot that asks while a poll is under way gets what was written before it asked', async () => {
+test('a slot that asks during a poll gets runs that were written before its request', async () => {
   const store = new MemoryExternalRuns();
   const [client, worker] = [ofProcess(store), ofProcess(store)];
   const early = worker.own.claim('early');
@@ -134,7 +134,7 @@ test('a slot that asks while a poll is under way gets what was written before it
   expect(await early).toBeNull();
 });
 
-test('a claim that fails is the failure of its slot alone, and the run is claimed by the next poll', async () => {
+test('a failing claim rejects only its slot, and the next poll claims the run', async () => {
   const store = new MemoryExternalRuns();
   let isBroken = true;
   const broken: ExternalRuns = new Proxy(store, {
@@ -157,7 +157,7 @@ test('a claim that fails is the failure of its slot alone, and the run is claime
   expect(claimed).toHaveLength(2);
 });
 
-test('the runs of a process that died with all of them claimed are claimed by another when their leases are over', async () => {
+test('another process claims the runs of a crashed process after their leases expire', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [dead, heir] = [ofProcess(store, clock), ofProcess(store, clock)];
   const made = await createMany(dead.own, 40);
@@ -173,7 +173,7 @@ describe('a process that finds nothing', () => {
   afterEach(() => void vi.useRealTimers());
 
   const hour = 3_600_000;
-  /** A strongly consistent query that finds nothing costs one unit. */
+  /** A strongly consistent query without results costs one unit. */
   const unitsOf = ({ reminders = 0 }: Calls): number => reminders * externalShards.length;
   const timed = () => {
     const counts = counted(new MemoryExternalRuns());
@@ -196,13 +196,13 @@ describe('a process that finds nothing', () => {
     [100, 1],
     [350, 1],
     [20, 6],
-  ])('reads at most 20,000 units in an hour: published workers with %i slots, %i of them', async (concurrency, workers) => {
+  ])('reads at most 20,000 units in an hour: published workers with %i slots, %i workers', async (concurrency, workers) => {
     vi.useFakeTimers({ now: noon });
     const { backend, take } = timed();
     const ow = new OpenWorkflow({ backend });
     const all = Array.from({ length: workers }, () => ow.newWorker({ concurrency }));
     for (const worker of all) await worker.start();
-    // It begins with short waits.
+    // The first waits are short.
     await vi.advanceTimersByTimeAsync(10_000);
     take();
     await vi.advanceTimersByTimeAsync(hour / 6);
@@ -215,7 +215,7 @@ describe('a process that finds nothing', () => {
     expect(unitsOf(calls) * 6).toBeLessThanOrEqual(20_000);
   });
 
-  test('reads exactly 19,200 units in an hour by slots that ask without a pause', async () => {
+  test('reads exactly 19,200 units in an hour with slots that ask without a pause', async () => {
     vi.useFakeTimers({ now: noon });
     const { backend, take } = timed();
     let isOver = false;

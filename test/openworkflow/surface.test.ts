@@ -1,4 +1,4 @@
-/** The names of the library, on the SDK and the client. */
+/** The library's API on the SDK and the client. */
 import { describe, expect, test } from 'vitest';
 import { StepwellClient } from '../../lib/client/index.ts';
 import {
@@ -19,7 +19,7 @@ describe('a workflow', () => {
   );
   const spec = defineWorkflowSpec<{ n: number }, number>({ name: 'child' });
 
-  test('plays as one of the SDK’s: steps, retries, sleeps, children, versions and the run', async () => {
+  test('runs like a workflow of the SDK: steps, retries, sleeps, children, versions and the run', async () => {
     let tries = 0;
     const parent = ow.defineWorkflow({ name: 'parent', version: 'v1' }, async ({ input, step, version, run }) => {
       const once = await step.run({ name: 'once', retryPolicy: { maximumAttempts: 3, initialInterval: '1h' } }, () => {
@@ -38,7 +38,7 @@ describe('a workflow', () => {
     expect(tries).toBe(3);
   });
 
-  test('a signal goes by its name alone from run to run, and one that comes early is kept', async () => {
+  test('a signal is matched by its name alone, and an early one is stored', async () => {
     const sender = defineWorkflow({ name: 'sender' }, async ({ step }) => {
       const sent = await step.sendSignal({ signal: 'go', data: { by: 'Ada' } });
       return JSON.stringify(sent).includes('signalId');
@@ -53,16 +53,16 @@ describe('a workflow', () => {
     expect(await (await bench.start(waiter)).result()).toEqual(['Ada', null]);
   });
 
-  test('which runs a signal has reached is not known, and whoever asks is told so', async () => {
+  test('the runs that a signal reached are not known, and reading them throws', async () => {
     const sender = defineWorkflow({ name: 'sender' }, async ({ step }) => {
       const { workflowRunIds } = await step.sendSignal({ signal: 'go' });
       return workflowRunIds.length;
     });
     const run = await new WorkflowTest({ workflows: [sender] }).start(sender);
-    await expect(run.result()).rejects.toThrow('nobody can say which runs it reaches');
+    await expect(run.result()).rejects.toThrow('the runs that it reaches are not known');
   });
 
-  test('is known by its mark, in each way of defining one', () => {
+  test('has its marker, with each way of defining it', () => {
     const implemented = new OpenWorkflow().implementWorkflow({ name: 'a' }, () => 1);
     const defined = new OpenWorkflow().defineWorkflow({ name: 'a' }, () => 1);
     for (const workflow of [implemented, defined, defined.workflow, child])
@@ -70,7 +70,7 @@ describe('a workflow', () => {
     expect(declareWorkflow({ name: 'b' })).toEqual({ name: 'b' });
   });
 
-  test('of one name and version there is one; a name must be one that the platform has', () => {
+  test('is unique by name and version, and its name must be valid on the platform', () => {
     const own = new OpenWorkflow();
     own.defineWorkflow({ name: 'a' }, () => 1);
     own.defineWorkflow({ name: 'a', version: '2' }, () => 1);
@@ -104,7 +104,7 @@ describe('runs', () => {
     ...facts,
   });
 
-  /** A client to a service that answers what it is told to, and what it was asked. */
+  /** A client of a service with configured responses, and the requests that it received. */
   const speaking = (...answers: readonly object[]) => {
     const asked: Asked[] = [];
     const left = [...answers];
@@ -112,7 +112,7 @@ describe('runs', () => {
       baseUrl: 'http://127.0.0.1:1',
       apiKey: 'none',
       retries: 0,
-      // Pauses are over at once, and so are short times to wait; long ones never are.
+      // Pauses and short timeouts end at once; long timeouts never end.
       sleep: (ms, signal) =>
         new Promise((resolve) => {
           signal.addEventListener('abort', () => resolve());
@@ -148,7 +148,7 @@ describe('runs', () => {
     expect(asked[1]?.body).toEqual({ workflowName: 'orders' });
   });
 
-  test('an input that the schema does not take is no run', async () => {
+  test('an input that the schema refuses starts no run', async () => {
     const { ow: own, asked } = speaking(started);
     const schema = {
       '~standard': {
@@ -167,12 +167,12 @@ describe('runs', () => {
       /^Workflow orders failed: \{.*it is bad/,
     ],
     [{ status: 'cancelled' }, 'Workflow orders was canceled'],
-  ])('that end otherwise say so: %j', async (facts, message) => {
+  ])('that do not complete reject with the reason: %j', async (facts, message) => {
     const { ow: own } = speaking(started, ended(facts));
     await expect((await own.runWorkflow({ name: 'orders' })).result()).rejects.toThrow(message);
   });
 
-  test('that complete give their output; that do not end in time say so', async () => {
+  test('that complete return their output; that do not end in time reject with a timeout', async () => {
     const { ow: own } = speaking(started, ended({ status: 'running' }), ended({ status: 'completed', output: { a: 1 } }));
     expect(await (await own.runWorkflow({ name: 'orders' })).result()).toEqual({ a: 1 });
     const slow = speaking(started, ended({ status: 'running' }));
@@ -180,14 +180,14 @@ describe('runs', () => {
     await expect(handle.result({ timeoutMs: 5 })).rejects.toThrow(`Timed out waiting for workflow run ${id} to finish`);
   });
 
-  test('are cancelled by their handle and by their id', async () => {
+  test('can be cancelled by their handle and by their id', async () => {
     const { ow: own, asked } = speaking(started, { runId: id, status: 'cancelled' });
     await (await own.runWorkflow({ name: 'orders' })).cancel();
     await own.cancelWorkflowRun(id);
     expect(asked.slice(1).map(({ path }) => path)).toEqual([`POST /v1/runs/${id}/cancel`, `POST /v1/runs/${id}/cancel`]);
   });
 
-  test('a signal has the same place as in workflows, and its key', async () => {
+  test('a signal has the same correlation as in workflows, and its key', async () => {
     const { ow: own, asked } = speaking({ signalId: 's', delivered: false });
     const sent = await own.sendSignal({ signal: 'go', data: { by: 'Ada' }, idempotencyKey: 'k' });
     expect(sent.signalId).toBe('s');
@@ -197,20 +197,20 @@ describe('runs', () => {
   });
 });
 
-describe('what has no meaning here', () => {
-  test('a backend is refused, and it is said what to do', () => {
+describe('what the platform does not need', () => {
+  test('a backend is refused with instructions', () => {
     const options: object = { backend: {} };
     expect(() => new OpenWorkflow(options)).toThrow(/takes no backend.*stepwell\/openworkflow\/backend/s);
   });
 
-  test('a worker starts, drives nothing and stops', async () => {
+  test('a worker starts and stops, and runs no workflow task', async () => {
     const worker = ow.newWorker({ concurrency: 3 });
     await worker.start();
     expect(await worker.tick()).toBe(0);
     await worker.stop();
   });
 
-  test('without an address nothing is asked, and the first call says so', async () => {
+  test('without a URL no request is made, and the first call reports it', async () => {
     const nowhere = new OpenWorkflow({ apiKey: 'none' });
     await expect(nowhere.cancelWorkflowRun('wrun_1')).rejects.toThrow('needs both');
   });

@@ -1,4 +1,4 @@
-/** Each answer of the service and of the application, and the verdict that it gets. */
+/** Each response of the service and of the application, and the result of its check. */
 import { describe, expect, test } from 'vitest';
 import { worstResult } from '../../lib/ownership/check.ts';
 import { type Probe, checkActiveDeployment, checkApp, checkHealth } from '../../lib/ownership/check-ownership.ts';
@@ -24,8 +24,8 @@ test.each([
   [answered(302, { healthy: true }), 'fail'],
   [answered(503, { code: 'unavailable' }), 'fail'],
   [silent, 'fail'],
-])('health %j: %s', (probe, verdict) => {
-  expect(checkHealth(probe).result).toBe(verdict);
+])('health %j: %s', (probe, result) => {
+  expect(checkHealth(probe).result).toBe(result);
 });
 
 test.each([
@@ -37,8 +37,8 @@ test.each([
     '409 no_active_deployment No active deployment.',
   ],
   [answered(403, { code: 'missing_scope' }), 'fail', '403 missing_scope'],
-  [silent, 'fail', 'no answer: connect ECONNREFUSED'],
-  [undefined, 'fail', 'there is no API key to ask with'],
+  [silent, 'fail', 'no response: connect ECONNREFUSED'],
+  [undefined, 'fail', 'there is no API key for the request'],
 ] as const)('the active deployment %j: %s', (probe, result, message) => {
   expect(checkActiveDeployment(probe)).toEqual({ name: 'active_deployment', result, message });
 });
@@ -48,7 +48,7 @@ describe('the application', () => {
     Object.fromEntries(checkApp(probe, expected, isStrict).map(({ name, result }) => [name, result]));
   const good = { diagnostics: 'pass', remote_mode: 'pass', strict_mode: 'pass', target_world: 'pass', ownership_status: 'pass' };
 
-  test('that is as it must be passes, also with fields that came later', () => {
+  test('with a valid report passes, also with unknown fields', () => {
     expect(verdicts(answered(200, { ...report, lastEvent: null, fieldOfTomorrow: 1 }))).toEqual(good);
   });
 
@@ -60,32 +60,32 @@ describe('the application', () => {
     [{ expectedTargetWorld: 'local' }, { target_world: 'fail' }],
     [{ status: 'warn', lifetimeUnexpectedHits: 3 }, { ownership_status: 'warn' }],
     [{ status: 'fail', unexpectedHitsLast15m: 1 }, { ownership_status: 'fail' }],
-  ])('that says %o', (change, verdict) => {
+  ])('that reports %o', (change, expected) => {
     const probe = answered(200, { ...report, ...change });
-    expect(verdicts(probe)).toEqual({ ...good, ...verdict });
-    // Without --strict nothing is worse than a warning.
+    expect(verdicts(probe)).toEqual({ ...good, ...expected });
+    // Without --strict failures are warnings.
     expect(worstResult(checkApp(probe, world, false))).toBe('warn');
   });
 
   test.each([
-    [silent, 'no answer: connect ECONNREFUSED'],
+    [silent, 'no response: connect ECONNREFUSED'],
     [answered(401, { code: 'unauthorized' }), '401 unauthorized: give --diagnostics-token'],
     [answered(404, 'not found'), '404: is the handler mounted, and its token set?'],
     [answered(500, undefined), '500'],
-    [answered(200, { hello: 'world' }), 'the answer is not that of the diagnostics: is this the right address?'],
-    [answered(200, { ...report, status: 'fine' }), 'the answer is not that of the diagnostics: is this the right address?'],
-  ])('that does not tell fails: %j', (probe, message) => {
+    [answered(200, { hello: 'world' }), 'the response is not a diagnostics report: check the URL'],
+    [answered(200, { ...report, status: 'fine' }), 'the response is not a diagnostics report: check the URL'],
+  ])('without a report fails: %j', (probe, message) => {
     expect(checkApp(probe, world, true)).toEqual([{ name: 'diagnostics', result: 'fail', message }]);
     expect(checkApp(probe, world, false)).toEqual([{ name: 'diagnostics', result: 'warn', message }]);
   });
 
-  test('another world may be the expected one', () => {
+  test('the expected world can be configured', () => {
     expect(verdicts(answered(200, report), true, 'acme/world')).toEqual({ ...good, target_world: 'fail' });
     const theirs = { ...report, targetWorld: 'acme/world', expectedTargetWorld: 'acme/world' };
     expect(verdicts(answered(200, theirs), true, 'acme/world')).toEqual(good);
   });
 
-  test('hits are told with their number and time', () => {
+  test('hits are reported with their number and time', () => {
     const change = {
       status: 'fail',
       unexpectedHitsLast15m: 2,
@@ -93,6 +93,6 @@ describe('the application', () => {
       lastUnexpectedHitAt: '2026-01-01T00:00:00.000Z',
     };
     const hits = checkApp(answered(200, { ...report, ...change }), world, true).at(-1);
-    expect(hits?.message).toBe('unexpected hits: 2 in 15 minutes, 5 ever, the last at 2026-01-01T00:00:00.000Z');
+    expect(hits?.message).toBe('unexpected hits: 2 in 15 minutes, 5 in total, the last at 2026-01-01T00:00:00.000Z');
   });
 });

@@ -1,16 +1,16 @@
-/** The configuration: every fault with its place, and what is only doubtful here and now. */
+/** The configuration: every error has its pointer, and problems of this machine are warnings. */
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../lib/ownership/config.ts';
 import { checkConfig } from '../../lib/ownership/check-config.ts';
 
-const faultsOf = (value: unknown) => {
+const errorsOf = (value: unknown) => {
   const read = readConfig(value);
   return read.kind === 'valid' ? [] : read.errors.map(({ pointer, message }) => `${pointer} ${message}`);
 };
 
 const remote = { execution: { mode: 'remote', remoteWorkerUrl: 'https://api.example.com/prod' } };
 
-test('what is left out has its default', () => {
+test('absent settings have their defaults', () => {
   const execution = { mode: 'local', apiKeyEnv: 'WORKFLOW_COMPUTE_API_KEY', timeoutMs: 10_000, retries: 2, failPolicy: 'error' };
   expect(readConfig({})).toEqual({ kind: 'valid', config: { execution } });
   expect(readConfig({ ...remote, remoteWorldTarget: 'acme/world', url: 'http://127.0.0.1:4700' })).toMatchObject({
@@ -21,16 +21,16 @@ test('what is left out has its default', () => {
 test.each([
   [undefined, ['/ Invalid input: expected object, received undefined']],
   [[], ['/ Invalid input: expected object, received array']],
-  [{ executoin: {} }, ['/executoin is not known here']],
-  [{ execution: { apiKey: 'sw_prod_x' } }, ['/execution/apiKey is not known here']],
+  [{ executoin: {} }, ['/executoin is not a known setting']],
+  [{ execution: { apiKey: 'sw_prod_x' } }, ['/execution/apiKey is not a known setting']],
   [
     { execution: { apiKeyEnv: 'sw_prod_abc-def' } },
     ['/execution/apiKeyEnv must be the name of an environment variable, not a key'],
   ],
   [{ execution: { mode: 'Remote' } }, ['/execution/mode must be "local" or "remote"']],
   [{ execution: { mode: 'remote' } }, ['/execution/remoteWorkerUrl is required in remote mode, where there is no url']],
-  [{ url: 'ftp://example.com' }, ['/url must be an address of http or https']],
-  [{ url: 'example.com' }, ['/url must be an address of http or https']],
+  [{ url: 'ftp://example.com' }, ['/url must be an http or https URL']],
+  [{ url: 'example.com' }, ['/url must be an http or https URL']],
   [{ url: 'https://user:secret@example.com' }, ['/url must be without user, query and fragment']],
   [{ url: 'https://example.com/?key=secret' }, ['/url must be without user, query and fragment']],
   [{ remoteWorldTarget: '' }, [expect.stringMatching(/^\/remoteWorldTarget /)]],
@@ -41,17 +41,17 @@ test.each([
   [{ execution: { retries: 11 } }, [expect.stringMatching(/^\/execution\/retries /)]],
   [
     { execution: { failPolicy: 'fallback-local' } },
-    [expect.stringMatching(/^\/execution\/failPolicy .*could carry out a run twice/)],
+    [expect.stringMatching(/^\/execution\/failPolicy .*could execute a run twice/)],
   ],
-])('%j', (value, faults) => {
-  expect(faultsOf(value)).toEqual(faults);
+])('%j', (value, errors) => {
+  expect(errorsOf(value)).toEqual(errors);
 });
 
-test('all faults are told at once', () => {
-  expect(faultsOf({ url: 'x', more: 1, execution: { retries: 0.5, mode: 1 } })).toHaveLength(4);
+test('all errors are reported at once', () => {
+  expect(errorsOf({ url: 'x', more: 1, execution: { retries: 0.5, mode: 1 } })).toHaveLength(4);
 });
 
-describe('a valid one', () => {
+describe('a valid configuration', () => {
   const linesOf = (value: unknown, env: Record<string, string> = {}, isHostKnown?: boolean) =>
     checkConfig('file', readConfig(value), { env, isHostKnown }).map(({ name, result }) => `${result} ${name}`);
   const key = { WORKFLOW_COMPUTE_API_KEY: 'sw_prod_x' };
@@ -68,10 +68,10 @@ describe('a valid one', () => {
     ['two services', { ...remote, url: 'https://other.example.com' }, key, true, 'warn addresses'],
     ['another mode in the environment', remote, { ...key, WORKFLOW_EXECUTION_MODE: 'local' }, true, 'warn mode'],
     ['an address that is not used', { execution: { remoteWorkerUrl: 'https://api.example.com' } }, key, true, 'warn mode'],
-  ] as const)('with %s is warned about, and about nothing else', (_what, value, env, isHostKnown, warning) => {
+  ] as const)('with %s has exactly this warning', (_what, value, env, isHostKnown, warning) => {
     expect(linesOf(value, env, isHostKnown).filter((line) => !line.startsWith('pass'))).toEqual([warning]);
   });
-  test('on this machine needs no https', () => {
+  test('for a service on this machine needs no https', () => {
     const here = { execution: { mode: 'remote', remoteWorkerUrl: 'http://127.0.0.1:4700' } };
     expect(linesOf(here, key)).toEqual(['pass schema', 'pass mode', 'pass https', 'pass key']);
   });

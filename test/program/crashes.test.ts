@@ -83,7 +83,7 @@ async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
   });
   const { promise, resolve } = Promise.withResolvers<JsonValue>();
   const { facts, history } = run;
-  const task = { run: facts, replayVersion, input: null, history, handsOnAt: facts.deadlineAt };
+  const task = { run: facts, replayVersion, input: null, history, handOffAt: facts.deadlineAt };
   const drive = startWorkflowTask(
     [never],
     task,

@@ -76,7 +76,7 @@ describe('others commit in between', () => {
     await run.toTheEnd();
     expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'enough' });
     expect(run.said).toEqual([]);
-    expect(run.ends).toEqual([{ kind: 'over' }]);
+    expect(run.ends).toEqual([{ kind: 'finished' }]);
   });
 });
 
@@ -235,7 +235,7 @@ describe('cancelled', () => {
     expect(run.state.progress).toMatchObject({ status: 'cancelled' });
     expect(told).toEqual([expect.objectContaining({ message: 'the run has ended' }), 'ended']);
     expect(run.said).toEqual(['asked long']);
-    expect(run.ends).toEqual([{ kind: 'over' }]);
+    expect(run.ends).toEqual([{ kind: 'finished' }]);
     expect(clock.now() - run.facts.createdAt).toBe(60_000);
   });
 
@@ -529,10 +529,13 @@ describe('code that is not what it was', () => {
     '%s is said with both, the step and the deployment, and nothing is committed',
     async (_what, fn, position, recorded, asked) => {
       const { end, turn, waitedMs } = await replayOnly(flow(fn), await resting());
-      expect(end).toMatchObject({ kind: 'diverged', details: { deploymentId: 'dep-2', position, recorded, asked } });
+      expect(end).toMatchObject({
+        kind: 'nondeterministic',
+        details: { deploymentId: 'dep-2', position, recorded, requested: asked },
+      });
       expect(end).toMatchObject({
         message: expect.stringMatching(
-          new RegExp(`^step ${position} of this run is .*, and the code of deployment dep-2 `),
+          new RegExp(`^step ${position} of this run is .*, but the code of deployment dep-2 `),
         ) as string,
       });
       expect(turn).toBeUndefined();
@@ -546,7 +549,7 @@ describe('code that is not what it was', () => {
     await run.wakeDue();
     run.workflows = flow(async ({ step }) => step.run({ name: 'other' }, () => 1));
     await run.driveOnce();
-    expect(run.ends.at(-1)).toMatchObject({ kind: 'diverged' });
+    expect(run.ends.at(-1)).toMatchObject({ kind: 'nondeterministic' });
     run.workflows = before;
     await run.toTheEnd();
     expect(run.output).toBe(null);
@@ -579,17 +582,17 @@ describe('code that is not what it was', () => {
     run.clock.skipTo(run.openNodes[0]?.status === 'queued' ? (run.openNodes[0].notBefore ?? run.clock.now()) : run.clock.now());
     await run.driveOnce();
     expect(run.ends.at(-1)).toMatchObject({
-      kind: 'diverged',
-      details: { recorded: { key: 'a', kind: 'function' }, asked: { key: 'a', kind: 'sleep' } },
+      kind: 'nondeterministic',
+      details: { recorded: { key: 'a', kind: 'function' }, requested: { key: 'a', kind: 'sleep' } },
     });
   });
 });
 
 describe('what cannot be driven', () => {
   const some = defineWorkflow({ name: 'test', version: '1' }, () => 1);
-  const empty = { entries: [], kept: [], open: [], attempt: 1, stepAttempts: 0 } as never;
+  const empty = { entries: [], priorResults: [], open: [], attempt: 1, stepAttempts: 0 } as never;
   test.each([
-    ['no list', { test: some }, 'unloadable', 'exports no list'],
+    ['no list', { test: some }, 'unloadable', 'exports no array'],
     ['something else in it', [some, {}], 'unloadable', 'workflows[1]'],
     ['no such workflow', [], 'unknown_workflow', 'no workflow test'],
     ['no such version', [some], 'unknown_workflow', 'no workflow test'],

@@ -202,18 +202,18 @@ describe('failures', () => {
     [
       'a text',
       () => 'just a text',
-      { cause: 'error', code: 'thrown_value', message: 'the code threw "just a text", which is no Error' },
+      { cause: 'error', code: 'thrown_value', message: 'the code threw "just a text", which is not an Error' },
     ],
     [
       'nothing',
       () => undefined,
-      { cause: 'error', code: 'thrown_value', message: 'the code threw undefined, which is no Error' },
+      { cause: 'error', code: 'thrown_value', message: 'the code threw undefined, which is not an Error' },
     ],
-    ['an object', () => ({ status: 404 }), { cause: 'error', message: 'the code threw {"status":404}, which is no Error' }],
+    ['an object', () => ({ status: 404 }), { cause: 'error', message: 'the code threw {"status":404}, which is not an Error' }],
     [
       'an object without a prototype',
       () => Object.create(null) as unknown,
-      { cause: 'error', message: 'the code threw {}, which is no Error' },
+      { cause: 'error', message: 'the code threw {}, which is not an Error' },
     ],
     [
       'a proxy that throws',
@@ -407,12 +407,12 @@ describe('waits', () => {
   test.each([
     [
       'a length of time that is none',
-      'no length of time: "soon"',
+      'not a valid duration: "soon"',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('nap', 'soon' as never),
     ],
     [
       'a negative one',
-      'no length of time: -5',
+      'not a valid duration: -5',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('nap', -5 as never),
     ],
     [
@@ -422,7 +422,7 @@ describe('waits', () => {
     ],
     [
       'a name that is kept for rollbacks',
-      'begins with rollback:',
+      'must not start with rollback:',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('rollback:x', 5 as never),
     ],
   ])('%s fails the run with its text, and for good', async (_what, text, go) => {
@@ -469,13 +469,13 @@ describe('what is stored', () => {
     ['a bigint', { a: [1, 2n] }, 'the bigint 2 at /a/1', '/a/1'],
     ['a Map', { 'a/b': new Map() }, 'a Map at /a~1b', '/a~1b'],
     ['a Set', new Set(), 'a Set', ''],
-    ['NaN', { a: Number.NaN }, 'NaN is no number in JSON at /a', '/a'],
-    ['Infinity', [Infinity], 'Infinity is no number in JSON at /0', '/0'],
+    ['NaN', { a: Number.NaN }, 'JSON has no NaN at /a', '/a'],
+    ['Infinity', [Infinity], 'JSON has no Infinity at /0', '/0'],
     ['a circle', circle, 'an object that contains itself at /self', '/self'],
     ['a promise', { a: Promise.resolve(1) }, 'a Promise at /a', '/a'],
     ['bytes', { a: new Uint8Array(2) }, 'a Uint8Array at /a', '/a'],
-    ['a Date that is no time', { a: new Date(Number.NaN) }, 'a Date that is no time at /a', '/a'],
-    ['half a character', { a: '\ud800' }, 'a text with half a character at /a', '/a'],
+    ['a Date that is no time', { a: new Date(Number.NaN) }, 'an invalid Date at /a', '/a'],
+    ['half a character', { a: '\ud800' }, 'a string with a lone surrogate at /a', '/a'],
     ['what is nested without end', deep, 'more than 100 levels', undefined],
   ])('%s is refused with its place, and not tried again', async (_what, value, text, path) => {
     const run = await new DrivenRun(returning(() => value)).toTheEnd();
@@ -531,8 +531,8 @@ describe('what is stored', () => {
     expect(printed['a']).toEqual(['a begins', 'a ends']);
     expect(printed['b']).toEqual(['b begins', 'b ends']);
     expect(printed['flood']).toHaveLength(200);
-    expect(printed['flood']?.at(-1)).toContain('more was printed');
-    expect(printed['long']).toEqual(['short', expect.stringContaining('more was printed')]);
+    expect(printed['flood']?.at(-1)).toContain('output truncated');
+    expect(printed['long']).toEqual(['short', expect.stringContaining('output truncated')]);
     expect(run.output).toBe(false);
   });
 });
@@ -589,7 +589,7 @@ describe('what the code is told', () => {
     expect(bad.failure).toMatchObject({
       cause: 'invalid',
       code: 'input_invalid',
-      message: 'the input is not as it must be: no text; /a/0: bad',
+      message: 'the input does not match the schema of the workflow: no text; /a/0: bad',
     });
     expect(bad.said).toEqual(['threw']);
   });

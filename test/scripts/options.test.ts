@@ -28,7 +28,7 @@ test.each([
   ['an option that there is not', ['--seeed', '1'], "Unknown option '--seeed'"],
   ['a word that nobody asked for', ['42'], "Unexpected argument '42'"],
 ])('%s is mistyped, and it is said where', (_what, typed, message) => {
-  expect(read(...typed)).toEqual({ kind: 'mistyped', message: expect.stringContaining(message) });
+  expect(read(...typed)).toEqual({ kind: 'invalid', message: expect.stringContaining(message) });
 });
 
 test('help is asked for by either of its names', () => {

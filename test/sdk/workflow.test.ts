@@ -29,7 +29,7 @@ describe('a definition', () => {
     [{ name: 'x', version: '' }, 'the version of workflow x'],
     [{ name: 'x', maxStepAttempts: 0 }, 'from 1 to 25000'],
     [{ name: 'x', maxStepAttempts: 25_001 }, 'from 1 to 25000'],
-    [{ name: 'x', maxStepAttempts: 1.5 }, 'a whole number'],
+    [{ name: 'x', maxStepAttempts: 1.5 }, 'an integer'],
   ])('%o is refused', (spec, message) => {
     expect(() => defineWorkflowSpec(spec)).toThrow(message);
     expect(() => defineWorkflow(spec, () => 1)).toThrow(message);

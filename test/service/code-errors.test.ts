@@ -471,7 +471,7 @@ describe('failed workflow tasks', () => {
       code: 'rollback_failed',
       details: {
         reason: 'enough',
-        rollbackFailures: [{ step: 'hotel', message: 'its rollback was not run to its end: charge is not sleep' }],
+        rollbackFailures: [{ step: 'hotel', message: 'its rollback did not finish: charge is not sleep' }],
       },
     });
     expect(code.startedSteps).toEqual(['hotel#1', 'note#1']);

@@ -19,20 +19,19 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { createTestEnv, scope, workflow } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
 
-const somebody = keyId('somebody');
+const creator = keyId('creator1');
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Ports with uploaded deployments `dep_1`, `dep_2` …. */
-const shipped = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
+/** A test environment with the uploaded deployments `dep_1`, `dep_2` … */
+const createWithDeployments = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
   const env = createTestEnv(wrap);
   for (let number = 1; number <= count; number += 1) {
     const { manifest, archive } = await packedDeployment(`dep_${number}`);
-    await createDeployment(env.ports, scope, manifest, { by: somebody, archive });
+    await createDeployment(env.ports, scope, manifest, { by: creator, archive });
     env.ports.clock.advance(minutes(1));
   }
-  const activate = (id: string) => activateDeployment(env.deps, scope, deploymentId(id), somebody);
-  const rollback = (id?: string) =>
-    rollbackDeployment(env.deps, scope, id === undefined ? undefined : deploymentId(id), somebody);
+  const activate = (id: string) => activateDeployment(env.deps, scope, deploymentId(id), creator);
+  const rollback = (id?: string) => rollbackDeployment(env.deps, scope, id === undefined ? undefined : deploymentId(id), creator);
   const remove = (id: string) => removeDeployment(env.deps, scope, deploymentId(id));
   const active = async () => (await activeDeployment(env.ports, scope))?.deploymentId;
   const status = async (id: string) => (await getDeployment(env.ports, scope, deploymentId(id)))?.status;
@@ -40,26 +39,26 @@ const shipped = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]
 };
 
 describe('creating a deployment', () => {
-  it('returns an upload URL for 15 minutes, and a new one for a repeated request', async () => {
+  it('returns an upload URL for 15 minutes, and a new URL to a repeated request', async () => {
     const { ports } = createTestEnv();
     const { manifest } = await packedDeployment('dep_1');
-    const first = await createDeployment(ports, scope, manifest, { by: somebody });
+    const first = await createDeployment(ports, scope, manifest, { by: creator });
     expect(first).toMatchObject({
       kind: 'created',
-      deployment: { status: 'created', createdBy: somebody },
+      deployment: { status: 'created', createdBy: creator },
       upload: { method: 'PUT', expiresAt: after(ports.clock.now(), minutes(15)) },
     });
     ports.clock.advance(hours(1));
     const again = await createDeployment(ports, scope, { ...manifest, files: manifest.files.toReversed() }, { by: null });
     expect(again).toMatchObject({
       kind: 'existing',
-      deployment: { createdBy: somebody },
+      deployment: { createdBy: creator },
       upload: { expiresAt: after(ports.clock.now(), minutes(15)) },
     });
     expect(await activeDeployment(ports, scope)).toBeUndefined();
   });
 
-  it('accepts the archive in the same request, and then needs no upload', async () => {
+  it('accepts the archive in the same request, and then returns no upload URL', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     for (const kind of ['created', 'existing'] as const) {
@@ -97,10 +96,10 @@ describe('creating a deployment', () => {
 });
 
 describe('the event bus', () => {
-  const toldOf = (env: Awaited<ReturnType<typeof shipped>>['env']) =>
+  const noticesOf = (env: Awaited<ReturnType<typeof createWithDeployments>>['env']) =>
     env.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
 
-  it('receives that a deployment was created, verified and removed', async () => {
+  it('receives the creation, verification and removal of a deployment', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const createdAt = ports.clock.now();
@@ -119,18 +118,18 @@ describe('the event bus', () => {
     ]);
   });
 
-  it('receives nothing about a refused request', async () => {
-    const { env, activate, remove } = await shipped(1);
+  it('receives nothing for refused requests', async () => {
+    const { env, activate, remove } = await createWithDeployments(1);
     await activate('dep_1');
-    const before = toldOf(env);
+    const before = noticesOf(env);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     const { manifest } = await packedDeployment('dep_1', { change: { workflows: [{ name: 'other' }] } });
     expect(await createDeployment(env.ports, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
-    expect(toldOf(env)).toEqual(before);
+    expect(noticesOf(env)).toEqual(before);
   });
 
   it.each(['created', 'verified', 'removed'] as const)(
-    'receives it from the repeated request after an outage: %s',
+    'receives the notice from the repeated request if it was unavailable: %s',
     async (lost) => {
       let isDown = true;
       const env = createTestEnv({
@@ -152,14 +151,14 @@ describe('the event bus', () => {
       await expect(act()).rejects.toThrow(Unavailable);
       isDown = false;
       await act();
-      expect(toldOf(env)).toContain(`dep_1 ${lost}`);
+      expect(noticesOf(env)).toContain(`dep_1 ${lost}`);
     },
   );
 });
 
 describe('activating a deployment', () => {
-  it('changes the deployment of new runs, once, and publishes it', async () => {
-    const { env, activate, active, status } = await shipped(2);
+  it('activates it once for new runs, and notifies the event bus', async () => {
+    const { env, activate, active, status } = await createWithDeployments(2);
     const at = env.ports.clock.now();
     expect(await activate('dep_1')).toEqual({
       kind: 'activated',
@@ -177,7 +176,7 @@ describe('activating a deployment', () => {
     expect(env.ports.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
   });
 
-  it('verifies the upload, and refuses a missing or invalid one', async () => {
+  it('verifies the upload, and refuses a missing or wrong archive', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
@@ -193,7 +192,7 @@ describe('activating a deployment', () => {
     expect(await getDeployment(ports, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: ports.clock.now() });
   });
 
-  it('can be verified without an activation: then only runs that name it use it', async () => {
+  it('a verified deployment that is not active runs only the starts that name it', async () => {
     const { ports } = createTestEnv();
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
@@ -246,7 +245,7 @@ describe('activating a deployment', () => {
     expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
   });
 
-  it('treats the order of code versions as part of the manifest', async () => {
+  it('the order of code versions is part of the manifest', async () => {
     const { ports } = createTestEnv();
     const versions = [
       { name: 'hello', version: '1' },
@@ -263,7 +262,7 @@ describe('activating a deployment', () => {
     expect(await sent([{ name: 'b' }, { name: 'a' }], 'bundle')).toBe('existing');
   });
 
-  it('retries after a concurrent change, and gives up under contention', async () => {
+  it('retries after concurrent changes of the pointer, and is unavailable under too many', async () => {
     let losses = 3;
     const wrap = (lost: () => boolean) => (deps: ReturnType<typeof createTestEnv>['deps']) => {
       const deployments: Deployments = Object.assign(Object.create(deps.deployments), {
@@ -275,15 +274,15 @@ describe('activating a deployment', () => {
       });
       return { ...deps, deployments };
     };
-    const { activate } = await shipped(1, { wrap: wrap(() => (losses -= 1) >= 0) });
+    const { activate } = await createWithDeployments(1, { wrap: wrap(() => (losses -= 1) >= 0) });
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
-    const contended = await shipped(1, { wrap: wrap(() => true) });
+    const contended = await createWithDeployments(1, { wrap: wrap(() => true) });
     await expect(contended.activate('dep_1')).rejects.toThrow(Unavailable);
   });
 
-  it('that crashed before its notice is completed by the next request', async () => {
+  it('a repeated request completes an activation that crashed before its notice', async () => {
     let isBroken = true;
-    const { env, activate, active } = await shipped(1, {
+    const { env, activate, active } = await createWithDeployments(1, {
       wrap: (deps) => ({
         ...deps,
         notices: {
@@ -302,15 +301,15 @@ describe('activating a deployment', () => {
     expect(env.ports.notices.activations).toHaveLength(1);
   });
 
-  it('is refused for a deployment that does not exist', async () => {
-    const { activate } = await shipped(0);
+  it('of a missing deployment is not found', async () => {
+    const { activate } = await createWithDeployments(0);
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
   });
 });
 
-describe('rollback', () => {
+describe('a rollback', () => {
   it('activates the previous deployment, or the named one', async () => {
-    const { env, activate, rollback, active } = await shipped(3);
+    const { env, activate, rollback, active } = await createWithDeployments(3);
     expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
     for (const id of ['dep_1', 'dep_2', 'dep_3']) {
       env.ports.clock.advance(minutes(1));
@@ -322,15 +321,15 @@ describe('rollback', () => {
     env.ports.clock.advance(minutes(1));
     expect(await rollback('dep_1')).toMatchObject({ deploymentId: 'dep_1', revision: 5 });
     expect(await active()).toBe('dep_1');
-    const published = env.ports.notices.activations.map(({ deploymentId: id }) => id);
-    expect(published).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
-    const wentBack = env.ports.notices.activations.map(({ isRollback = false }) => isRollback);
-    expect(wentBack).toEqual([false, false, false, true, true]);
+    const notified = env.ports.notices.activations.map(({ deploymentId: id }) => id);
+    expect(notified).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
+    const rollbacks = env.ports.notices.activations.map(({ isRollback = false }) => isRollback);
+    expect(rollbacks).toEqual([false, false, false, true, true]);
     expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
   });
 
   it('skips removed deployments', async () => {
-    const { activate, rollback, remove } = await shipped(3);
+    const { activate, rollback, remove } = await createWithDeployments(3);
     for (const id of ['dep_1', 'dep_2', 'dep_3']) await activate(id);
     expect(await remove('dep_2')).toMatchObject({ kind: 'removed' });
     expect(await rollback()).toMatchObject({ deploymentId: 'dep_1' });
@@ -339,9 +338,9 @@ describe('rollback', () => {
   });
 });
 
-describe('a name means one workflow:', () => {
+describe('a name refers to one workflow:', () => {
   it('a deployment with the name of a published graph is not activated, until the graph is archived', async () => {
-    const { env, activate } = await shipped(1);
+    const { env, activate } = await createWithDeployments(1);
     await env.publish(workflow('hello', 'a>b'));
     expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
     await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
@@ -349,7 +348,7 @@ describe('a name means one workflow:', () => {
   });
 
   it('no graph is published under a name that the active deployment has', async () => {
-    const { env, activate } = await shipped(1);
+    const { env, activate } = await createWithDeployments(1);
     const { version: _version, ...definition } = workflow('hello', 'a>b');
     const graph = { ...definition, nodes: [{ id: nodeId('a'), type: 'start', config: {} }], edges: [] };
     expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
@@ -363,8 +362,8 @@ describe('a name means one workflow:', () => {
 });
 
 describe('removing a deployment', () => {
-  it('deletes the artifact, and its id can never be reused', async () => {
-    const { env, remove, status } = await shipped(1);
+  it('removes the artifact, and its id stays reserved', async () => {
+    const { env, remove, status } = await createWithDeployments(1);
     const { manifest, archive } = await packedDeployment('dep_1');
     const name = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
     expect(await env.ports.artifacts.read(name, archive.byteLength)).toBeDefined();
@@ -376,14 +375,14 @@ describe('removing a deployment', () => {
   });
 
   it('is refused while it is active, and changes nothing', async () => {
-    const { env, activate, remove } = await shipped(1);
+    const { env, activate, remove } = await createWithDeployments(1);
     await activate('dep_1');
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
     expect(await getDeployment(env.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
   });
 
   it('is refused while an open run pins it', async () => {
-    const { env, remove } = await shipped(1);
+    const { env, remove } = await createWithDeployments(1);
     await env.publish(workflow('flow', 'a>b'));
     const { runId } = await env.begin('flow');
     const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
@@ -394,8 +393,8 @@ describe('removing a deployment', () => {
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
-  it('waits an hour for a run whose start has pinned it', async () => {
-    const { env, remove } = await shipped(1);
+  it('is refused for an hour while a pin has no run yet', async () => {
+    const { env, remove } = await createWithDeployments(1);
     const runId = env.ports.ids.runId(env.ports.clock.now());
     const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
     await env.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
@@ -404,13 +403,13 @@ describe('removing a deployment', () => {
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
   });
 
-  it('in progress blocks an activation that was decided before', async () => {
+  it('that has begun makes a concurrent activation fail', async () => {
     let removing: Promise<unknown> | undefined;
-    const { env, activate, active, remove } = await shipped(1, {
+    const { env, activate, active, remove } = await createWithDeployments(1, {
       wrap: (deps) => ({
         ...deps,
         workflows: Object.assign(Object.create(deps.workflows), {
-          // Between the read of the deployment and the write of the pointer.
+          // Between the activation's read of the deployment and its write of the pointer.
           summary: async (...of: Parameters<typeof deps.workflows.summary>) => {
             removing ??= removeDeployment(deps, scope, deploymentId('dep_1'));
             await removing;
@@ -425,8 +424,8 @@ describe('removing a deployment', () => {
     expect(env.ports.notices.activations).toEqual([]);
   });
 
-  it('that crashed can be continued; until then no activation succeeds', async () => {
-    const { env, activate, remove } = await shipped(1);
+  it('that crashed is continued by a repeated request; meanwhile it cannot be activated', async () => {
+    const { env, activate, remove } = await createWithDeployments(1);
     await env.ports.deployments.setRemoving(scope, deploymentId('dep_1'), env.ports.clock.now());
     expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
     expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });

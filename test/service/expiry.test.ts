@@ -6,7 +6,7 @@ import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts
 import { type DurationMs, type Instant, after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { testRetention } from '../../lib/service/runs/begin-run.ts';
+import { testRetention } from '../../lib/service/runs/create-run.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
 import { saveSnapshot } from '../../lib/service/run-log/snapshots.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';

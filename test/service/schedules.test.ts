@@ -1,4 +1,4 @@
-/** Schedules: from the record to the runs, including errors and crashes in between. */
+/** Schedules, from the record to the runs: overlap, catch-up, crashes, lost recurrences and concurrent changes. */
 import { describe, expect, test } from 'vitest';
 import { type ScheduleId, commitNo, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { scheduleOf } from '../../lib/engine/log/lineage.ts';
@@ -13,7 +13,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { handleFireDeadLetter, fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
 import { getSchedule, listSchedules } from '../../lib/service/schedules/get-schedule.ts';
 import { syncSchedules } from '../../lib/service/schedules/sync-schedules.ts';
-import { create as createAnew, requestDeletion, sweep as sweepDeletions } from './deletion-fixture.ts';
+import { create as recreateWorkflow, requestDeletion, sweep as sweepDeletions } from './deletion-fixture.ts';
 import { finished, createTestEnv, scope, workflow } from './test-env.ts';
 
 const id = scheduleId('nightly');
@@ -26,9 +26,9 @@ const hourly: RequestedTerms = {
   isPaused: false,
 };
 
-/** Crashes the process at the n-th port call, before or after its effect. */
-const dying = () => {
-  const state = { calls: 0, diesAt: Infinity, isAfter: false };
+/** Crashes the process at the n-th call of a port, before or after the call takes effect. */
+const crashing = () => {
+  const state = { calls: 0, crashAt: Infinity, isAfter: false };
   const wrapped = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
       get: (target, name) => {
@@ -36,10 +36,10 @@ const dying = () => {
         if (typeof member !== 'function') return member;
         return async (...given: unknown[]): Promise<unknown> => {
           state.calls += 1;
-          const dies = state.calls === state.diesAt;
-          if (dies && !state.isAfter) throw new Unavailable('this process');
+          const crashes = state.calls === state.crashAt;
+          if (crashes && !state.isAfter) throw new Unavailable('this process');
           const answer: unknown = await Reflect.apply(member, target, given);
-          if (dies) throw new Unavailable('this process');
+          if (crashes) throw new Unavailable('this process');
           return answer;
         };
       },
@@ -54,8 +54,8 @@ const scheduling = (options: Parameters<typeof createTestEnv>[0] = {}) => {
     ...it,
     create: (terms: Partial<RequestedTerms> = {}, bodyHash = 'h') =>
       createSchedule(worker, { scope, scheduleId: id, bodyHash, terms: { ...hourly, ...terms } }),
-    registeredSettings: () => ports.recurrences.registrations().map(({ setting }) => setting.setting),
-    elapse: (time: DurationMs): readonly ScheduleFire[] => {
+    activeSettings: () => ports.recurrences.registrations().map(({ setting }) => setting.setting),
+    pass: (time: DurationMs): readonly ScheduleFire[] => {
       ports.clock.advance(time);
       return ports.recurrences.takeDue();
     },
@@ -64,7 +64,7 @@ const scheduling = (options: Parameters<typeof createTestEnv>[0] = {}) => {
     },
     record: async (of: ScheduleId = id) => {
       const schedule = await ports.schedules.schedule(scope, of);
-      if (schedule === undefined) throw new Error('there is no such schedule');
+      if (schedule === undefined) throw new Error(`schedule ${of} does not exist`);
       return schedule;
     },
     outcomes: async () => (await self.record()).fires.map(({ outcome }) => outcome).toReversed(),
@@ -79,11 +79,11 @@ const published = async (options: Parameters<typeof createTestEnv>[0] = {}) => {
   return it;
 };
 
-describe('a due time', () => {
-  test('starts one run, which records its schedule and its time', async () => {
+describe('a fire', () => {
+  test('starts one run with its schedule and its time', async () => {
     const it = await published();
     await it.create({ input: { n: 1 } });
-    const [fire, ...more] = it.elapse(minutes(61));
+    const [fire, ...more] = it.pass(minutes(61));
     if (fire === undefined) throw new Error('nothing was due');
     expect(more).toEqual([]);
     await it.fire([fire, fire]);
@@ -95,40 +95,40 @@ describe('a due time', () => {
       { outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt },
     ]);
     await it.settle();
-    const notice = it.ports.notices.statusNotices.at(-1);
-    expect(notice).toMatchObject({ status: 'completed', scheduleId: id });
+    const notified = it.ports.notices.statusNotices.at(-1);
+    expect(notified).toMatchObject({ status: 'completed', scheduleId: id });
     expect(await getSchedule(it.deps, scope, id)).toMatchObject({
       nextRunAt: fire.scheduledAt + hours(1),
       lastRun: { runId: head.address.runId, status: 'completed' },
     });
   });
 
-  test('uses the latest version, or the pinned one', async () => {
+  test('starts the latest version, or the pinned version', async () => {
     const it = await published();
     await it.create({ overlap: 'allow' });
     await createSchedule(it.worker, { scope, scheduleId: scheduleId('pinned'), bodyHash: 'h', terms: { ...hourly, version: 1 } });
     await it.publish({ ...workflow('flow', 'a>b'), version: 2 });
-    await it.fire(it.elapse(minutes(61)));
+    await it.fire(it.pass(minutes(61)));
     const versions = (await it.runs()).map((head) => [scheduleOf(head)?.scheduleId, head.workflow]);
     expect(versions).toHaveLength(2);
     expect(versions).toContainEqual([id, { name: 'flow', version: 2 }]);
     expect(versions).toContainEqual(['pinned', { name: 'flow', version: 1 }]);
   });
 
-  test('delivered twice at once starts one run', async () => {
+  test('delivered twice concurrently starts one run', async () => {
     const it = await published();
     await it.create();
-    const [fire] = it.elapse(minutes(61));
+    const [fire] = it.pass(minutes(61));
     if (fire === undefined) throw new Error('nothing was due');
     await Promise.all(Array.from({ length: 8 }, () => fireSchedule(it.worker, fire)));
     expect(await it.runs()).toHaveLength(1);
     expect(await it.outcomes()).toEqual(['started']);
   });
 
-  test('delivered again after ten others starts nothing', async () => {
+  test('repeated after ten others starts nothing', async () => {
     const it = await published();
     await it.create({ overlap: 'allow' });
-    const fires = it.elapse(hours(13));
+    const fires = it.pass(hours(13));
     expect(fires.length).toBeGreaterThan(11);
     await it.fire(fires);
     await it.fire(fires);
@@ -136,10 +136,10 @@ describe('a due time', () => {
     expect((await it.record()).fires).toHaveLength(10);
   });
 
-  test('after the catch-up window starts nothing, and is reported', async () => {
+  test('after its catch-up window starts nothing, and a notice is sent', async () => {
     const it = await published();
     await it.create({ catchUpWindowMs: minutes(5) });
-    const [fire] = it.elapse(minutes(66));
+    const [fire] = it.pass(minutes(66));
     if (fire === undefined) throw new Error('nothing was due');
     await it.fire([fire]);
     expect(await it.runs()).toEqual([]);
@@ -147,21 +147,25 @@ describe('a due time', () => {
     expect(it.ports.notices.scheduleFailures).toMatchObject([{ scheduleId: id, code: 'missed', workflowName: 'flow' }]);
   });
 
-  test('of an archived workflow starts nothing, and is recorded and reported; a later one may start', async () => {
+  test('of an archived workflow starts nothing, is recorded and notified; the next fire may start a run', async () => {
     const it = await published();
     await it.create();
     await archiveName({ ...it.deps, store: it.deps.workflows }, scope, flow);
-    const fires = it.elapse(minutes(61));
+    const fires = it.pass(minutes(61));
     await it.fire([...fires, ...fires]);
     expect(await it.runs()).toEqual([]);
-    const failed = { outcome: 'failed', code: 'workflow_archived', message: 'the workflow is archived' };
+    const failed = {
+      outcome: 'failed',
+      code: 'workflow_archived',
+      message: 'the workflow is archived; publish a version or delete the schedule',
+    };
     expect(await it.record()).toMatchObject({ fires: [failed], lastFailure: failed });
     expect(it.ports.notices.scheduleFailures).toMatchObject([{ code: 'workflow_archived' }]);
   });
 
-  test('of a workflow deleted during the creation of the schedule starts no run of a new workflow of that name', async () => {
+  test('of a workflow deleted during the schedule’s creation does not start a new workflow of that name', async () => {
     const it = await published();
-    // The deletion lists schedules before this one is stored.
+    // The deletion lists schedules before this schedule is stored.
     const store = it.ports.schedules.create.bind(it.ports.schedules);
     it.ports.schedules.create = async (schedule) => {
       expect(await requestDeletion(it)).toMatchObject({ kind: 'deleting' });
@@ -169,20 +173,20 @@ describe('a due time', () => {
     };
     expect(await it.create()).toMatchObject({ kind: 'created' });
     await sweepDeletions(it);
-    expect(await createAnew(it)).toMatchObject({ kind: 'published' });
-    await it.fire(it.elapse(minutes(61)));
+    expect(await recreateWorkflow(it)).toMatchObject({ kind: 'published' });
+    await it.fire(it.pass(minutes(61)));
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'workflow_not_found' }] });
     expect(await it.runs()).toEqual([]);
-    // A change of the schedule binds it to the new workflow.
+    // A change of the schedule assigns it to the new workflow.
     await changeSchedule(it.worker, scope, id, { workflowName: flow });
-    await it.fire(it.elapse(hours(1)));
+    await it.fire(it.pass(hours(1)));
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 
-  test('that no worker processed is sent again within the catch-up window: all its deliveries may have been throttled', async () => {
+  test('in the dead-letter queue that no worker handled is sent again within the catch-up window', async () => {
     const it = await published();
     await it.create();
-    const [first] = it.elapse(minutes(61));
+    const [first] = it.pass(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
     for (let letter = 0; letter < 3; letter += 1) {
       await handleFireDeadLetter(it.deps, first);
@@ -194,10 +198,10 @@ describe('a due time', () => {
     expect(await it.outcomes()).toEqual(['started']);
   });
 
-  test('that no worker processed within the catch-up window is recorded, and does not block the next one', async () => {
+  test('in the dead-letter queue after the catch-up window is recorded as failed, and does not block the next', async () => {
     const it = await published();
     await it.create();
-    const [first] = it.elapse(minutes(61));
+    const [first] = it.pass(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
     it.ports.clock.advance(days(8));
     await handleFireDeadLetter(it.deps, first);
@@ -205,36 +209,36 @@ describe('a due time', () => {
     expect(it.ports.jobs.fires).toEqual([]);
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'lost' }] });
     expect(it.ports.notices.scheduleFailures).toHaveLength(1);
-    await it.fire(it.elapse(hours(1)).slice(-1));
+    await it.fire(it.pass(hours(1)).slice(-1));
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 
-  test('after a crash at any point, the redelivery starts one run', async () => {
+  test('redelivered after a crash at any call starts one run', async () => {
     const wrapping =
-      ({ wrapped }: ReturnType<typeof dying>) =>
+      ({ wrapped }: ReturnType<typeof crashing>) =>
       (deps: Deps) => ({
         ...deps,
         schedules: wrapped(deps.schedules),
         index: wrapped(deps.index),
         reservations: wrapped(deps.reservations),
       });
-    const counted = dying();
+    const counted = crashing();
     const whole = await published({ wrap: wrapping(counted) });
     await whole.create();
     counted.state.calls = 0;
-    await whole.fire(whole.elapse(minutes(61)));
+    await whole.fire(whole.pass(minutes(61)));
     const { calls } = counted.state;
     expect(calls).toBeGreaterThan(4);
     for (let at = 1; at <= calls; at += 1) {
       for (const isAfter of [false, true]) {
-        const dies = dying();
-        const { state } = dies;
-        const it = await published({ wrap: wrapping(dies) });
+        const crashes = crashing();
+        const { state } = crashes;
+        const it = await published({ wrap: wrapping(crashes) });
         await it.create();
-        const [fire] = it.elapse(minutes(61));
+        const [fire] = it.pass(minutes(61));
         if (fire === undefined) throw new Error('nothing was due');
-        Object.assign(state, { calls: 0, diesAt: at, isAfter });
-        await fireSchedule(it.worker, fire).catch((trouble: unknown) => expect(trouble).toBeInstanceOf(Unavailable));
+        Object.assign(state, { calls: 0, crashAt: at, isAfter });
+        await fireSchedule(it.worker, fire).catch((error: unknown) => expect(error).toBeInstanceOf(Unavailable));
         await fireSchedule(it.worker, fire);
         expect(await it.runs(), `${at} ${isAfter}`).toHaveLength(1);
         expect(await it.outcomes(), `${at} ${isAfter}`).toEqual(['started']);
@@ -247,42 +251,42 @@ describe('an open run of the schedule', () => {
   const twice = async (overlap: RequestedTerms['overlap']) => {
     const it = await published();
     await it.create({ overlap });
-    await it.fire(it.elapse(minutes(61)));
-    await it.fire(it.elapse(hours(1)));
+    await it.fire(it.pass(minutes(61)));
+    await it.fire(it.pass(hours(1)));
     return it;
   };
 
-  test('causes the next start to be skipped, which is not a failure; after its end a run is started again', async () => {
+  test('makes the next fire skip, which is not a failure; after its end a fire starts a run', async () => {
     const it = await twice('skip');
     expect(await it.outcomes()).toEqual(['started', 'skipped']);
     expect(await it.runs()).toHaveLength(1);
     expect(await it.record()).not.toHaveProperty('lastFailure');
     await it.settle();
-    await it.fire(it.elapse(hours(1)));
+    await it.fire(it.pass(hours(1)));
     expect(await it.outcomes()).toEqual(['started', 'skipped', 'started']);
   });
 
-  test('has no effect if overlaps are allowed', async () => {
+  test('does not matter if overlaps are allowed', async () => {
     const it = await twice('allow');
     expect(await it.runs()).toHaveLength(2);
   });
 
-  test('is cancelled if the overlap policy replaces it', async () => {
+  test('is cancelled if the policy says cancel_previous', async () => {
     const it = await twice('cancel_previous');
     const [second, first] = await Promise.all((await it.runs()).map(({ address }) => it.fold(address)));
     expect([first?.state.progress.status, second?.state.progress.status]).toEqual(['cancelled', 'pending']);
     expect(it.ports.notices.statusNotices).toMatchObject([{ status: 'cancelled', scheduleId: id }]);
   });
 
-  test('a start in progress counts as an open run', async () => {
+  test('a fire that is still starting counts as an open run', async () => {
     const it = await published();
     await it.create();
-    const [first, second] = it.elapse(minutes(121));
+    const [first, second] = it.pass(minutes(121));
     if (first === undefined || second === undefined) throw new Error('nothing was due');
-    const { state, wrapped } = dying();
-    const dies = { ...it.worker, deps: { ...it.deps, reservations: wrapped(it.deps.reservations) } satisfies Deps };
-    state.diesAt = 1;
-    await expect(fireSchedule(dies, first)).rejects.toThrow(Unavailable);
+    const { state, wrapped } = crashing();
+    const crashes = { ...it.worker, deps: { ...it.deps, reservations: wrapped(it.deps.reservations) } satisfies Deps };
+    state.crashAt = 1;
+    await expect(fireSchedule(crashes, first)).rejects.toThrow(Unavailable);
     await it.fire([second]);
     expect(await it.outcomes()).toEqual(['starting', 'skipped']);
     await it.fire([first]);
@@ -290,13 +294,13 @@ describe('an open run of the schedule', () => {
     expect(await it.runs()).toHaveLength(1);
   });
 
-  test('a run started after its successor is cancelled too', async () => {
+  test('a run that starts after its successor is also cancelled', async () => {
     const it = await published();
     await it.create({ overlap: 'cancel_previous' });
-    const [first, second] = it.elapse(minutes(121));
+    const [first, second] = it.pass(minutes(121));
     if (first === undefined || second === undefined) throw new Error('nothing was due');
-    const { state, wrapped } = dying();
-    state.diesAt = 1;
+    const { state, wrapped } = crashing();
+    state.crashAt = 1;
     await expect(
       fireSchedule({ ...it.worker, deps: { ...it.deps, reservations: wrapped(it.deps.reservations) } }, first),
     ).rejects.toThrow(Unavailable);
@@ -309,8 +313,8 @@ describe('an open run of the schedule', () => {
   });
 });
 
-describe('creation', () => {
-  test('reports every error before anything is written', async () => {
+describe('a creation', () => {
+  test('reports every error before it writes anything', async () => {
     const it = scheduling();
     expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({
       kind: 'timing_invalid',
@@ -324,20 +328,20 @@ describe('creation', () => {
     expect(await it.create({ input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await it.create({ version: 1, input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await listSchedules(it.deps, scope, { limit: 10 })).toEqual({ schedules: [] });
-    expect(it.registeredSettings()).toEqual([]);
+    expect(it.activeSettings()).toEqual([]);
     expect(await it.ports.schedules.syncMarks()).toEqual([]);
   });
 
-  test('a repeated creation returns the same schedule; a different one with its id is refused', async () => {
+  test('a repeated creation returns the same schedule; another body with its id is refused', async () => {
     const it = await published();
     expect(await it.create()).toMatchObject({ kind: 'created', isNew: true });
     expect(await it.create()).toMatchObject({ kind: 'created', isNew: false });
     expect(await it.create({ overlap: 'allow' }, 'another')).toEqual({ kind: 'schedule_exists' });
-    expect(it.registeredSettings()).toEqual([1]);
+    expect(it.activeSettings()).toEqual([1]);
   });
 
   test.each(['create', 'change', 'pause', 'resume', 'delete'] as const)(
-    'after a crash at any point of %s, the sweep reconciles the record and the scheduler',
+    'after a crash at any call of %s, the sweep synchronizes the record and the scheduler',
     async (what) => {
       const act = async (it: Awaited<ReturnType<typeof published>>): Promise<unknown> => {
         switch (what) {
@@ -355,41 +359,41 @@ describe('creation', () => {
       };
       for (let at = 1; at < 40; at += 1) {
         for (const isAfter of [false, true]) {
-          const { state, wrapped } = dying();
+          const { state, wrapped } = crashing();
           const it = await published({
             wrap: (deps) => ({ ...deps, schedules: wrapped(deps.schedules), recurrences: wrapped(deps.recurrences) }),
           });
           if (what !== 'create') await it.create({ isPaused: what === 'resume' });
-          Object.assign(state, { calls: 0, diesAt: at, isAfter });
+          Object.assign(state, { calls: 0, crashAt: at, isAfter });
           const died = await act(it).then(
             () => false,
             () => true,
           );
-          state.diesAt = Infinity;
+          state.crashAt = Infinity;
           it.ports.clock.advance(minutes(3));
           await it.sweep();
           const schedule = await it.ports.schedules.schedule(scope, id);
           const wanted = schedule === undefined || schedule.definition.isPaused ? [] : [schedule.setting];
-          expect(it.registeredSettings(), `${at} ${isAfter}`).toEqual(wanted);
+          expect(it.activeSettings(), `${at} ${isAfter}`).toEqual(wanted);
           expect((await it.ports.schedules.registeredSettings()).map(({ setting }) => setting)).toEqual(wanted);
           expect(await it.ports.schedules.syncMarks()).toEqual([]);
           if (!died && state.calls < at) return;
         }
       }
-      throw new Error('it has no end');
+      throw new Error('the crashes do not end');
     },
   );
 
-  test('a schedule paused while its timer is set does not keep the timer', async () => {
+  test('a schedule paused while its recurrence is set keeps no recurrence', async () => {
     const it = await published();
     const { recurrences } = it.deps;
     const set = async (recurrence: Parameters<typeof recurrences.set>[0]): Promise<void> => {
       await recurrences.set(recurrence);
-      const standing = await it.record();
+      const current = await it.record();
       await it.ports.schedules.replace({
-        ...standing,
-        definition: { ...standing.definition, isPaused: true },
-        revision: standing.revision + 1,
+        ...current,
+        definition: { ...current.definition, isPaused: true },
+        revision: current.revision + 1,
       });
     };
     const deps = {
@@ -397,81 +401,81 @@ describe('creation', () => {
       recurrences: { set, remove: (of: Parameters<typeof recurrences.remove>[0]) => recurrences.remove(of) },
     };
     await createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly });
-    expect(it.registeredSettings()).toEqual([]);
+    expect(it.activeSettings()).toEqual([]);
     expect(await it.ports.schedules.registeredSettings()).toEqual([]);
   });
 
-  test('the sweep does not touch an operation in progress', async () => {
+  test('the sweep ignores a setting that a request is changing', async () => {
     const it = await published();
-    const { state, wrapped } = dying();
-    state.diesAt = 1;
+    const { state, wrapped } = crashing();
+    state.crashAt = 1;
     const deps = { ...it.deps, recurrences: wrapped(it.deps.recurrences) };
     await expect(createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly })).rejects.toThrow(
       Unavailable,
     );
     it.ports.clock.advance(seconds(100));
     await it.sweep();
-    expect(it.registeredSettings()).toEqual([]);
+    expect(it.activeSettings()).toEqual([]);
     it.ports.clock.advance(seconds(30));
     await it.sweep();
-    expect(it.registeredSettings()).toEqual([1]);
+    expect(it.activeSettings()).toEqual([1]);
   });
 
-  test('a timer that the scheduler lost is set again within the hour, and a rate keeps its phase', async () => {
+  test('a lost recurrence is set again within an hour, and a rate keeps its anchor', async () => {
     const it = await published();
     await it.create();
     it.ports.clock.advance(minutes(7));
     it.ports.recurrences.clear();
     await it.sweep();
-    expect(it.registeredSettings()).toEqual([]);
+    expect(it.activeSettings()).toEqual([]);
     it.ports.clock.advance(minutes(53));
     await it.sweep();
-    expect(it.registeredSettings()).toEqual([1]);
-    const [fire] = it.elapse(hours(1));
+    expect(it.activeSettings()).toEqual([1]);
+    const [fire] = it.pass(hours(1));
     expect(iso(fire?.scheduledAt ?? it.ports.clock.now())).toBe('2026-01-01T02:00:00.000Z');
   });
 });
 
 describe('a change', () => {
-  test('applies at once: a fire of the old setting starts nothing, and its timer is removed', async () => {
+  test('takes effect at once: a fire of the old setting starts nothing, and its recurrence is removed', async () => {
     const it = await published();
     await it.create();
-    const old = it.elapse(minutes(61));
+    const old = it.pass(minutes(61));
     expect(await changeSchedule(it.worker, scope, id, { cron: '30 * * * ? *', endAt: null })).toMatchObject({ kind: 'changed' });
-    expect(it.registeredSettings()).toEqual([2]);
+    expect(it.activeSettings()).toEqual([2]);
     await it.fire(old);
     expect(await it.runs()).toEqual([]);
     expect((await it.ports.schedules.syncMarks()).map(({ setting }) => setting)).toEqual([1]);
     it.ports.clock.advance(minutes(3));
     await it.sweep();
-    expect(it.registeredSettings()).toEqual([2]);
-    await it.fire(it.elapse(hours(1)));
+    expect(it.activeSettings()).toEqual([2]);
+    await it.fire(it.pass(hours(1)));
     expect(await it.runs()).toHaveLength(1);
   });
 
-  test('of fields outside the scheduler does not touch the scheduler', async () => {
+  test('that does not affect the recurrence keeps the setting', async () => {
     const it = await published();
     await it.create();
     await changeSchedule(it.worker, scope, id, { overlap: 'allow', input: { n: 2 } });
     expect(await it.record()).toMatchObject({ setting: 1, definition: { overlap: 'allow', input: { n: 2 } } });
   });
 
-  test('pauses and resumes: times due meanwhile are not caught up', async () => {
+  test('pauses and resumes: fires missed meanwhile are not caught up', async () => {
     const it = await published();
     await it.create();
-    const late = it.elapse(minutes(61));
+    const late = it.pass(minutes(61));
     await changeSchedule(it.worker, scope, id, { isPaused: true });
     expect(await getSchedule(it.deps, scope, id)).not.toHaveProperty('nextRunAt');
     await it.fire(late);
-    expect(it.elapse(hours(5))).toEqual([]);
+    expect(it.pass(hours(5))).toEqual([]);
     await changeSchedule(it.worker, scope, id, { isPaused: false });
     await it.fire(late);
     expect(await it.runs()).toEqual([]);
-    await it.fire(it.elapse(hours(1)));
+    await it.fire(it.pass(hours(1)));
     expect(await it.runs()).toHaveLength(1);
   });
 
-  test('to an invalid timing is refused, and changes nothing', async () => {
+  test('with invalid timing is refused, and changes nothing', async () => {
     const it = await published();
     await it.create();
     const before = await it.record();
@@ -483,22 +487,22 @@ describe('a change', () => {
     expect(await it.record()).toEqual(before);
   });
 
-  test('a deleted schedule starts nothing, and a new one with its id is independent', async () => {
+  test('a deleted schedule starts nothing, and a new schedule with its id is distinct', async () => {
     const it = await published();
     await it.create();
-    const old = it.elapse(minutes(61));
+    const old = it.pass(minutes(61));
     await it.fire(old);
     await it.settle();
     expect(await deleteSchedule(it.deps, scope, id)).toEqual({ kind: 'deleted' });
     expect(await deleteSchedule(it.deps, scope, id)).toEqual({ kind: 'not_found' });
-    expect(it.registeredSettings()).toEqual([]);
+    expect(it.activeSettings()).toEqual([]);
     await it.create();
     await it.fire(old);
     expect(await it.runs()).toHaveLength(1);
     expect((await it.record()).fires).toEqual([]);
   });
 
-  test('concurrent changes all apply', async () => {
+  test('concurrent changes all take effect', async () => {
     const it = await published();
     await it.create();
     await Promise.all([
@@ -510,18 +514,18 @@ describe('a change', () => {
     expect(record).toMatchObject({
       definition: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpWindowMs: hours(2) },
     });
-    expect(it.registeredSettings()).toEqual([record.setting]);
+    expect(it.activeSettings()).toEqual([record.setting]);
   });
 });
 
-test('a run cancelled by a user does not block the next one', async () => {
+test('a run that a client cancelled does not block the next', async () => {
   const it = await published({ answer: (node) => finished(node) });
   await it.create();
-  await it.fire(it.elapse(minutes(61)));
+  await it.fire(it.pass(minutes(61)));
   const [head] = await it.runs();
   if (head === undefined) throw new Error('there is no run');
   expect(head.commit.number).toBe(commitNo(1));
   await cancelRun(it.worker, head.address);
-  await it.fire(it.elapse(hours(1)));
+  await it.fire(it.pass(hours(1)));
   expect(await it.outcomes()).toEqual(['started', 'started']);
 });

@@ -1,4 +1,4 @@
-/** A run that is watched over sockets, on the memory ports: connections, broadcasters and the received messages. */
+/** A run that is watched over sockets, on the ports in memory: memberships, broadcasts and received frames. */
 import type { ConnectionId, KeyId, RunAddress } from '../../lib/engine/ids.ts';
 import { connectionId, keyId, nodeId, nodeKey, nonce, topLevel, attempt } from '../../lib/engine/ids.ts';
 import { type Instant, after, hours, seconds } from '../../lib/engine/time.ts';
@@ -22,20 +22,20 @@ export interface SocketTestEnv {
   readonly posts: MemoryPosts;
   readonly watches: MemoryWatches;
   join(name: string, run: RunAddress, options?: { after?: number; onlyRun?: RunAddress; key?: string }): Promise<JoinResult>;
-  /** delivers the next message to a broadcaster while time passes; returns its result */
-  broadcast(options?: Speaking): Promise<string>;
-  /** broadcasts until no message remains */
-  settle(options?: Speaking): Promise<readonly string[]>;
-  /** the messages that a connection received */
+  /** runs the broadcaster for the next message, while the clock advances; returns its result */
+  broadcast(options?: BroadcastOptions): Promise<string>;
+  /** broadcasts until no message is left */
+  settle(options?: BroadcastOptions): Promise<readonly string[]>;
+  /** the frames received by a connection */
   framesOf(name: string): readonly ReceivedFrame[];
   appendDelta(run: RunAddress, index: number): Promise<unknown>;
 }
 
-interface Speaking {
+interface BroadcastOptions {
   readonly isAllowed?: (key: KeyId) => Promise<boolean>;
   readonly mustEndAt?: Instant;
   readonly deps?: Partial<BroadcasterDeps>;
-  /** called when time passes */
+  /** called at every advance of the clock */
   readonly onPause?: () => unknown;
 }
 
@@ -66,12 +66,12 @@ export const createSocketTestEnv = (env: TestEnv): SocketTestEnv => {
     async broadcast({ isAllowed = async () => true, mustEndAt, deps: changed = {}, onPause } = {}) {
       waiting.push(...watches.sent.splice(0));
       const [watch] = waiting;
-      if (watch === undefined) throw new Error('nobody asked for a speaker');
+      if (watch === undefined) throw new Error('no message for a broadcaster was sent');
       const endsAt = mustEndAt ?? after(clock.now(), seconds(120));
-      let outcome: { readonly value: string } | { readonly trouble: unknown } | undefined;
+      let outcome: { readonly value: string } | { readonly error: unknown } | undefined;
       void broadcastRun({ ...deps, ...changed }, watch, { isAllowed, mustEndAt: endsAt }).then(
         (value) => (outcome = { value }),
-        (trouble: unknown) => (outcome = { trouble }),
+        (error: unknown) => (outcome = { error }),
       );
       while (outcome === undefined) {
         for (let turn = 0; turn < 20 && outcome === undefined; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -80,7 +80,7 @@ export const createSocketTestEnv = (env: TestEnv): SocketTestEnv => {
         const wakeAt = env.ports.clock.nextWakeAt();
         if (wakeAt !== undefined) env.ports.clock.set(wakeAt);
       }
-      if ('trouble' in outcome) throw outcome.trouble;
+      if ('error' in outcome) throw outcome.error;
       waiting.shift();
       return outcome.value;
     },

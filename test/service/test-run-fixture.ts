@@ -1,4 +1,4 @@
-/** Fixtures of test runs: the scripted node types, and all records that a test run could leave. */
+/** Test runs in the test environment: the scripted node types, and every record that a run could leave. */
 import { randomBytes } from 'node:crypto';
 import type { WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
@@ -11,7 +11,7 @@ import type { Decider } from '../../lib/service/commit/decide-run.ts';
 import { type TestResult, testEndpoint, testWorkflow } from '../../lib/service/runs/test-workflow.ts';
 import { type TestEnv, scope, workflow } from './test-env.ts';
 
-/** A node whose id begins with `a` is a start node. */
+/** A node begins the run where its id begins with `a`. */
 const inspect: InspectNode = ({ id, type }) => ({
   findings: [],
   facts: {
@@ -29,11 +29,11 @@ export const definitionOf = (...given: Parameters<typeof workflow>): WorkflowDef
 const key = 'key-1';
 
 export const requestTestRun = (
-  env: TestEnv,
+  home: TestEnv,
   definition: WorkflowDefinition,
   given: { pinned?: PinnedOutputs; input?: JsonValue; idempotencyKey?: string; bodyHash?: string; decider?: Decider } = {},
 ): Promise<TestResult> => {
-  const { decider = env.worker, pinned = {}, ...rest } = given;
+  const { decider = home.worker, pinned = {}, ...rest } = given;
   return testWorkflow(decider, { scope, bodyHash: 'h', idempotencyKey: key, definition, pinned, ...rest }, inspect);
 };
 
@@ -43,10 +43,10 @@ export const startTestRun = async (...given: Parameters<typeof requestTestRun>):
   return { ...scope, runId: answer.runId };
 };
 
-/** Too large for an item even when compressed. */
+/** Too large for an item, however it is packed. */
 export const largeText: string = randomBytes(60_000).toString('base64');
 
-/** The bucket keys of its values, from its log. */
+/** Where its values lie in the bucket, as its log says. */
 export async function blobsOf({ ports }: TestEnv, run: RunAddress): Promise<readonly PayloadRef[]> {
   const head = await ports.log.head(run);
   const commits = [...(head === undefined ? [] : [head.commit]), ...(await ports.log.commitsAfter(run, firstCommit))];
@@ -54,7 +54,7 @@ export async function blobsOf({ ports }: TestEnv, run: RunAddress): Promise<read
   return refs.flatMap((ref): PayloadRef[] => (ref?.startsWith('blob:') ? [`blob:${ref.slice('blob:'.length)}`] : []));
 }
 
-/** All records of the run in any port. @param blobs the bucket keys of its values */
+/** Every trace of the run that any port shows. @param blobs where values of it lay */
 export async function recordsOf(
   { ports }: TestEnv,
   run: RunAddress,

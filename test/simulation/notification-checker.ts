@@ -5,7 +5,7 @@
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
-import type { StoredHeartbeat } from '../../lib/ports/run-log.ts';
+import type { Heartbeat } from '../../lib/engine/log/heartbeat-timeout.ts';
 import type { Checker } from './checker.ts';
 import { runInvariant } from './violation.ts';
 
@@ -65,7 +65,7 @@ export class NotificationChecker {
       this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
   }
 
-  signed({ runId }: RunAddress, { node }: StoredHeartbeat, now: number): void {
+  signed({ runId }: RunAddress, { node }: Heartbeat, now: number): void {
     this.#signedAt.set(`${runId}/${node}`, now);
   }
 

@@ -1,4 +1,4 @@
-/** Machines that die: whoever does, and whenever, the run comes to what it would have come to. */
+/** Worker crashes: at any commit, the run has the same result as without a crash. */
 import { expect, test } from 'vitest';
 import { WorkflowTest } from '../../lib/testing/index.ts';
 import { child, shop, twenty } from './orders.ts';
@@ -15,7 +15,7 @@ const played = async (prepare: (bench: WorkflowTest) => unknown) => {
   return { bench, result, done: done.toSorted(), steps };
 };
 
-test('a crash at any write of a run of twenty steps changes nothing of its result', { timeout: 120_000 }, async () => {
+test('a crash at any write of a run with twenty steps does not change its result', { timeout: 120_000 }, async () => {
   const whole = await played(() => {});
   expect(whole.steps.length).toBeGreaterThanOrEqual(19);
   expect(new Set(whole.done).size).toBe(whole.done.length);
@@ -28,7 +28,7 @@ test('a crash at any write of a run of twenty steps changes nothing of its resul
       const crashed = await played((bench) => bench.crashAtWrite(write, when));
       expect(crashed.bench.crashes, where).toBe(1);
       expect(crashed.result, where).toEqual(whole.result);
-      // What was at work when the machine died is run once more, and nothing else.
+      // Only the steps that ran at the crash run once more.
       const more = [...crashed.done];
       for (const key of whole.done) more.splice(more.indexOf(key), 1);
       expect(new Set(more).size, where).toBe(more.length);
@@ -41,7 +41,7 @@ test('a crash at any write of a run of twenty steps changes nothing of its resul
   expect(repeated).toBeGreaterThan(10);
 });
 
-test('before the commit of a step its body is run again, after it not', async () => {
+test('a crash before a step’s commit repeats its step function, a crash after it does not', async () => {
   const callsAfter = async (when: 'before' | 'after') => {
     const bench = new WorkflowTest({ workflows: [shop] }).stub('ship', { parcel: 'p' }).crashAt('charge', when);
     expect(await (await bench.start(shop, { amount: 5 })).result()).toMatchObject({ parcel: 'p' });
@@ -52,14 +52,14 @@ test('before the commit of a step its body is run again, after it not', async ()
   expect(await callsAfter('after')).toEqual([1]);
 });
 
-test('a crash while something is undone leaves nothing undone', async () => {
+test('a crash during rollbacks leaves no rollback out', async () => {
   const bench = new WorkflowTest({ workflows: [shop] }).crashAt('rollback:charge', 'before');
   const run = await bench.start(shop, { amount: 5 });
   await expect(run.result()).rejects.toMatchObject({ code: 'no_carrier' });
   expect([bench.crashes, bench.calls('rollback:charge').length]).toEqual([1, 2]);
 });
 
-test('a step that is never asked for is no place to crash', async () => {
+test('a step that is never requested causes no crash', async () => {
   const bench = new WorkflowTest({ workflows: [child] }).crashAt('nowhere');
   expect(await (await bench.start(child, { n: 1 })).result()).toBe(3);
   expect(bench.crashes).toBe(0);

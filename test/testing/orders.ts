@@ -1,4 +1,4 @@
-/** Workflows that the tests of the kit play. */
+/** Workflows for the tests of the kit. */
 import { NonRetryableError, type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
 
 export const yearly = defineWorkflow({ name: 'yearly' }, async ({ step, now }: WorkflowArguments<null>) => {
@@ -13,7 +13,7 @@ export const child = defineWorkflow({ name: 'child' }, async ({ input, step }: W
   return step.run({ name: 'plus one' }, () => doubled + 1);
 });
 
-/** Twenty steps: one after the other, side by side, a sleep, a signal to itself, a workflow that is called. */
+/** Twenty steps: sequential and parallel ones, a sleep, a signal to itself, a child workflow. */
 export const twenty = defineWorkflow({ name: 'twenty' }, async ({ step, random, uuid }: WorkflowArguments<null>) => {
   const came: unknown[] = [];
   for (let n = 0; n < 5; n += 1) came.push(await step.run({ name: 'chain' }, () => n));
@@ -30,7 +30,7 @@ export const twenty = defineWorkflow({ name: 'twenty' }, async ({ step, random, 
   return { came, many, sum, beside, heard, raced, id: uuid() };
 });
 
-/** A charge that is undone where the shipping fails. */
+/** A charge with a rollback for a failed shipping. */
 export const shop = defineWorkflow({ name: 'shop' }, async ({ input, step }: WorkflowArguments<{ readonly amount: number }>) => {
   const charge = await step.run({ name: 'charge', rollback: ({ key }) => key }, ({ key }) => ({
     id: `ch-${key}`,

@@ -1,4 +1,4 @@
-/** Histories: what a run has left is replayed against code of another day. */
+/** Saved histories, replayed against changed code. */
 import { expect, test } from 'vitest';
 import { type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
 import { NondeterminismError, WorkflowTest, replay } from '../../lib/testing/index.ts';
@@ -6,7 +6,7 @@ import { child, shop, twenty, yearly } from './orders.ts';
 
 const saved = async (run: { history(): Promise<unknown> }): Promise<unknown> => JSON.parse(JSON.stringify(await run.history()));
 
-test('the code that wrote a history comes to the same again, without running a body', async () => {
+test('the code that wrote a history has the same result in a replay, without running step functions', async () => {
   const bench = new WorkflowTest({ workflows: [twenty, child] });
   const run = await bench.start(twenty, null);
   const output = await run.result();
@@ -15,7 +15,7 @@ test('the code that wrote a history comes to the same again, without running a b
   expect(bench.calls('chain').length).toBe(before);
 });
 
-test('a run under way goes on where it stands', async () => {
+test('a replay of an open run returns its next steps', async () => {
   const bench = new WorkflowTest({ workflows: [child] });
   const run = await bench.start(child, { n: 1 });
   await bench.advance(0);
@@ -28,7 +28,7 @@ test('a run under way goes on where it stands', async () => {
   await expect(replay(longer, history)).resolves.toEqual({ status: 'waiting', nextSteps: ['new'] });
 });
 
-test('a renamed, a removed and an added step are divergences, and are named', async () => {
+test('renamed, removed and added steps are nondeterminism errors that name the steps', async () => {
   const bench = new WorkflowTest({ workflows: [child] });
   const run = await bench.start(child, { n: 1 });
   await run.result();
@@ -52,12 +52,12 @@ test('a renamed, a removed and an added step are divergences, and are named', as
     await step.run({ name: 'plus one' }, () => 3);
     await step.run({ name: 'tell' }, () => 4);
   });
-  await expect(replay(added, history)).rejects.toThrow('this run has completed here, and the code now asks for "tell"');
+  await expect(replay(added, history)).rejects.toThrow('this run completed, and the code now requests "tell"');
   const ends = as(async () => 1);
-  await expect(replay(ends, history)).rejects.toThrow('returns before it asks for it');
+  await expect(replay(ends, history)).rejects.toThrow('returns before it requests this step');
 });
 
-test('a failed run fails again, and what undid it is not a part of its history', async () => {
+test('a failed run fails again, and its history contains no rollbacks', async () => {
   const bench = new WorkflowTest({ workflows: [shop] });
   const run = await bench.start(shop, { amount: 5 });
   await run.result().catch(() => {});
@@ -66,7 +66,7 @@ test('a failed run fails again, and what undid it is not a part of its history',
   expect(await replay(shop, history)).toMatchObject({ status: 'failed', error: { code: 'no_carrier' } });
 });
 
-test('of a workflow that was run once more, what was done before is kept', async () => {
+test('the history of a second attempt contains the results of the first', async () => {
   let tries = 0;
   const again = defineWorkflow(
     { name: 'again', retryPolicy: { maximumAttempts: 3 } },
@@ -83,7 +83,7 @@ test('of a workflow that was run once more, what was done before is kept', async
   expect(await replay(again, history)).toEqual({ status: 'completed', output: 1 });
 });
 
-test('a value that is kept beside the log is in the document', async () => {
+test('an offloaded value is in the document', async () => {
   const large = defineWorkflow({ name: 'large' }, ({ input, step }: WorkflowArguments<{ readonly n: number }>) =>
     step.run({ name: 'fill' }, () => Array.from({ length: input.n }, (_, index) => index * 7_919)),
   );
@@ -95,6 +95,6 @@ test('a value that is kept beside the log is in the document', async () => {
 test.each([
   ['nothing', null],
   ['a later format', { format: 'stepwell.history', version: 2 }],
-])('%s is no history', async (_what, given) => {
+])('%s is not a history', async (_what, given) => {
   await expect(replay(yearly, given)).rejects.toMatchObject({ code: 'history_invalid' });
 });

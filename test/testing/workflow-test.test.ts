@@ -1,4 +1,4 @@
-/** The bench: time, stubs, signals, cancels, errors, and the types that go through. */
+/** The test kit: time, stubs, signals, cancellations, errors and types. */
 import { expect, expectTypeOf, test } from 'vitest';
 import { type WorkflowArguments, defineWorkflow, NonRetryableError } from '../../lib/sdk/index.ts';
 import { RunError, TestError, WorkflowTest } from '../../lib/testing/index.ts';
@@ -6,7 +6,7 @@ import { child, shop, twenty, yearly } from './orders.ts';
 
 const silent = { print: () => {} };
 
-test('a year of sleep is over at once, and the code and the test see that it was a year', async () => {
+test('a sleep of a year takes no real time, and code and test see the virtual time', async () => {
   const bench = new WorkflowTest({ workflows: [yearly], startAt: new Date('2027-03-01T00:00:00Z') });
   const run = await bench.start(yearly, null, { deadline: '2 years' });
   const begun = performance.now();
@@ -25,7 +25,7 @@ test('a sleep beyond the deadline of seven days fails the run, as it does on the
   await expect(run.result()).rejects.toMatchObject({ name: 'RunError', status: 'failed', code: 'deadline_exceeded' });
 });
 
-test('twenty steps of all kinds come to their result', async () => {
+test('twenty steps of all kinds return their result', async () => {
   const bench = new WorkflowTest({ workflows: [twenty, child] });
   const run = await bench.start(twenty, null);
   expect(await run.result()).toMatchObject({ many: [10, 20, 30, 40, 50], sum: 41, raced: 'fast', beside: 'beside' });
@@ -33,7 +33,7 @@ test('twenty steps of all kinds come to their result', async () => {
   expect(bench.calls('chain:2')).toEqual([{ runId: run.id, key: 'chain:2', name: 'chain', attempt: 1 }]);
 });
 
-test('a stub stands in for a body: a value, a function, an error that is tried again, one that is not', async () => {
+test('a stub replaces a step function: by a value, a function, a retryable error, a non-retryable error', async () => {
   const bench = new WorkflowTest({ workflows: [shop], ...silent });
   let tries = 0;
   bench.stub('ship', ({ attempt }: { attempt: number }) => {
@@ -50,7 +50,7 @@ test('a stub stands in for a body: a value, a function, an error that is tried a
   expect(bench.calls('rollback:charge')).toMatchObject([{ runId: other.id, key: 'rollback:charge' }]);
 });
 
-test('a key goes before a name', async () => {
+test('a key takes precedence over a name', async () => {
   const bench = new WorkflowTest({ workflows: [twenty, child] });
   bench
     .stub('chain', -1)
@@ -63,7 +63,7 @@ test('a key goes before a name', async () => {
   ]);
 });
 
-test('a run that failed says why, and what it did is undone', async () => {
+test('a failed run has its cause, and its rollbacks run', async () => {
   const bench = new WorkflowTest({ workflows: [shop], ...silent });
   const run = await bench.start(shop, { amount: 5 });
   const failed: unknown = await run.result().catch((error: unknown) => error);
@@ -85,7 +85,7 @@ const decide = defineWorkflow(
   },
 );
 
-test('a signal is kept until it is waited for, and a wait without one is over in time', async () => {
+test('an early signal is stored for its wait, and a wait without a signal times out', async () => {
   const bench = new WorkflowTest({ workflows: [decide] });
   const voted = await bench.start(decide, { about: 'x', waits: true });
   await voted.sendSignal('vote', { by: 'Ada' });
@@ -97,7 +97,7 @@ test('a signal is kept until it is waited for, and a wait without one is over in
   await expect(alone.sendSignal('vote')).rejects.toMatchObject({ code: 'run_ended' });
 });
 
-test('a run that waits for what nobody has sent is not played to its deadline, unless time is', async () => {
+test('a run that waits for an unsent signal is blocked, and does not advance to its deadline', async () => {
   const bench = new WorkflowTest({ workflows: [decide] });
   const run = await bench.start(decide, { about: 'z', waits: true });
   await bench.advance('2 days');
@@ -106,7 +106,7 @@ test('a run that waits for what nobody has sent is not played to its deadline, u
   await expect(run.result()).rejects.toMatchObject({ code: 'deadline_exceeded' });
 });
 
-test('time goes on as far as it is told to', async () => {
+test('advance stops at its time', async () => {
   const bench = new WorkflowTest({ workflows: [child] });
   const run = await bench.start(child, { n: 1 });
   await bench.advance(0);
@@ -127,7 +127,7 @@ const busy = defineWorkflow({ name: 'busy' }, ({ step }: WorkflowArguments<null>
   }),
 );
 
-test('a cancel reaches the body that is at work', async () => {
+test('a cancellation aborts the running step function', async () => {
   const bench = new WorkflowTest({ workflows: [busy] });
   const run = await bench.start(busy, null);
   await bench.advance(0);
@@ -136,14 +136,14 @@ test('a cancel reaches the body that is at work', async () => {
   expect(bench.now().getTime() - Date.UTC(2026, 0, 1)).toBeLessThan(10_000);
 });
 
-test('a body that never ends is ended when time is told to go on', async () => {
+test('a step function that never ends times out when the test advances time', async () => {
   const bench = new WorkflowTest({ workflows: [busy] });
   const run = await bench.start(busy, null);
   await bench.advance('20 minutes');
   await expect(run.result()).rejects.toMatchObject({ code: 'code_timed_out' });
 });
 
-test('a body may take real time, and code may await what is no step for a moment', async () => {
+test('a step function may take real time, and code may await other promises briefly', async () => {
   const slow = defineWorkflow({ name: 'slow' }, async ({ step }: WorkflowArguments<null>) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return step.run({ name: 'work' }, () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), 300)));
@@ -153,7 +153,7 @@ test('a body may take real time, and code may await what is no step for a moment
   expect(bench.now()).toEqual(new Date('2026-01-01T00:00:00Z'));
 });
 
-test('code that does not ask for the same again is found out by name', async () => {
+test('code that requests other steps in a replay fails with both names', async () => {
   let times = 0;
   const fickle = defineWorkflow({ name: 'fickle' }, async ({ step }: WorkflowArguments<null>) => {
     await step.run({ name: `go ${(times += 1)}` }, () => 1);
@@ -166,7 +166,7 @@ test('code that does not ask for the same again is found out by name', async () 
   });
 });
 
-test('what the test has not given is not known, as a workflow and as a child', async () => {
+test('a workflow outside the test’s list is unknown, also as a child', async () => {
   const bench = new WorkflowTest({ workflows: [twenty] });
   await expect(bench.start(yearly, null)).rejects.toMatchObject({ code: 'workflow_unknown' });
   const run = await bench.start(twenty, null);
@@ -174,7 +174,7 @@ test('what the test has not given is not known, as a workflow and as a child', a
   expect(TestError.name).toBe('TestError');
 });
 
-test('the same seed is the same run', async () => {
+test('an equal seed gives an equal run', async () => {
   const played = async (seed: number) => {
     const run = await new WorkflowTest({ workflows: [twenty, child], seed }).start(twenty, null);
     return [run.id, await run.result()];
@@ -183,11 +183,11 @@ test('the same seed is the same run', async () => {
   expect(await played(4)).not.toEqual(await played(5));
 });
 
-test('types go through from the input to the result', async () => {
+test('types apply from the input to the result', async () => {
   const bench = new WorkflowTest({ workflows: [child, shop, yearly] });
   const run = await bench.start(child, { n: 2 });
   expectTypeOf(await run.result()).toEqualTypeOf<number>();
-  // The input is an object with a number, and cannot be left away.
+  // The input is an object with a number, and is required.
   const start = (...given: Parameters<typeof bench.start<{ n: number }, number, { n: number }>>) => bench.start(...given);
   expectTypeOf<Parameters<typeof start>[1]>().toEqualTypeOf<{ n: number }>();
   const dated = defineWorkflow({ name: 'dated' }, () => ({ at: new Date(0), none: undefined }));

@@ -1,4 +1,4 @@
-/** The house keeps its floor plan (`rooms.ts`), and this check can fail: planted violations are found. */
+/** Every import follows the module rules (`module-rules.ts`). Planted violations prove that the check can fail. */
 import { describe, expect, test } from 'vitest';
 import { importsOf, moduleOf, violationsOf } from './imports.ts';
 import { type ModuleName, isModule, modules, rootModules, wiringOnly } from './module-rules.ts';
@@ -7,24 +7,24 @@ import { type SourceFile, filesBelow, foldersIn } from './source-files.ts';
 const files = filesBelow(['lib', 'functions', 'bin', 'scripts'], ['.ts', '.mts', '.mjs', '.js']);
 const names = Object.keys(modules).filter(isModule);
 
-test('every import in the house follows the floor plan', () => {
+test('every import follows the module rules', () => {
   expect(violationsOf(files)).toEqual([]);
 });
 
-test('the check has walked the house: every room, and most files import something', () => {
+test('the check reads every module, and most files import something', () => {
   expect(files.length).toBeGreaterThan(150);
   expect(new Set(files.map(({ path }) => moduleOf(path)))).toEqual(new Set(names));
   expect(files.filter((file) => importsOf(file).length > 0).length).toBeGreaterThan(files.length * 0.8);
 });
 
-test('every folder of lib is a room of the plan, and every room of the plan is there', () => {
+test('every folder of lib has module rules, and every module exists', () => {
   const inLib = names.filter((name) => !rootModules.includes(name));
   expect(foldersIn('lib').toSorted()).toEqual(inLib.toSorted());
 });
 
 const file = (path: string, text: string): SourceFile => ({ path, text });
-const inRoom = (room: ModuleName, text: string): SourceFile =>
-  file(rootModules.includes(room) ? `${room}/planted.ts` : `lib/${room}/planted.ts`, text);
+const inModule = (module: ModuleName, text: string): SourceFile =>
+  file(rootModules.includes(module) ? `${module}/planted.ts` : `lib/${module}/planted.ts`, text);
 const found = (path: string, text: string): number => violationsOf([file(path, text)]).length;
 
 describe('a planted violation is found', () => {
@@ -34,15 +34,15 @@ describe('a planted violation is found', () => {
     ['an inline type', "import { type Clock } from '../../ports/clock.ts';"],
     ['all of it', "import * as clock from '../../ports/clock.ts';"],
     ['over several lines', "import {\n  type Clock,\n  other,\n} from '../../ports/clock.ts';"],
-    ['handed on', "export { systemClock } from '../../ports/clock.ts';"],
-    ['all of it handed on', "export * from '../../ports/clock.ts';"],
-    ['a type handed on', "export type { Clock } from '../../ports/clock.ts';"],
+    ['re-exported', "export { systemClock } from '../../ports/clock.ts';"],
+    ['all of it re-exported', "export * from '../../ports/clock.ts';"],
+    ['a type re-exported', "export type { Clock } from '../../ports/clock.ts';"],
     ['for its side effect', "import '../../ports/clock.ts';"],
-    ['when it runs', "const clock = await import('../../ports/clock.ts');"],
+    ['at run time', "const clock = await import('../../ports/clock.ts');"],
     ['a type in place', "const clock: import('../../ports/clock.ts').Clock = own;"],
-    ['the old way', "const clock = require('../../ports/clock.ts');"],
+    ['by require', "const clock = require('../../ports/clock.ts');"],
     ['with double quotes', 'import { z } from "../../ports/clock.ts";'],
-    ['by a long way round', "import { z } from '../../../lib/engine/../ports/clock.ts';"],
+    ['through a longer path', "import { z } from '../../../lib/engine/../ports/clock.ts';"],
     [
       'behind another import',
       "import { a } from './a.ts';\nimport { b } from './b.ts';\nimport { z } from '../../ports/clock.ts';",
@@ -54,14 +54,14 @@ describe('a planted violation is found', () => {
     ['a module of Node by its old name', "import { readFileSync } from 'fs';"],
     ['the clock', 'const now = new Date();'],
     ['the clock by another name', 'const now = performance.now();'],
-    ['chance', 'const luck = Math.random();'],
+    ['randomness', 'const value = Math.random();'],
     ['a timer', 'setTimeout(run, 5);'],
     ['the process', 'if (process.env.DEBUG) run();'],
   ])('%s', (_how, text) => {
     expect(found('lib/engine/graph/planted.ts', text)).toBe(1);
   });
 
-  test('a file in no room', () => {
+  test('a file of no module', () => {
     expect(found('lib/attic/planted.ts', '')).toBe(1);
     expect(found('lib/functions/planted.ts', '')).toBe(1);
     expect(found('engine/planted.ts', '')).toBe(1);
@@ -73,41 +73,41 @@ describe('a planted violation is found', () => {
   });
 
   test.each([
-    ['the service reaches for an adapter', 'lib/service/runs/start-run.ts', "import { Table } from '../aws/table.ts';"],
+    ['the service reaches for an adapter', 'lib/service/runs/start-run.ts', "import { Table } from '../../aws/table.ts';"],
     [
       'the service reaches for a node type',
       'lib/service/execution/run-node.ts',
-      "import { catalogue } from '../nodes/catalogue.ts';",
+      "import { catalogue } from '../../nodes/catalogue.ts';",
     ],
-    ['the service reaches for HTTP', 'lib/service/runs/start-run.ts', "import { routes } from '../api/routes.ts';"],
+    ['the service reaches for HTTP', 'lib/service/runs/start-run.ts', "import { routes } from '../../api/routes.ts';"],
     [
-      'AWS is spoken to outside its room',
+      'a module other than aws calls AWS',
       'lib/service/run-log/append.ts',
       "import { DynamoDBClient } from '@aws-sdk/client-dynamodb';",
     ],
-    ['a handler speaks to AWS itself', 'functions/api/handler.ts', "import type { SQSClient } from '@aws-sdk/client-sqs';"],
+    ['a handler calls AWS directly', 'functions/api/handler.ts', "import type { SQSClient } from '@aws-sdk/client-sqs';"],
     ['a stack knows a handler’s code', 'lib/stacks/app.ts', "import { handler } from '../../functions/api/handler.ts';"],
-    ['a construct knows a sentence', 'lib/constructs/functions.ts', "import { startRun } from '../service/start-run.ts';"],
+    ['a construct imports a use case', 'lib/constructs/functions.ts', "import { startRun } from '../service/runs/start-run.ts';"],
     [
       'the embedded cloud knows a handler’s code',
       'lib/local/main.ts',
       "import { handler } from '../../functions/api/handler.ts';",
     ],
     ['the embedded cloud builds the template itself', 'lib/local/main.ts', "import { addStacks } from '../stacks/app.ts';"],
-    ['the embedded cloud calls a sentence', 'lib/local/main.ts', "import { startRun } from '../service/start-run.ts';"],
-    ['an adapter calls a sentence', 'lib/memory/jobs.ts', "import { runNode } from '../service/run-node.ts';"],
+    ['the embedded cloud calls a use case', 'lib/local/main.ts', "import { startRun } from '../service/runs/start-run.ts';"],
+    ['an adapter calls a use case', 'lib/memory/jobs.ts', "import { runNode } from '../service/execution/run-node.ts';"],
   ])('%s', (_what, path, text) => {
     expect(found(path, text)).toBe(1);
   });
 
-  test('every room that a line of the plan leaves out', () => {
+  test('every import that the module rules do not list', () => {
     for (const own of names) {
       for (const target of names) {
         const up = rootModules.includes(own) ? '..' : '../..';
         const path = rootModules.includes(target) ? `${up}/${target}/x.ts` : `${up}/lib/${target}/x.ts`;
         const isAllowed = own === target || modules[own].modules.includes(target);
         const isForWiring = wiringOnly[own]?.includes(target) === true;
-        expect([own, target, violationsOf([inRoom(own, `import type { X } from '${path}';`)]).length]).toEqual([
+        expect([own, target, violationsOf([inModule(own, `import type { X } from '${path}';`)]).length]).toEqual([
           own,
           target,
           isAllowed && !isForWiring ? 0 : 1,
@@ -117,7 +117,7 @@ describe('a planted violation is found', () => {
   });
 });
 
-test('what is allowed is not found, nor what only a comment or a text says', () => {
+test('allowed imports, comments and strings are not violations', () => {
   const innocent = [
     file('lib/engine/graph/a.ts', "import { b } from './b.ts';\nexport * from '../ids.ts';"),
     file('lib/engine/graph/a.ts', "/** import * as z from 'zod'; and new Date() */\n// import fs from 'node:fs'; Math.random()"),

@@ -1,4 +1,4 @@
-/** Finds what a file imports, and what of that the floor plan forbids. */
+/** Finds the imports of a file, and those that the module rules forbid. */
 import { posix } from 'node:path';
 import {
   type ModuleName,
@@ -25,7 +25,7 @@ export const importsOf = (file: SourceFile): readonly string[] => {
   return forms.flatMap((form) => [...code.matchAll(form)].map(([, name]) => name ?? ''));
 };
 
-/** The room a path lies in: `engine` for `lib/engine/ids.ts`, `functions` for `functions/api/handler.ts`. */
+/** The module of a path: `engine` for `lib/engine/ids.ts`, `functions` for `functions/api/handler.ts`. */
 export const moduleOf = (path: string): string => {
   const [top = '', next = ''] = path.split('/');
   return top === 'lib' ? next : top;
@@ -35,7 +35,7 @@ export const violationsOf = (files: readonly SourceFile[]): readonly string[] =>
   files.flatMap((file) => {
     const own = moduleOf(file.path);
     if (!isModule(own) || rootModules.includes(own) === file.path.startsWith('lib/'))
-      return [`${file.path} lies in no room of the plan`];
+      return [`${file.path} belongs to no module`];
     return [...importsOf(file).flatMap((name) => refusal(file, own, name) ?? []), ...impurities(file, own)];
   });
 
@@ -44,13 +44,13 @@ const refusal = (file: SourceFile, own: ModuleName, name: string): string | unde
   if (name.startsWith('.')) {
     const target = moduleOf(posix.join(posix.dirname(file.path), name));
     if (target === own) return undefined;
-    if (!allowed.some((room) => room === target)) return `${file.path} imports ${name}: ${own} may not use ${target}`;
-    const isForWiring = wiringOnly[own]?.some((room) => room === target) === true;
+    if (!allowed.some((module) => module === target)) return `${file.path} imports ${name}: ${own} may not use ${target}`;
+    const isForWiring = wiringOnly[own]?.some((module) => module === target) === true;
     return isForWiring && !isWiring(file.path) ? `${file.path} imports ${name}: only a wiring file may use ${target}` : undefined;
   }
   if (name.startsWith('node:')) {
     const isAllowed = node === 'any' || node.some((one) => name === `node:${one}` || name.startsWith(`node:${one}/`));
-    return isAllowed ? undefined : `${file.path} imports ${name}: ${own} may not use that of Node`;
+    return isAllowed ? undefined : `${file.path} imports ${name}: ${own} may not use that module of Node`;
   }
   return packages.some((one) => matches(one, name)) ? undefined : `${file.path} imports ${name}: ${own} may not use that package`;
 };
@@ -65,6 +65,8 @@ const impurities = (file: SourceFile, own: ModuleName): readonly string[] => {
     .split('\n')
     .flatMap((line, index) => {
       const found = impureGlobals.exec(line.replaceAll(/'[^']*'/g, "''"));
-      return found === null ? [] : [`${file.path}:${index + 1} uses ${found[0]}: time and chance come in by the door`];
+      return found === null
+        ? []
+        : [`${file.path}:${index + 1} uses ${found[0]}: time and randomness are parameters of the engine`];
     });
 };

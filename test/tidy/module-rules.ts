@@ -1,9 +1,9 @@
 /**
- * The floor plan: which room may import which, and what from outside: the rooms of docs/ARCHITECTURE.md in one table.
- * A room that is not named here may not exist, and a line here whose room is gone must go too.
+ * The module rules: which module may import which, and which packages and modules of Node. docs/ARCHITECTURE.md shows them as a table.
+ * Every folder of `lib` has an entry here, and every entry has a folder.
  */
 export interface ModuleRules {
-  /** other rooms it may import, values and types alike */
+  /** other modules it may import, values and types alike */
   readonly modules: readonly ModuleName[];
   /** packages it may import; `@aws-sdk/*` stands for all of that scope */
   readonly packages: readonly string[];
@@ -16,95 +16,93 @@ const cdk = ['aws-cdk-lib', 'constructs', 'cdk-nag'];
 const moduleRules = {
   // Pure: no package, no Node, nothing but itself.
   engine: { modules: [], packages: [], node: [] },
-  // What the engine's users ask of the world, in the engine's words.
+  // Interfaces of stores and services, in the engine's terms.
   ports: { modules: ['engine'], packages: [], node: [] },
-  // Names that both the infrastructure and the code in it go by.
+  // Names shared by the infrastructure and the functions.
   contract: { modules: [], packages: [], node: [] },
-  // What is stored and sent, parsed.
+  // Writes and parses what is stored and sent.
   codec: { modules: ['engine', 'ports'], packages: ['zod'], node: ['zlib'] },
-  // Archives of deployments: bytes in, files or a refusal out. They may come from anybody.
+  // Archives of deployments: bytes in, files or a refusal out. Their content is untrusted.
   artifact: { modules: ['engine', 'ports'], packages: ['tar-stream'], node: ['crypto', 'util', 'zlib'] },
-  // Whether a webhook comes from who it says: bytes and secrets in, a verdict out; and how its configuration is written.
+  // Verifies signatures of webhooks: bytes and secrets in, a result out. Parses their configuration.
   webhooks: { modules: ['contract', 'engine'], packages: ['zod'], node: ['crypto'] },
-  // Prompt templates and contracts: a lens and values in, a prompt or findings out. It asks nobody.
+  // Prompt templates and contracts: a lens and values in, a prompt or findings out. No I/O.
   lens: { modules: ['engine', 'ports'], packages: ['ajv', 're2js'], node: [] },
-  // What authors of code workflows import. It stands alone: it is bundled with their code, and knows nothing of stores.
+  // What authors of code workflows import. It is bundled with their code and imports nothing else.
   sdk: { modules: [], packages: [], node: [] },
-  // Replays the authors' code and takes its turns. It reads, writes and waits for nothing by itself.
+  // Replays workflow functions and gathers their command batches. No I/O of its own.
   program: { modules: ['engine', 'ports', 'sdk'], packages: [], node: ['async_hooks'] },
-  // The sentences. They know no adapter, no node type and no HTTP.
-  // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
+  // Use cases. They know no adapter, no node type and no HTTP. The codec parses snapshots.
   service: {
     modules: ['engine', 'ports', 'codec', 'artifact', 'webhooks'],
     packages: [],
     node: ['async_hooks', 'crypto', 'zlib'],
   },
-  // Node types reach the world outside, never the stores.
-  // What they need of a store is handed to them by its port.
+  // Node types call outside services, never the stores. They receive what they need of a store as a port.
   nodes: {
     modules: ['engine', 'lens', 'ports'],
     packages: ['ipaddr.js', 'pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'],
     node: 'any',
   },
-  // Models and moderation that are reached over HTTP or need nobody, and how the configuration names them all.
+  // Model and moderation providers over HTTP, the deterministic model, and their configuration.
   models: { modules: ['contract', 'engine', 'nodes', 'ports'], packages: ['undici', 'zod'], node: [] },
-  // The HTTP language: description only, so it answers nothing and stores nothing.
+  // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
     packages: ['canonicalize', 'zod', 'zod-openapi'],
     node: ['crypto', 'zlib'],
   },
-  // The API from its other side, for programs that call it: no store and no sentence, and of Node only what others have too.
+  // The typed client of the API. It runs outside Node too, so it uses little of Node.
   client: { modules: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
-  // The names of another library: a surface over the SDK and the client, and where its own workers keep their runs.
+  // The API of the package openworkflow over the SDK and the client, and a backend for its own workers.
   openworkflow: {
     modules: ['aws', 'client', 'codec', 'engine', 'ports', 'sdk'],
     packages: ['@aws-sdk/*', 'zod'],
     node: ['crypto'],
   },
-  // What an application that uses the service answers by itself. It stands alone: it runs where nothing else of this does.
+  // The guard of an application whose runs execute elsewhere. It runs inside that application, so it imports nothing else.
   'app-host': { modules: [], packages: ['zod'], node: ['crypto', 'http'] },
-  // Whether traffic reaches the right place, and a configuration says what it should: judged from what was read and answered.
+  // Checks that traffic reaches the host that executes the runs, from a configuration and HTTP responses.
   ownership: { modules: ['app-host'], packages: ['zod'], node: [] },
-  // The command line: a person's side of the client. What is packed for a deployment is packed here too.
+  // The command line over the client. It also builds the archives of deployments.
   cli: {
-    // What works for a worker is a program of its own (`functions/code/process.ts`): it is started, and not imported.
+    // A worker is a process of its own (`functions/code/process.ts`), which the command line starts and does not import.
     modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports'],
     packages: ['commander', '@clack/prompts', 'esbuild', 'zod'],
     node: 'any',
   },
-  // The ports on AWS: the one room of the product that speaks to it.
+  // The ports on AWS: the only module that calls AWS.
   aws: { modules: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', '@smithy/*', 'ulid', 'zod'], node: 'any' },
-  // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
+  // Executes deployed code: artifacts on disk, bundles and workflow tasks on threads.
   bundles: { modules: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { modules: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
-  // Plays the authors' workflows in their tests: the service over stores in memory, and time that is moved.
+  // Runs authors' workflows in their tests: the service on stores in memory, with virtual time.
   testing: {
     modules: ['engine', 'ports', 'codec', 'memory', 'service', 'program', 'sdk'],
     packages: ['zod'],
     node: [],
   },
-  // Runs the template, not the code: of the product it knows names.
+  // Runs the template, not the code: it knows the product's names only.
   local: {
     modules: ['contract'],
     packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'ws', 'zod'],
     node: 'any',
   },
-  // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.
+  // Knows a handler's path, not its code. Gateway responses use the catalogue of error codes.
   constructs: {
     modules: ['contract', 'api', 'models', 'webhooks'],
     packages: [...cdk, 'zod'],
     node: ['crypto', 'fs', 'path', 'url'],
   },
   stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
-  // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
+  // Parse, call a use case, answer. Only wiring files name adapters (below).
   functions: {
     modules: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'lens', 'models', 'ports', 'webhooks'],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },
   bin: { modules: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
-  // The bundles carry the sandbox's files along; a key is made and stored as the product itself does it.
+  // Bundles include the sandbox's files. A key is created by the product's own code.
   scripts: {
     modules: ['cli', 'bundles', 'contract', 'nodes', 'api', 'aws', 'engine', 'ports'],
     packages: ['esbuild', 'zod'],
@@ -118,7 +116,7 @@ export const modules: Readonly<Record<ModuleName, ModuleRules>> = moduleRules;
 
 export const isModule = (name: string): name is ModuleName => Object.hasOwn(moduleRules, name);
 
-/** Rooms that are folders of the root; all others are folders of `lib`. */
+/** Modules that are folders of the root. All others are folders of `lib`. */
 export const rootModules: readonly ModuleName[] = ['functions', 'bin', 'scripts'];
 
 /** Only a wiring file names concrete adapters. */
@@ -127,7 +125,7 @@ export const wiringOnly: Readonly<Partial<Record<ModuleName, readonly ModuleName
 };
 export const isWiring = (path: string): boolean => /(^|[/-])wiring\.ts$/.test(path);
 
-/** Time and chance come in by the door: words the engine may not use, save in the file that gives time its types. */
+/** Globals that the engine may not use, because time and randomness are parameters. The file with the types of time is exempt. */
 export const impureGlobals =
   /\b(Date|Math\.random|performance|process|crypto|fetch|setTimeout|setInterval|setImmediate|queueMicrotask)\b/;
 export const timeModulePath = 'lib/engine/time.ts';

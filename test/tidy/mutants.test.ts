@@ -1,4 +1,4 @@
-/** The committed counts of mutants: of the form they have, in the order of their paths, and with sums that agree. */
+/** The committed counts of mutants have the right shape, order and sums. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ test('the totals are those of the files, and the text is what would be written',
   expect(text).toBe(`${JSON.stringify(reportOf(report.seconds, report.files), undefined, 2)}\n`);
 });
 
-test('what was counted still exists, and every file of the engine has tests that judge it', () => {
+test('every counted file exists, and every file of the engine has tests that check it', () => {
   const sources = filesBelow(['lib/engine'], ['.ts']).map(({ path }) => path);
   expect(Object.keys(report.files).filter((path) => !sources.includes(path))).toEqual([]);
   expect(sources.filter((path) => !areas.some((area) => path.startsWith(area.path)))).toEqual([]);

@@ -1,4 +1,4 @@
-/** The files that the house checks itself by, as text. */
+/** The repository's files as text, for checks that read source code. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -10,7 +10,7 @@ export interface SourceFile {
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** All files below these folders whose names end in one of these ways. A folder that does not exist has none. */
+/** All files below these folders whose names end with one of these endings. A folder that does not exist has none. */
 export const filesBelow = (folders: readonly string[], endings: readonly string[]): readonly SourceFile[] =>
   folders.flatMap((folder) =>
     pathsBelow(folder)
@@ -28,9 +28,9 @@ const pathsBelow = (folder: string): readonly string[] =>
 const entriesOf = (folder: string) => {
   try {
     return readdirSync(`${root}${folder}`, { withFileTypes: true });
-  } catch (trouble) {
-    if (trouble instanceof Error && 'code' in trouble && trouble.code === 'ENOENT') return [];
-    throw trouble;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
   }
 };
 
@@ -38,7 +38,7 @@ const entriesOf = (folder: string) => {
 export const foldersIn = (folder: string): readonly string[] =>
   entriesOf(folder).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 
-/** The text with every comment blanked, line by line, so that lines keep their numbers. A `//` inside a word is no comment. */
+/** The text with its comments replaced by blanks, so that lines keep their numbers. A `//` inside a word is no comment. */
 export const withoutComments = (text: string): string =>
   text
     .replaceAll(/\/\*[\s\S]*?\*\//g, (comment) => comment.replaceAll(/[^\n]/g, ' '))

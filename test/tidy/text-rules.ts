@@ -1,4 +1,4 @@
-/** What is not written in this house: one line a rule, each with an example of what it finds and of what it leaves alone. */
+/** Text rules: what no file may contain. Each rule has examples that it must find and examples that it must not find. */
 import { type SourceFile, withoutComments } from './source-files.ts';
 
 type Folder = 'lib' | 'functions' | 'bin' | 'scripts' | 'test' | 'examples' | 'bench' | 'docs';
@@ -7,12 +7,12 @@ export interface TextRule {
   readonly reason: string;
   readonly folders: readonly Folder[];
   readonly finds: RegExp;
-  /** what is looked at: all of it, the code without its comments, or the path */
+  /** which part of a file the rule reads: all of it, the code without comments, or the path */
   readonly in: 'text' | 'code' | 'path';
   readonly planted: readonly string[];
   readonly innocent: readonly string[];
-  /** where it is said all the same: the word is another's */
-  readonly save?: RegExp;
+  /** paths that are exempt, because another product defines the word */
+  readonly exempt?: RegExp;
 }
 
 const product: readonly Folder[] = ['lib', 'functions', 'bin'];
@@ -27,8 +27,8 @@ export const textRules: readonly TextRule[] = [
     finds: /cancel(ed|ing|ation)(?![a-z])/i,
     planted: ["status: 'canceled'", 'isCanceled', 'RUN_CANCELED', 'after cancelation'],
     innocent: ['cancelled', 'cancelling', 'cancellation', 'cancels'],
-    // A status of that library's contract.
-    save: /openworkflow/i,
+    // The library openworkflow spells this status with one l.
+    exempt: /openworkflow/i,
   },
   {
     reason: 'one spelling: runId, nodeId, startedAt, endedAt',
@@ -39,7 +39,7 @@ export const textRules: readonly TextRule[] = [
     innocent: ['runId', 'nodeId', 'startedAt', 'RunId'],
   },
   {
-    reason: 'a file is named after what it holds',
+    reason: 'a file is named after what it contains',
     folders: code,
     in: 'path',
     finds: /(^|[-/.])(utils?|helpers?|common|managers?|misc)([-/.]|$)/,
@@ -55,7 +55,7 @@ export const textRules: readonly TextRule[] = [
     innocent: ['lib/service/runs/start-run.ts', 'test/engine/graphs.test.ts', 'docs/README.md'],
   },
   {
-    reason: 'what is not built yet is absent',
+    reason: 'no notes about work to do: the code has what exists',
     folders: everywhere,
     in: 'text',
     finds: /\b(TODO|FIXME|XXX|HACK)\b/,
@@ -71,7 +71,7 @@ export const textRules: readonly TextRule[] = [
     innocent: ["joinMode: 'any'", "case 'any':", 'if any of them', 'manyAny: string', '// 0: any free one'],
   },
   {
-    reason: 'the compiler is not overruled',
+    reason: 'no compiler error is suppressed',
     folders: code,
     in: 'text',
     finds: /@ts-(ignore|expect-error|nocheck)/,
@@ -79,7 +79,7 @@ export const textRules: readonly TextRule[] = [
     innocent: ['ts-node', '@ts'],
   },
   {
-    reason: 'a lint rule is put aside for one line, by name and with its reason',
+    reason: 'a lint rule is disabled for one line, by name, with a reason',
     folders: code,
     in: 'text',
     finds: /(es|ox)lint-disable(?!-next-line [a-z/-]+ -- \S)/,
@@ -92,7 +92,7 @@ export const textRules: readonly TextRule[] = [
     innocent: ['// oxlint-disable-next-line no-control-regex -- headers may hold none'],
   },
   {
-    reason: 'no folder of one machine is named',
+    reason: 'no path of one machine',
     folders: everywhere,
     in: 'text',
     finds: /(^|[\s'"`(=:])\/(home|tmp|root|Users)\//m,
@@ -100,7 +100,7 @@ export const textRules: readonly TextRule[] = [
     innocent: ['lib/home/x', "join(tmpdir(), 'x')", 'https://example.com/home/x', '/v1/runs/', '/workflows/'],
   },
   {
-    reason: 'no test is skipped or runs alone, and no template is kept as a snapshot',
+    reason: 'no test is skipped or runs alone, and no template is compared with a snapshot',
     folders: ['test'],
     in: 'code',
     finds: /\b(test|it|describe|suite)\.(skip|only|todo|fails)\b|\.toMatch(Inline)?Snapshot\(/,
@@ -109,28 +109,17 @@ export const textRules: readonly TextRule[] = [
   },
 ];
 
-/** A file beyond this does two things. */
-export const maxLines = 350;
-const lengthCheckedFolders: readonly Folder[] = ['lib', 'functions'];
-
 export const textViolations = (files: readonly SourceFile[]): readonly string[] =>
-  files.flatMap((file) => [...textRules.flatMap((rule) => ruleViolations(rule, file)), ...tooLong(file)]);
+  files.flatMap((file) => textRules.flatMap((rule) => ruleViolations(rule, file)));
 
-const isIn = (folders: readonly Folder[], path: string): boolean => folders.some((place) => path.startsWith(`${place}/`));
+const isIn = (folders: readonly Folder[], path: string): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
 
 export const ruleViolations = (rule: TextRule, file: SourceFile): readonly string[] => {
-  if (!isIn(rule.folders, file.path) || rule.save?.test(file.path) === true) return [];
+  if (!isIn(rule.folders, file.path) || rule.exempt?.test(file.path) === true) return [];
   if (rule.in === 'path') return rule.finds.test(file.path) ? [`${file.path}: ${rule.reason}`] : [];
   const text = rule.in === 'code' ? withoutComments(file.text) : file.text;
   return text.split('\n').flatMap((line, index) => {
     const found = rule.finds.exec(line);
     return found === null ? [] : [`${file.path}:${index + 1} says ${found[0].trim()}: ${rule.reason}`];
   });
-};
-
-const tooLong = ({ path, text }: SourceFile): readonly string[] => {
-  const lines = text.split('\n').length - 1;
-  return isIn(lengthCheckedFolders, path) && lines > maxLines
-    ? [`${path} has ${lines} lines: more than ${maxLines} are two things`]
-    : [];
 };

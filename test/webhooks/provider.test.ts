@@ -16,13 +16,13 @@ const faultsOf = (settings: unknown): string => {
 };
 
 describe('the setting', () => {
-  test('takes what a provider is', () => {
+  test('accepts a valid provider', () => {
     expect(faultsOf({ github: good, 'stripe-eu': { ...good, scheme: 'stripe', toleranceSeconds: 60 } })).toBe('');
     expect(faultsOf({ jobs: { ...good, target: { resume: { runIdPath: '/data/runId' } } } })).toBe('');
     expect(faultsOf({ paid: { ...good, target: { signal: { name: 'paid', correlationPath: '/order/id' } } } })).toBe('');
   });
 
-  test('says in words what a target may be', () => {
+  test('describes the valid targets in its error', () => {
     expect(faultsOf({ github: { ...good, target: { signal: 'approved' } } })).toContain(
       String.raw`{ \"signal\": { \"name\": …, \"correlationPath\": … } }`,
     );
@@ -57,7 +57,7 @@ test.each([
   ['[1]', ['[1]']],
   ['["", "one"]', ['one']],
   ['', []],
-])('in the text %j are the secrets %j', (text, secrets) => {
+])('the text %j contains the secrets %j', (text, secrets) => {
   expect(secretsIn(text)).toEqual(secrets);
 });
 
@@ -70,6 +70,6 @@ test.each([
   ['/data/runId/length', undefined],
   ['/toString', undefined],
   ['/__proto__', undefined],
-])('at %s lies %j', (pointer, value) => {
+])('the value at %s is %j', (pointer, value) => {
   expect(valueAt({ data: { runId: 'r' }, list: ['a', 'b'], 'a/b': { 'm~n': 7 } }, pointer)).toEqual(value);
 });

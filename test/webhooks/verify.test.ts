@@ -55,7 +55,7 @@ const github = {
 const hmac = (secret: string, signed: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', secret).update(signed).digest(encoding);
 
-/** In the form of Stripe's documentation; its signature of the older scheme is not looked at. */
+/** The example of Stripe's documentation; its signature of the older scheme is ignored. */
 const stripeBody = '{"id":"evt_1NG8Du2eZvKYlo2CUI79vXWy","object":"event"}';
 const stripeOf = (body: string, at: number, secret = 'whsec_stripe'): ReceivedWebhook => ({
   headers: { 'stripe-signature': `t=${at},v1=${hmac(secret, `${at}.${body}`)},v0=${'6'.repeat(64)}` },
@@ -87,7 +87,7 @@ interface Example {
   readonly secret: string;
   readonly now: Instant;
   readonly received: ReceivedWebhook;
-  /** headers that the signature is over, or that hold it beside what it is over */
+  /** headers that the signature covers, or that contain it together with signed values */
   readonly signed: readonly string[];
   readonly id: string;
 }
@@ -110,16 +110,16 @@ describe.each(examples)('%s', (_name, example) => {
     expect(judged(example)).toEqual({ kind: 'verified', deliveryId: example.id });
   });
 
-  test('another secret does not verify it, and no secret does not', () => {
+  test('another secret or no secret does not verify it', () => {
     expect(judged(example, ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'])).toEqual(mismatch);
     expect(judged(example, [])).toEqual(mismatch);
   });
 
-  test('one of several secrets is enough: one is being changed', () => {
+  test('one of several secrets is enough, as during a rotation', () => {
     expect(judged(example, ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', secret]).kind).toBe('verified');
   });
 
-  test('any byte of the body that is another is refused', () => {
+  test('any changed byte of the body is refused', () => {
     fc.assert(
       fc.property(fc.nat({ max: received.body.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
         const body = Uint8Array.from(received.body, (byte, index) => (index === at ? byte ^ flip : byte));
@@ -128,7 +128,7 @@ describe.each(examples)('%s', (_name, example) => {
     );
   });
 
-  test('whatever is cut off or added is refused', () => {
+  test('a truncated or extended body is refused', () => {
     const bodies = [
       new Uint8Array(),
       received.body.slice(1),
@@ -138,7 +138,7 @@ describe.each(examples)('%s', (_name, example) => {
     for (const body of bodies) expect(verify(provider, { ...received, body }, [secret], now)).toEqual(mismatch);
   });
 
-  test.each(Object.keys(received.headers))('without the header %s nothing is verified', (name) => {
+  test.each(Object.keys(received.headers))('a delivery without the header %s is refused', (name) => {
     const { [name]: _gone, ...headers } = received.headers;
     expect(verify(provider, { ...received, headers }, [secret], now)).toEqual(incomplete);
   });
@@ -152,7 +152,7 @@ test.each(signing)(
     fc.assert(
       fc.property(fc.constantFrom(...signed), fc.nat({ max: 1_000 }), letters, (name, place, letter) => {
         const value = received.headers[name] ?? '';
-        // Of Stripe's header only the time and the signature of this scheme count.
+        // Of Stripe's header only the time and the signatures of this scheme count.
         const length = value.includes(',v0=') ? value.indexOf(',v0=') : value.length;
         const at = place % length;
         fc.pre(value[at] !== letter);
@@ -168,7 +168,7 @@ describe.each([
   ['Standard Webhooks', standard],
   ['Stripe', stripe],
 ] as const)('the time of %s', (_name, example) => {
-  test('may be five minutes off either way, and no more', () => {
+  test('may differ by five minutes in either direction, and no more', () => {
     for (const off of [-300_000, 300_000]) expect(judged({ ...example, now: instant(example.now + off) }).kind).toBe('verified');
     for (const off of [-300_001, 300_001]) expect(judged({ ...example, now: instant(example.now + off) })).toEqual(stale);
   });
@@ -194,7 +194,7 @@ describe('Standard Webhooks', () => {
     expect(withSignature('')).toEqual(mismatch);
   });
 
-  test('a secret that is empty verifies nothing', () => {
+  test('an empty secret verifies nothing', () => {
     const { 'webhook-id': id, 'webhook-timestamp': at } = standard.received.headers;
     expect(judged(standard, ['whsec_', ''])).toEqual(mismatch);
     const forged = createHmac('sha256', '').update(`${id}.${at}.{"test": 2432232314}`).digest('base64');
@@ -202,7 +202,7 @@ describe('Standard Webhooks', () => {
     expect(judged({ ...standard, received: { ...standard.received, headers } }, ['whsec_'])).toEqual(mismatch);
   });
 
-  test.each(['1614265330.0', '01614265330', ' 1614265330', '-1', '1e9', ''])('%j is no time', (value) => {
+  test.each(['1614265330.0', '01614265330', ' 1614265330', '-1', '1e9', ''])('%j is not a valid time', (value) => {
     const headers = { ...standard.received.headers, 'webhook-timestamp': value };
     expect(judged({ ...standard, received: { ...standard.received, headers } })).toEqual(incomplete);
   });
@@ -215,7 +215,7 @@ describe('Stripe', () => {
     expect(judged({ ...stripe, received: { ...stripe.received, headers } }).kind).toBe('verified');
   });
 
-  test('two times are none', () => {
+  test('a header with two times is refused', () => {
     const headers = { 'stripe-signature': `t=1,${stripe.received.headers['stripe-signature']}` };
     expect(judged({ ...stripe, received: { ...stripe.received, headers } })).toEqual(incomplete);
   });
@@ -228,7 +228,7 @@ describe('Stripe', () => {
   );
 });
 
-describe('an HMAC of one’s own', () => {
+describe('a plain HMAC', () => {
   const signed = (headers: Record<string, string>, settings: object) =>
     judged({
       ...plain,
@@ -236,7 +236,7 @@ describe('an HMAC of one’s own', () => {
       received: { headers, body: text('a body') },
     });
 
-  test('may be hexadecimal in either case, behind a prefix', () => {
+  test('may be hexadecimal in either case, after a prefix', () => {
     const settings = { header: 'x-hub', encoding: 'hex', prefix: 'sha256=' };
     const hex = hmac('a secret', 'a body');
     for (const value of [hex, hex.toUpperCase()]) expect(signed({ 'x-hub': `sha256=${value}` }, settings).kind).toBe('verified');

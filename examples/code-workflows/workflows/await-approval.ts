@@ -5,7 +5,7 @@ interface Request {
   readonly amount: number;
 }
 
-/** Waits for the signal `approval` about this request; one that was sent before is kept for it. */
+/** Waits for the signal `approval` for this request. A signal that was sent before the wait is delivered too. */
 export const awaitApproval = defineWorkflow({ name: 'await-approval' }, async ({ input, step }: WorkflowArguments<Request>) => {
   if (input.amount < 100) return { approved: true, by: 'nobody: it is a small one' };
   const approval = await step.waitForSignal<{ readonly by: string }>({

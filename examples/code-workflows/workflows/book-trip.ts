@@ -5,7 +5,7 @@ interface Trip {
   readonly hasGuide: boolean;
 }
 
-/** What was booked is given back, the last booking first, when the run fails or is cancelled. */
+/** Cancels the bookings in reverse order when the run fails or is cancelled. */
 export const bookTrip = defineWorkflow({ name: 'book-trip' }, async ({ input, step }: WorkflowArguments<Trip>) => {
   const flight = await step.run({ name: 'flight', rollback: ({ output }) => giveBack(output) }, () => `flight to ${input.city}`);
   const hotel = await step.run({ name: 'hotel', rollback: ({ output }) => giveBack(output) }, () => `hotel in ${input.city}`);

@@ -1,6 +1,6 @@
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** Time and chance come from the arguments: they are the same each time the code is replayed. */
+/** Time and random values come from the arguments: they are the same in each replay. */
 export const drawWinner = defineWorkflow(
   { name: 'draw-winner' },
   async ({ input, step, run, log, now, random, uuid }: WorkflowArguments<{ readonly names: readonly string[] }>) => {

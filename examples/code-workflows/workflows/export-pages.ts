@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** A long step heeds its signal: a cancelled run does not go on with work that nobody wants any more. */
+/** A long step checks its signal, so that a cancelled run stops its work. */
 export const exportPages = defineWorkflow(
   { name: 'export-pages' },
   async ({ input, step }: WorkflowArguments<{ readonly pages: number }>) =>

@@ -5,7 +5,7 @@ interface Order {
   readonly discount: number;
 }
 
-/** One step after another. Each is done once, whatever becomes of the machine that does it. */
+/** One step after another. Each completed step is stored, so a crash does not repeat it. */
 export const fulfilOrder = defineWorkflow({ name: 'fulfil-order' }, async ({ input, step }: WorkflowArguments<Order>) => {
   const total = await step.run({ name: 'total' }, () =>
     input.items.reduce((sum, { price, quantity }) => sum + price * quantity, 0),

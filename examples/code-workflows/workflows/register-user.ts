@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 const schema = z.strictObject({ mail: z.email(), plan: z.enum(['free', 'team']).default('free') });
 
-/** The input is judged by the schema before the function is called, and is what the schema makes of it. */
+/** The schema validates the input before the function is called. The function gets the schema's output. */
 export const registerUser = defineWorkflow(
   { name: 'register-user', version: '2', schema, retryPolicy: { maximumAttempts: 3 }, maxStepAttempts: 100 },
   async ({ input, step, version }) => {

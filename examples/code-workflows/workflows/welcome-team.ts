@@ -1,7 +1,7 @@
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 import { welcome } from './welcome.ts';
 
-/** A run for each member, all at once. Each has a log of its own. */
+/** One child run per member, all in parallel. Each has its own log. */
 export const welcomeTeam = defineWorkflow(
   { name: 'welcome-team' },
   async ({ input, step }: WorkflowArguments<{ readonly names: readonly string[] }>) => {

@@ -1,22 +1,24 @@
-/** The routes about deployments. They have a function of their own, which alone reads and signs for artifacts. */
-import { defined } from '../../../lib/engine/defined.ts';
+/** The deployment routes. A separate function serves them, which alone reads artifacts and signs uploads. */
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
+import { defined } from '../../../lib/engine/defined.ts';
 import { iso } from '../../../lib/engine/time.ts';
+import type { PresignedUpload } from '../../../lib/ports/artifacts.ts';
 import {
-  type ActivateResult,
+  type Activated,
   activateDeployment,
+  type ActivateResult,
   rollbackDeployment,
 } from '../../../lib/service/deployments/activate-deployment.ts';
 import { createDeployment } from '../../../lib/service/deployments/create-deployment.ts';
+import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
 import { activeDeployment, getDeployment, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
-import { type Operations, type Refusal, refuse } from '../operation.ts';
-import { activatedOf, createdDeploymentOf, deploymentOf, deploymentSummaryOf } from '../present/deployment.ts';
-import type { Tools } from '../tools.ts';
+import { type Operations, type Refusal, refuse, type Tools } from '../operation.ts';
+import { times } from '../present/times.ts';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 
@@ -124,10 +126,48 @@ const activationResponse = (result: ActivateResult, resource: string) => {
   }
 };
 
-/** A place in an archive is the path of an entry. */
+/** The pointer of an error in an archive is the path of the archive entry. */
 const refuseArtifact = <Refused extends ArtifactRefusal>(refusal: Refused): Refusal<Refused['kind']> =>
   refusal.kind === 'artifact_invalid'
     ? refuse(refusal.kind, {
         errors: refusal.errors.map(({ code, message, path }) => ({ pointer: `artifact/${path ?? ''}`, code, message })),
       })
     : refuse(refusal.kind);
+
+export const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts }: DeploymentView) => ({
+  deploymentId: manifest.deploymentId,
+  status,
+  createdAt: iso(createdAt),
+  createdBy,
+  ...times({ verifiedAt: facts.verifiedAt, activatedAt: facts.activatedAt, removingSince: facts.removingSince }),
+  specVersion: manifest.specVersion,
+  runtime: manifest.runtime,
+  workflows: manifest.workflows,
+  steps: manifest.steps,
+  artifact: manifest.artifact,
+});
+
+export const deploymentOf = (deployment: DeploymentView) => ({
+  ...deploymentSummaryOf(deployment),
+  files: deployment.manifest.files,
+});
+
+export const createdDeploymentOf = (
+  { manifest, status, createdAt, verifiedAt }: DeploymentView,
+  upload: PresignedUpload | undefined,
+) =>
+  defined({
+    deploymentId: manifest.deploymentId,
+    status,
+    createdAt: iso(createdAt),
+    ...times({ verifiedAt }),
+    upload: upload === undefined ? undefined : { ...upload, headers: { ...upload.headers }, expiresAt: iso(upload.expiresAt) },
+  });
+
+export const activatedOf = ({ deploymentId, activatedAt, previousDeploymentId, revision }: Activated) => ({
+  deploymentId,
+  status: 'active' as const,
+  activatedAt: iso(activatedAt),
+  previousDeploymentId,
+  revision,
+});

@@ -1,20 +1,19 @@
-/** The route about what happened to a run: a page of it, or a stream that goes on. It has a function of its own. */
+/** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
 import { allows } from '../../../lib/api/auth/authorize.ts';
 import type { KeyId } from '../../../lib/engine/ids.ts';
+import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
+import { iso } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { beginFollowing, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
 import { listEvents } from '../../../lib/service/runs/list-events.ts';
 import { acquireReaderLease, acquireStreamSlot } from '../../../lib/service/watching/acquire-reader-lease.ts';
-import { watchRun } from '../../../lib/service/watching/watch-run.ts';
-import { type Operations, refuse } from '../operation.ts';
-import { negotiateFormat } from '../pipeline/negotiate-format.ts';
-import { eventStreamHeaders, framesOf } from '../present/event-stream.ts';
-import type { Tools } from '../tools.ts';
+import { beginFollowing, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
+import { type StreamUpdate, watchRun } from '../../../lib/service/watching/watch-run.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
 
-/** An event id, or 0 for the time before the first. Larger than any log is a cursor too: nothing has come after it yet. */
+/** An event id, or 0 for the start of the log. An id beyond the end of the log is valid: no event follows it yet. */
 const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
 
-/** A page from another site may read what it has a ticket for; no cookie or key of the browser's own is ever looked at. */
+/** A page of any origin may read a stream for which it has a ticket. The function never reads cookies. */
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const;
 
 export const eventOperations = ({ decider: { deps }, authenticator }: Tools): Operations<'events'> => ({
@@ -33,7 +32,7 @@ export const eventOperations = ({ decider: { deps }, authenticator }: Tools): Op
     const followedRun = await beginFollowing(deps, run);
     if (followedRun === undefined) return refuse('not_found');
     const corsHeaders = query.ticket === undefined ? {} : anyOriginHeaders;
-    // Told so, a browser does not come back.
+    // Status 204 stops an EventSource from reconnecting.
     if (hasSeenAll(followedRun, after)) return { status: 204, stream: undefined, headers: corsHeaders };
     const isAllowed = () => isStillAllowed(authenticator, caller);
     const { reader } = query;
@@ -41,7 +40,7 @@ export const eventOperations = ({ decider: { deps }, authenticator }: Tools): Op
       reader === undefined || caller === undefined
         ? undefined
         : await acquireReaderLease(deps, { run, keyId: caller, name: reader });
-    // After the seat: a reader that comes back first ends the stream that it left, which holds a slot.
+    // After the reader lease: a reader that reconnects first ends its abandoned stream, which holds a slot.
     const releaseStreamSlot = await acquireStreamSlot(deps);
     const updates = watchRun(deps, followedRun, after, isAllowed, hasReaderLease);
     const stream = framesOf(params.runId, withCleanup(updates, releaseStreamSlot));
@@ -61,8 +60,8 @@ async function* withCleanup<Item>(
 }
 
 /**
- * A browser that reconnects sends the address it began with and the last id it saw; so the larger one is where it is. An
- * empty header is none.
+ * A browser that reconnects sends the original URL and the header Last-Event-ID. The larger cursor is its position. An empty
+ * header counts as absent.
  */
 function latestCursor(cursors: readonly (string | undefined)[]): number | undefined {
   const presentCursors = cursors.filter((cursor) => cursor !== undefined && cursor !== '');
@@ -70,7 +69,7 @@ function latestCursor(cursors: readonly (string | undefined)[]): number | undefi
   return Math.max(0, ...presentCursors.map(Number));
 }
 
-/** Where that cannot be known, the stream ends too: the reader comes back, and is judged at the door. */
+/** If the key store is unavailable, the stream ends too: the reader reconnects and is authenticated again. */
 async function isStillAllowed(authenticator: Tools['authenticator'], caller: KeyId | undefined): Promise<boolean> {
   if (caller === undefined) return false;
   try {
@@ -81,3 +80,54 @@ async function isStillAllowed(authenticator: Tools['authenticator'], caller: Key
     throw error;
   }
 }
+
+/** Delay before a browser reconnects, in milliseconds. */
+const retryMs = 1_000;
+
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  // No proxy may cache, compress or buffer the stream.
+  'cache-control': 'no-cache, no-transform, no-store',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** JSON.stringify emits no line breaks, so the data of a frame is one line. */
+const frame = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** The first frame is sent at once, so that the reader knows that it is connected. Only log events have an id: readers resume by it. */
+export async function* framesOf(runId: string, updates: AsyncIterable<StreamUpdate>): AsyncGenerator<string, void, undefined> {
+  yield `retry: ${retryMs}\n\n`;
+  for await (const update of updates) {
+    switch (update.kind) {
+      case 'event':
+        yield `id: ${update.event.eventId}\n${frame(update.event.type, update.event)}`;
+        break;
+      case 'delta':
+        yield frame(update.delta.type, update.delta);
+        break;
+      case 'heartbeat':
+        yield frame(heartbeatEventName, { type: heartbeatEventName, runId, timestamp: iso(update.at) });
+        break;
+    }
+  }
+}
+
+const jsonTypes: readonly string[] = ['application/json', 'application/*', '*/*', ''];
+const streamType = 'text/event-stream';
+
+/** A stream if the Accept header names it and prefers nothing else. Undefined if the header accepts neither format. */
+export const negotiateFormat = (accept: string | undefined): 'json' | 'stream' | undefined => {
+  const parts = (accept ?? '').split(',').map(parsePart);
+  const bestQuality = (types: readonly string[]): number =>
+    Math.max(0, ...parts.filter(({ type }) => types.includes(type)).map(({ quality }) => quality));
+  const [stream, json] = [bestQuality([streamType]), bestQuality(jsonTypes)];
+  if (stream > 0 && stream >= json) return 'stream';
+  return json > 0 ? 'json' : undefined;
+};
+
+const parsePart = (part: string): { readonly type: string; readonly quality: number } => {
+  const [type = '', ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());
+  const qualityParameter = parameters.find((each) => each.startsWith('q='));
+  const quality = qualityParameter === undefined ? 1 : Number(qualityParameter.slice(2));
+  return { type, quality: Number.isFinite(quality) ? quality : 0 };
+};

@@ -1,18 +1,18 @@
-/** The routes about API keys. */
-import { defined } from '../../../lib/engine/defined.ts';
+/** The API key routes. Responses never contain a key's digest. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { newKey } from '../../../lib/api/auth/key-format.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
+import { defined } from '../../../lib/engine/defined.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
+import type { ApiKey } from '../../../lib/ports/control.ts';
 import { createKey } from '../../../lib/service/access/create-key.ts';
 import { listKeys } from '../../../lib/service/access/list-keys.ts';
 import { revokeKey } from '../../../lib/service/access/revoke-key.ts';
 import { rotateKey } from '../../../lib/service/access/rotate-key.ts';
-import { type Operations, refuse } from '../operation.ts';
-import { keySummaryOf, newKeyOf } from '../present/key.ts';
-import type { Tools } from '../tools.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
+import { times } from '../present/times.ts';
 
 type HandledOperations = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 
@@ -73,3 +73,24 @@ export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'li
     };
   },
 });
+
+const termsOf = ({ projectId, environment, scopes, createdAt, expiresAt, rateLimitPerMinute }: ApiKey) =>
+  defined({
+    projectId,
+    environment,
+    scopes,
+    createdAt: iso(createdAt),
+    ...times({ expiresAt }),
+    rateLimitPerMinute,
+  });
+
+export const keySummaryOf = (key: ApiKey) =>
+  defined({
+    keyId: key.keyId,
+    ...termsOf(key),
+    ...times({ revokedAt: key.revokedAt, lastUsedAt: key.lastUsedAt }),
+    replacedBy: key.replacedBy,
+  });
+
+/** @param text the key itself; only the response of its creation contains it */
+export const newKeyOf = (key: ApiKey, text: string) => ({ keyId: key.keyId, key: text, ...termsOf(key) });

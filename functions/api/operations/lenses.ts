@@ -1,15 +1,23 @@
-/** The routes about lenses. */
+/** The lens routes. */
 import * as z from 'zod';
-import type { BodyOf } from '../../../lib/api/routes.ts';
+import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
+import { defined } from '../../../lib/engine/defined.ts';
 import { type LensName, lensName, lensNamePattern } from '../../../lib/engine/ids.ts';
-import { validateLens } from '../../../lib/lens/validate-lens.ts';
-import type { Lens } from '../../../lib/ports/lenses.ts';
+import { labelsOf, validateLens } from '../../../lib/lens/validate-lens.ts';
+import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
+import type { LensSummary } from '../../../lib/ports/versions.ts';
 import { createLens, publishLens } from '../../../lib/service/definitions/publish-lens.ts';
-import { type Operations, refuse } from '../operation.ts';
-import { publishedLensOf, lensOf } from '../present/lens.ts';
-import { summaryOf } from '../present/versions.ts';
-import type { Tools } from '../tools.ts';
-import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf } from './versions.ts';
+import type { Published } from '../../../lib/service/definitions/publish-version.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
+import {
+  archiveVersioned,
+  getVersioned,
+  listVersioned,
+  nameDiffers,
+  publicationIn,
+  publicationOf,
+  summaryOf,
+} from './versions.ts';
 
 type HandledOperations = 'createLens' | 'listLenses' | 'getLens' | 'publishLens' | 'archiveLens';
 
@@ -47,3 +55,24 @@ export const lensOperations = ({ decider: { deps } }: Tools): Pick<Operations<'l
 
 const lensNameShape = z.string().regex(lensNamePattern).transform(lensName);
 const lensFrom = (body: BodyOf<'publishLens'>, name: LensName): Lens => ({ ...body, name });
+
+export const publishedLensOf = ({ name, template }: Lens, published: Published) => ({
+  ...publicationIn(name, published),
+  placeholders: labelsOf(template),
+});
+
+export const lensOf = (summary: LensSummary, lens: LensVersion): ResponseOf<'getLens'>['body'] => {
+  const { version, kind, template, description, input, output, model, params } = lens;
+  return defined({
+    ...summaryOf(summary),
+    version,
+    kind,
+    template,
+    placeholders: labelsOf(template),
+    description,
+    input: input === undefined ? undefined : { ...input },
+    output: output === undefined ? undefined : { ...output },
+    model,
+    params,
+  });
+};

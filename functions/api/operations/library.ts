@@ -1,12 +1,19 @@
-/** Everything the library function answers. */
-import type { Operations } from '../operation.ts';
-import type { Tools } from '../tools.ts';
-import { auditOperations } from './audit.ts';
+/** All operations of the library function, and its small ones: the audit trail and the OpenAPI document. */
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import { openApiDocument } from '../../../lib/api/openapi.ts';
+import { routes } from '../../../lib/api/routes.ts';
+import { cursorTime, jsonObject } from '../../../lib/api/schemas/parts.ts';
+import { defined } from '../../../lib/engine/defined.ts';
+import type { JsonObject } from '../../../lib/engine/json.ts';
+import { iso } from '../../../lib/engine/time.ts';
+import type { RecordedEntry } from '../../../lib/ports/control.ts';
+import { listAudit } from '../../../lib/service/access/list-audit.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
 import { queryOperations } from './queries.ts';
 import { scheduleOperations } from './schedules.ts';
-import { openApiOperations } from './service.ts';
 
 export const libraryOperations = (tools: Tools): Operations<'library'> => ({
   ...lensOperations(tools),
@@ -16,3 +23,45 @@ export const libraryOperations = (tools: Tools): Operations<'library'> => ({
   ...auditOperations(tools),
   ...openApiOperations(),
 });
+
+/** The id of an entry is a nonce. */
+const cursorShape = z.strictObject({ at: cursorTime, id: z.string().min(1).max(64) });
+
+const auditOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, 'listAudit'> => ({
+  listAudit: async ({ scope, query }) => {
+    const { cursor, limit, ...filters } = query;
+    const listing = { operationId: 'listAudit', scope, filters };
+    const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
+    if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
+    const found = await listAudit(deps, scope, filters, defined({ limit, after }));
+    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
+    return { status: 200, body: { data: found.entries.map(entryOf), cursor: next, hasMore: next !== null } };
+  },
+});
+
+const entryOf = ({ id, at, keyId, action, resource, result, ip, userAgent, metadata }: RecordedEntry) =>
+  defined({
+    id,
+    at: iso(at),
+    keyId,
+    action,
+    resource,
+    result,
+    ip,
+    userAgent,
+    metadata,
+  });
+
+/** The document changes with a deployment only. Clients may cache it for five minutes. */
+const openApiHeaders = { 'cache-control': 'public, max-age=300' };
+
+const openApiOperations = (): Pick<Operations<'library'>, 'getOpenApi'> => {
+  let document: JsonObject | undefined;
+  return {
+    getOpenApi: async () => {
+      // Created on first use, so that it does not slow down cold starts for other routes.
+      document ??= jsonObject.parse(JSON.parse(JSON.stringify(openApiDocument(routes))));
+      return { status: 200, body: document, headers: openApiHeaders };
+    },
+  };
+};

@@ -1,14 +1,12 @@
-/** The routes about stored queries. */
+/** The stored query routes. */
 import { defined } from '../../../lib/engine/defined.ts';
 import { queryName } from '../../../lib/api/schemas/parts.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDefinition } from '../../../lib/engine/query/definition.ts';
 import type { QuerySummary } from '../../../lib/ports/versions.ts';
 import { createQuery, publishQueryVersion } from '../../../lib/service/definitions/publish-query.ts';
-import { type Operations, refuse } from '../operation.ts';
-import { publishedOf, summaryOf } from '../present/versions.ts';
-import type { Tools } from '../tools.ts';
-import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf } from './versions.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
+import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
 
 type HandledOperations = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
 
@@ -57,7 +55,7 @@ export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'
 
 const querySummaryOf = (summary: QuerySummary) => ({ ...summaryOf(summary), kind: summary.kind });
 
-/** As it may be published again. */
+/** The definition in the form that the publish routes accept. */
 const definitionOf = (query: QueryDefinition): JsonObject => {
   const { name, kind, description, connection, maxBytes, timeoutMs } = query;
   const parameters = query.parameters.map((parameter) => ({ ...parameter }));

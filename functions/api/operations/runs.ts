@@ -1,4 +1,4 @@
-/** The routes about runs. */
+/** The run routes. */
 import { defined } from '../../../lib/engine/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
@@ -14,15 +14,14 @@ import { resumeRun } from '../../../lib/service/runs/resume-run.ts';
 import { startRun } from '../../../lib/service/runs/start-run.ts';
 import { wakeRun } from '../../../lib/service/runs/wake-run.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { type Operations, refuse } from '../operation.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
 import { runOf, runSummaryOf } from '../present/run.ts';
-import type { Tools } from '../tools.ts';
 
 type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun' | 'wakeRun' | 'rerunRun' | 'resumeRun';
 
-/** The one version of the start's body that there is. */
+/** The only supported version of the body of a start. */
 const knownSpecVersion = 1;
-/** No run is kept open, or put off, for longer than a year. */
+/** The latest deadline and start time of a run, from now. */
 const maxWait = days(365);
 
 const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
@@ -51,7 +50,7 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Handl
       case 'deadline_passed':
         return { ...refuse('invalid_request', { errors: [deadlinePassed] }), audit };
       case 'node_not_reached':
-        throw new Error('a start goes on from no node');
+        throw new Error('unexpected result node_not_reached: a start does not continue from a node');
       case 'run_exists':
       case 'run_deleted':
       case 'idempotency_conflict':
@@ -120,8 +119,8 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Handl
       case 'deployment_not_found':
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
       case 'run_exists':
-        // The id was drawn for this rerun, and somebody else has it: the key is free again, and another is drawn.
-        throw new Unavailable('a run id that is free');
+        // The generated run id is in use. The idempotency key is released, so a retry generates another id.
+        throw new Unavailable('no free run id was generated');
       case 'idempotency_conflict':
       case 'not_found':
       case 'test_run':
@@ -171,16 +170,16 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Handl
 
 const deadlinePassed: ErrorDetail = { pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 
-/** A graph has versions and nodes, a deployment's code has deployments. */
+/** Versions and nodes apply to runs of graphs, deployments to runs of code. */
 const notApplicable = (field: string): ErrorDetail => ({
   pointer: `/${field}`,
   code: 'not_of_this_run',
-  message: 'is not what a run of this kind has',
+  message: 'does not apply to a run of this kind',
 });
 
 /**
- * What is wrong with a start before anything is looked up. Only bounds that a later repetition keeps are checked
- * against the clock: a start that was accepted once must be answered the same way again.
+ * Validates a start before any lookup. Against the clock it checks only upper bounds, because they still hold when the caller
+ * repeats the request: an accepted start must get the same response again.
  */
 const startRefusal = ({ specVersion, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
   if (specVersion !== knownSpecVersion) return refuse('unsupported_spec_version');

@@ -1,22 +1,21 @@
-/** The routes about schedules. */
-import { defined } from '../../../lib/engine/defined.ts';
+/** The schedule routes. */
 import * as z from 'zod';
 import { allows } from '../../../lib/api/auth/authorize.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
-import type { BodyOf } from '../../../lib/api/routes.ts';
+import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { scheduleId as scheduleIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { seconds } from '../../../lib/engine/time.ts';
+import { defined } from '../../../lib/engine/defined.ts';
+import { type TimingError, timingRequestOf } from '../../../lib/engine/schedule/validate-timing.ts';
+import { iso, seconds } from '../../../lib/engine/time.ts';
 import type { KeyScope } from '../../../lib/ports/control.ts';
-import type { Schedule, ScheduleDefinition } from '../../../lib/ports/schedules.ts';
-import { type ScheduleChange, changeSchedule, deleteSchedule } from '../../../lib/service/schedules/change-schedule.ts';
-import { type RequestedTerms, createSchedule } from '../../../lib/service/schedules/create-schedule.ts';
-import { getSchedule, listSchedules, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
+import type { Fire, Schedule, ScheduleDefinition } from '../../../lib/ports/schedules.ts';
+import { changeSchedule, deleteSchedule, type ScheduleChange } from '../../../lib/service/schedules/change-schedule.ts';
+import { createSchedule, type RequestedTerms } from '../../../lib/service/schedules/create-schedule.ts';
+import { getSchedule, listSchedules, type ScheduleView, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import type { TimingError } from '../../../lib/engine/schedule/validate-timing.ts';
-import { type Operations, refuse } from '../operation.ts';
-import { scheduleOf, scheduleSummaryOf } from '../present/schedule.ts';
-import type { Tools } from '../tools.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
+import { times } from '../present/times.ts';
 
 type HandledOperations =
   | 'createSchedule'
@@ -103,7 +102,7 @@ export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Op
   };
 };
 
-/** Nobody may have done by a schedule what they may not do themselves: it starts runs, and may cancel them. */
+/** A schedule starts runs and may cancel them, so the caller needs the scopes for both. */
 const missingScope = (scopes: readonly KeyScope[], overlap: ScheduleDefinition['overlap'] | undefined) => {
   const needed: readonly KeyScope[] = overlap === 'cancel_previous' ? ['trigger:write', 'runs:write'] : ['trigger:write'];
   const required = needed.find((scope) => !allows(scopes, scope));
@@ -139,10 +138,10 @@ const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'
       return refuse(refusal.kind, { errors: refusal.errors });
     case 'version_not_found':
       return refuse('invalid_request', {
-        errors: [{ pointer: '/version', code: 'version_unknown', message: 'is no version of this workflow' }],
+        errors: [{ pointer: '/version', code: 'version_unknown', message: 'the workflow has no such version' }],
       });
     case 'deployment_not_found':
-      // The active one, which has gone since it was looked up: the name means nothing now.
+      // The active deployment was removed after the lookup, so no workflow has this name.
       return refuse('workflow_not_found');
     case 'workflow_not_found':
     case 'workflow_archived':
@@ -152,3 +151,42 @@ const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'
       return refuse(refusal.kind);
   }
 };
+
+type Summary = ResponseOf<'listSchedules'>['body']['data'][number];
+
+const fireOf = ({ scheduledAt, at, ...fire }: Fire) => ({ ...fire, scheduledAt: iso(scheduledAt), at: iso(at) });
+
+export const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView): Summary => {
+  const { scheduleId, definition, createdAt, updatedAt, lastFailure } = schedule;
+  const { startAt, endAt, ...timingFields } = timingRequestOf(definition.timing);
+  return defined({
+    scheduleId,
+    workflowName: definition.workflowName,
+    version: definition.version,
+    ...timingFields,
+    ...times({ startAt, endAt }),
+    overlap: definition.overlap,
+    catchUpSeconds: Math.round(definition.catchUpWindowMs / 1_000),
+    paused: definition.isPaused,
+    createdAt: iso(createdAt),
+    updatedAt: iso(updatedAt),
+    ...times({ nextRunAt }),
+    lastRun:
+      lastRun === undefined
+        ? undefined
+        : {
+            runId: lastRun.runId,
+            scheduledAt: iso(lastRun.scheduledAt),
+            startedAt: iso(lastRun.at),
+            ...(lastRun.status === undefined ? {} : { status: lastRun.status }),
+          },
+    lastFailure: lastFailure === undefined ? undefined : fireOf(lastFailure),
+  });
+};
+
+export const scheduleOf = (shown: ScheduleView): ResponseOf<'getSchedule'>['body'] =>
+  defined({
+    ...scheduleSummaryOf(shown),
+    input: shown.schedule.definition.input,
+    recentFires: shown.schedule.fires.map(fireOf),
+  });

@@ -1,11 +1,10 @@
-/** The routes about signals. */
+/** The signal routes. */
 import { defined } from '../../../lib/engine/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { type SendSignalResult, type SignalRequest, sendSignal, sendToRun } from '../../../lib/service/runs/send-signal.ts';
-import { type Operations, refuse } from '../operation.ts';
-import type { Tools } from '../tools.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
 
 type HandledOperations = 'sendSignal' | 'sendRunSignal';
 
@@ -33,7 +32,7 @@ export const signalOperations = ({ decider }: Tools): Pick<Operations<'api'>, Ha
   },
 });
 
-/** @param key empty where the request has none */
+/** @param key empty if the request has none */
 const requestOf = (body: BodyOf<'sendRunSignal'>, hash: string, key: string): SignalRequest => {
   const { name, payload = null, signalId, expiresInSeconds } = body;
   return defined({

@@ -1,14 +1,14 @@
-/** The routes about test runs and views. */
-import { defined } from '../../../lib/engine/defined.ts';
+/** The routes for test runs and views. */
 import { bodyHash } from '../../../lib/api/idempotency.ts';
+import { defined } from '../../../lib/engine/defined.ts';
 import { workflowName } from '../../../lib/engine/ids.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { stopTestRun } from '../../../lib/service/runs/stop-test-run.ts';
 import { testWorkflow } from '../../../lib/service/runs/test-workflow.ts';
 import { viewRun } from '../../../lib/service/runs/view-run.ts';
-import { type Operations, refuse } from '../operation.ts';
-import type { Tools } from '../tools.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
 
-/** A graph may be tried out before it has a name. */
+/** A test run's graph needs no name. */
 const unnamed = workflowName('unsaved');
 
 export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<'api'>, 'testWorkflow' | 'viewRun'> => ({
@@ -43,11 +43,11 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
         return { ...refuse(result.kind), audit };
       case 'run_exists':
       case 'run_deleted':
-        // The id was drawn for this test; it was stopped while this went on, or somebody else has it.
+        // The generated run id is in use, or the test run was stopped during its start.
         throw new Unavailable('a run id that is free');
       case 'deployment_not_found':
       case 'node_not_reached':
-        throw new Error(`a test of a graph is answered ${result.kind}`);
+        throw new Error(`unexpected result of a test run: ${result.kind}`);
     }
   },
 
@@ -63,5 +63,14 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
       case 'not_found':
         return refuse(result.kind);
     }
+  },
+});
+
+export const stopOperations = ({ decider }: Tools): Operations<'test-runs'> => ({
+  stopTestRun: async ({ scope, params }) => {
+    const { runId } = params;
+    const audit = { resource: `run/${runId}`, facts: { runId } };
+    const result = await stopTestRun(decider, { ...scope, runId });
+    return result.kind === 'stopped' ? { status: 200, body: { runId, deleted: true }, audit } : { ...refuse(result.kind), audit };
   },
 });

@@ -1,7 +1,9 @@
-/** What the routes about workflows, lenses and queries answer alike. */
+/** Shared operations of workflows, lenses and queries, which are all published in versions. */
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import type { OperationId } from '../../../lib/api/routes.ts';
+import { defined } from '../../../lib/engine/defined.ts';
+import type { Finding } from '../../../lib/engine/graph/definition.ts';
 import type { Scope } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { Clock } from '../../../lib/ports/clock.ts';
@@ -10,18 +12,19 @@ import { archiveName } from '../../../lib/service/definitions/archive-name.ts';
 import { getVersion } from '../../../lib/service/definitions/get-version.ts';
 import type { Published } from '../../../lib/service/definitions/publish-version.ts';
 import { type AuditNote, type Refusal, refuse } from '../operation.ts';
+import { times } from '../present/times.ts';
 
 type ResourceKind = 'workflow' | 'lens' | 'query';
 
 interface VersionedResource<Kind extends ResourceKind, Version extends Numbered, Facts extends object> {
   readonly resourceKind: Kind;
   readonly store: VersionStore<Version, Facts>;
-  /** what a name is, in a cursor */
+  /** schema of a name in a cursor */
   readonly name: z.ZodType<Version['name']>;
   readonly clock: Clock;
 }
 
-/** One version of what the path names. */
+/** Gets one version of the resource in the path. */
 export async function getVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object, Body>(
   { resourceKind, store }: VersionedResource<Kind, Version, Facts>,
   { scope, params: { name }, query: { version } }: NamedRequest<Version> & { readonly query: { readonly version?: number } },
@@ -38,7 +41,7 @@ export async function getVersioned<Kind extends ResourceKind, Version extends Nu
   }
 }
 
-/** Summaries by name, page by page. */
+/** Lists summaries, ordered by name, in pages. */
 export async function listVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object, Row>(
   { store, name }: VersionedResource<Kind, Version, Facts>,
   operationId: OperationId,
@@ -54,7 +57,7 @@ export async function listVersioned<Kind extends ResourceKind, Version extends N
   return { status: 200 as const, body: { data: found.summaries.map(rowOf), cursor: next, hasMore: next !== null } };
 }
 
-/** Archives what the path names. */
+/** Archives the resource in the path. */
 export async function archiveVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object>(
   { resourceKind, store, clock }: VersionedResource<Kind, Version, Facts>,
   { scope, params: { name } }: NamedRequest<Version>,
@@ -65,7 +68,7 @@ export async function archiveVersioned<Kind extends ResourceKind, Version extend
   return { status: 200 as const, body: { name, archivedAt: iso(result.archivedAt) }, audit };
 }
 
-/** The audit trail says where a publication has opened an archived name. */
+/** Adds to the audit trail that a publication has unarchived the name. */
 export const publicationOf = (audit: AuditNote, { version, unarchived }: Published): AuditNote =>
   unarchived === undefined ? audit : { ...audit, facts: { version, unarchived } };
 
@@ -74,7 +77,7 @@ interface NamedRequest<Version extends Numbered> {
   readonly params: { readonly name: Version['name'] };
 }
 
-/** A body that repeats the name must repeat the path's. */
+/** A name in the body must equal the name in the path. */
 export const nameDiffers = (resourceKind: ResourceKind, name: string) => {
   const message = `the path names the ${resourceKind} ${name}`;
   return {
@@ -82,3 +85,25 @@ export const nameDiffers = (resourceKind: ResourceKind, name: string) => {
     audit: { resource: `${resourceKind}/${name}` },
   };
 };
+
+export const summaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedAt }: Summary<Numbered>) => ({
+  name,
+  latestVersion,
+  createdAt: iso(createdAt),
+  updatedAt: iso(updatedAt),
+  ...times({ archivedAt }),
+});
+
+/** The common response of every publication. */
+export const publicationIn = (name: string, { version, createdAt, unarchived }: Published) =>
+  defined({
+    name,
+    version,
+    createdAt: iso(createdAt),
+    unarchived,
+  });
+
+export const publishedOf = (name: string, published: Published & { readonly warnings: readonly Finding[] }) => ({
+  ...publicationIn(name, published),
+  warnings: published.warnings,
+});

@@ -1,4 +1,4 @@
-/** The route that takes webhooks. There is no key: the signature says who sends, and the configuration whose runs it may start. */
+/** Receives webhooks. Instead of a key, the signature authenticates the sender, and the configuration names the project. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
@@ -7,12 +7,11 @@ import { type Webhook, receiveWebhook } from '../../../lib/service/access/receiv
 import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { WebhookProviders } from '../../../lib/webhooks/provider.ts';
-import { type AuditNote, type Operations, type Refusal, refuse } from '../operation.ts';
-import { readJson } from '../pipeline/read-json.ts';
-import type { Tools } from '../tools.ts';
+import { type AuditNote, type Operations, type Refusal, refuse, type Tools } from '../operation.ts';
+import { readJson } from '../pipeline/read-request.ts';
 
 export interface WebhookTools extends Tools {
-  /** by name; asked for with each request, so that nothing is read before it is used */
+  /** configured providers by name, read on first use */
   readonly providers: () => Promise<WebhookProviders>;
   readonly secrets: WebhookSecrets;
 }
@@ -59,13 +58,13 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
       case 'payload_too_large':
         return { ...tooLarge(result.limitBytes), audit };
       case 'idempotency_conflict':
-        return { ...refuse(result.kind, { message: 'The delivery’s id was used with another body.' }), audit };
+        return { ...refuse(result.kind, { message: 'The delivery id was already used with another body.' }), audit };
       case 'run_terminal':
         return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
       case 'deployment_not_found':
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
       case 'run_deleted':
-        // It was taken, and its run has been deleted since: the provider need not send it again.
+        // The delivery was accepted before and its run has been deleted: the provider must not retry.
         return {
           status: 202,
           body: { accepted: true, runId: result.runId },
@@ -73,12 +72,12 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
           audit: { ...audit, facts: { ...facts, runId: result.runId, deduped: true } },
         };
       case 'run_exists':
-        // The id was drawn for this delivery, and somebody else has it: sent again, another is drawn.
-        throw new Unavailable('a run id that is free');
+        // The generated run id is in use. A retry of the delivery generates another id.
+        throw new Unavailable('no free run id was generated');
       case 'node_not_reached':
-        throw new Error('a start goes on from no node');
+        throw new Error('unexpected result node_not_reached: a start does not continue from a node');
       case 'deadline_passed':
-        throw new Error('a webhook starts runs without a deadline of their own');
+        throw new Error('unexpected result deadline_passed: a webhook sets no deadline');
       case 'not_found':
       case 'no_active_deployment':
       case 'deployment_not_verified':
@@ -99,9 +98,9 @@ const missingCorrelation = (pointer: string): ErrorDetail => ({
 });
 
 const tooLarge = (limitBytes: number): Refusal<'payload_too_large'> =>
-  refuse('payload_too_large', { message: `A run is told at most ${limitBytes} bytes when it is resumed or sent a signal.` });
+  refuse('payload_too_large', { message: `The payload of a signal or a resumption may have at most ${limitBytes} bytes.` });
 
-/** JSON where the sender says so and it is safe to keep; the text else. */
+/** The body as JSON if its content type is JSON and it is valid; else as text. */
 function contentOf(bytes: Uint8Array, contentType: string): JsonValue {
   const text = new TextDecoder().decode(bytes);
   if (!/^[^;]*[/+]json\b/i.test(contentType)) return text;

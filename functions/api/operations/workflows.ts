@@ -1,17 +1,19 @@
-/** The routes about workflows. */
+/** The workflow routes. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
-import type { BodyOf } from '../../../lib/api/routes.ts';
+import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
-import type { WorkflowDefinition } from '../../../lib/engine/graph/definition.ts';
+import { defined } from '../../../lib/engine/defined.ts';
+import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
 import { type ScheduleId, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
-import { deleteWorkflow, deletionOf } from '../../../lib/service/deletions/delete-workflow.ts';
+import { iso } from '../../../lib/engine/time.ts';
+import type { DeletionPhase, WorkflowDeletion } from '../../../lib/ports/deletions.ts';
+import type { WorkflowSummary } from '../../../lib/ports/versions.ts';
 import { createWorkflow, publishVersion } from '../../../lib/service/definitions/publish-workflow.ts';
 import { validateWorkflow } from '../../../lib/service/definitions/validate-workflow.ts';
-import { type Operations, refuse } from '../operation.ts';
-import { publishedOf } from '../present/versions.ts';
-import { deletionIn, workflowOf, workflowSummaryOf } from '../present/workflow.ts';
-import type { Tools } from '../tools.ts';
-import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf } from './versions.ts';
+import { deleteWorkflow, deletionOf } from '../../../lib/service/deletions/delete-workflow.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
+import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
+import { times } from '../present/times.ts';
 
 type HandledOperations =
   | 'createWorkflow'
@@ -22,7 +24,7 @@ type HandledOperations =
   | 'deleteWorkflow'
   | 'validateWorkflow';
 
-/** Judged without a name: none of the rules looks at it. */
+/** Name for validating an unnamed definition: no validation rule uses the name. */
 const unnamed = workflowName('unnamed');
 
 export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<Operations<'api'>, HandledOperations> => {
@@ -120,7 +122,7 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
 const scheduleConflict = (scheduleId: ScheduleId): ErrorDetail => ({
   pointer: 'path/name',
   code: 'scheduled',
-  message: `the schedule ${scheduleId} starts runs of it: DELETE /v1/schedules/${scheduleId}`,
+  message: `the schedule ${scheduleId} starts runs of this workflow; delete it first: DELETE /v1/schedules/${scheduleId}`,
 });
 
 const definitionOf = ({ nodes, edges, options }: BodyOf<'validateWorkflow'>, name: WorkflowName): WorkflowDefinition => ({
@@ -129,3 +131,35 @@ const definitionOf = ({ nodes, edges, options }: BodyOf<'validateWorkflow'>, nam
   edges,
   options,
 });
+
+export const workflowSummaryOf = (summary: WorkflowSummary) => ({
+  ...summaryOf(summary),
+  ...times({ deletingSince: summary.deletingSince }),
+});
+
+const stateOf = (phase: DeletionPhase) => (phase === 'closing' || phase === 'finding' ? 'finding_runs' : 'deleting_runs');
+
+export const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: WorkflowDeletion) =>
+  ({
+    requestedAt: iso(requestedAt),
+    state: stateOf(phase),
+    runsFound,
+    runsDeleted,
+  }) as const;
+
+export const workflowOf = (
+  summary: WorkflowSummary,
+  version: WorkflowVersion,
+  deletion: WorkflowDeletion | undefined,
+): ResponseOf<'getWorkflow'>['body'] =>
+  defined({
+    ...workflowSummaryOf(summary),
+    deletion: deletion === undefined ? undefined : deletionIn(deletion),
+    version: version.version,
+    nodes: version.nodes.map((node) => ({ ...node })),
+    edges: version.edges.map((edge) => ({ ...edge })),
+    options: defined({
+      args: version.options.args === undefined ? undefined : version.options.args.map((argument) => ({ ...argument })),
+      deadlineSeconds: version.options.deadlineSeconds,
+    }),
+  });

@@ -1,4 +1,4 @@
-/** The routes for the programs of deployments. */
+/** The routes that the Workflow DevKit's World uses from deployed programs. */
 import { defined } from '../../../lib/engine/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
@@ -6,17 +6,16 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { activeDeploymentIn } from '../../../lib/ports/deployments.ts';
 import { publishMessage } from '../../../lib/service/runs/publish-message.ts';
-import { type Operations, refuse } from '../operation.ts';
-import type { Tools } from '../tools.ts';
+import { type Operations, refuse, type Tools } from '../operation.ts';
 
-/** Enough to see a slip of the pen; a manifest may list thousands. */
+/** Queue names listed in an error message. A manifest can have thousands; a few show a typing error. */
 const maxQueuesListed = 20;
 
 export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'publishMessage' | 'getWorldDeploymentId'> => ({
   publishMessage: async ({ scope, body: { queueName, message, opts = {} } }) => {
     const id = runOf(message);
     const audit = { resource: `queue/${queueName}`, facts: id === undefined ? {} : { runId: id } };
-    if (id === undefined) return { ...refuse('not_found', { message: 'The message names no run.' }), audit };
+    if (id === undefined) return { ...refuse('not_found', { message: 'The message contains no run id.' }), audit };
     const { idempotencyKey: key, delaySeconds, deploymentId } = opts;
     const result = await publishMessage(
       decider,
@@ -51,7 +50,7 @@ export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'pu
   },
 });
 
-/** The run that a message is for, under either of the names that DevKit's messages have for it. */
+/** The run of a message. DevKit's messages use two names for its field. */
 const runOf = ({ runId: messageRunId, workflowRunId }: JsonObject): RunId | undefined => {
   const candidate = messageRunId ?? workflowRunId;
   return typeof candidate === 'string' && runIdPattern.test(candidate) ? runId(candidate) : undefined;

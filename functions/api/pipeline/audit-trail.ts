@@ -1,4 +1,4 @@
-/** What the audit trail says of a request: who, from where, under which trace, what was asked for, and how it ended. */
+/** Records requests in the audit trail: the key, the origin, the trace, the action and the result. */
 import { defined } from '../../../lib/engine/defined.ts';
 import { errorCatalogue } from '../../../lib/api/errors.ts';
 import { bodyHash, parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
@@ -8,23 +8,22 @@ import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
 import type { ApiKey, AuditEntry } from '../../../lib/ports/control.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { recordAudit } from '../../../lib/service/access/record-audit.ts';
-import type { AnyResponse, AuditNote } from '../operation.ts';
-import type { Tools } from '../tools.ts';
+import type { AnyResponse, AuditNote, Tools } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 
-/** A user agent is the caller's to write, and is kept only as long as one usually is. */
+/** Maximum stored length of the User-Agent header, which the caller controls. */
 const userAgentLength = 256;
 
 export interface AuditTrail {
-  /** Nothing of what was presented is kept: neither a secret nor what only looks like one. */
+  /** Records a failed authentication, without any part of the presented credential. */
   recordFailedAuthentication(why: string, key: ApiKey | undefined): Promise<void>;
-  /** Of a route that changes something: each request of a known key leaves one entry, whatever it was answered. */
+  /** Records the response of a mutating route: one entry for each authenticated request, whatever its result. */
   recordResponse(key: ApiKey | undefined, response: AnyResponse): Promise<void>;
-  /** The request broke: what it asked for may have been done. That it cannot be recorded does not hide why. */
+  /** Records a request that threw; it may have taken effect. A failure to record is logged and does not replace the original error. */
   recordError(key: ApiKey, error: unknown): Promise<void>;
 }
 
-/** What is said of a route; a socket's opening is none of the table, and is recorded like one. */
+/** The audited fields of a route. Opening a socket is not in the route table and is recorded with the same fields. */
 type AuditedRoute = Pick<Route, 'method' | 'scope' | 'action'> & { readonly path: string };
 
 export const auditTrail = (
@@ -48,7 +47,7 @@ export const auditTrail = (
         metadata: { lane: laneOf(route), ...traceFields(trace), ...facts },
       }),
     );
-  /** Where the request was refused before it was known what it is about. */
+  /** For requests that were refused before their resource was known. */
   const requestNote: AuditNote = { resource: `${route.method} ${route.path}` };
   const common: JsonObject = { deduped: false, ...idempotencyFact(call) };
 
@@ -59,7 +58,7 @@ export const auditTrail = (
     },
     async recordResponse(key, response) {
       if (route.action === undefined) return;
-      // Without a key only whoever proved itself otherwise is heard of: anybody may send anything.
+      // Without a key, record only requests that were authenticated otherwise, such as webhooks: anyone can send requests.
       if (key === undefined && response.audit === undefined) return;
       const note = response.audit ?? requestNote;
       if (note.failedAuthentication !== undefined) {
@@ -82,18 +81,21 @@ export const auditTrail = (
       try {
         await record(key, route.action, 'failure', { ...requestNote, facts });
       } catch (auditError) {
-        tools.logger.warn('a broken request could not be recorded', { ...traceFields(trace), error: asError(auditError) });
+        tools.logger.warn('audit entry of a failed request could not be written', {
+          ...traceFields(trace),
+          error: asError(auditError),
+        });
       }
     },
   };
 };
 
-/** Keys of world:proxy are what a deployment's own code uses; everybody else comes by the public lane. */
+/** Deployed code uses keys with the scope world:proxy. All other callers use the public lane. */
 const laneOf = ({ scope }: AuditedRoute): 'public' | 'world_proxy' => (scope === 'world:proxy' ? 'world_proxy' : 'public');
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
-/** The key itself may say something about the caller's business. */
+/** Hashed, because an idempotency key can contain business data. */
 const idempotencyFact = ({ headers }: HttpCall): JsonObject => {
   const key = parseIdempotencyKey(headers['idempotency-key'] ?? '');
   return key === undefined ? {} : { idempotencyKeyHash: bodyHash(key) };

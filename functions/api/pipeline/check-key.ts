@@ -1,16 +1,14 @@
-/** Whose request it is, whether the key has requests left, and whether it may do this: in that order. */
+/** Authenticates a request, then checks the key's rate limit and its scope. */
 import { parseKey } from '../../../lib/api/auth/key-format.ts';
 import { ticketPattern } from '../../../lib/api/auth/ticket-format.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import { runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import { allows } from '../../../lib/api/auth/authorize.ts';
-import type { KeyScope } from '../../../lib/ports/control.ts';
-import type { ApiKey } from '../../../lib/ports/control.ts';
+import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
 import type { Authentication } from '../../../lib/service/access/authenticator.ts';
 import { openWithTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
 import type { RateDecision } from '../../../lib/service/access/rate-limiter.ts';
-import { type Refusal, refuse } from '../operation.ts';
-import type { Tools } from '../tools.ts';
+import { type Refusal, refuse, type Tools } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 
 export type Authenticated =
@@ -18,7 +16,7 @@ export type Authenticated =
   | { readonly kind: 'unauthorized'; readonly why: string; readonly key?: ApiKey }
   | { readonly kind: 'ticket_invalid'; readonly why: string };
 
-/** One scheme, one space, one key. A text that cannot be a key is refused without a look-up. */
+/** The Authorization header: the scheme Bearer and one key. A malformed key is refused without a lookup. */
 const bearer = /^Bearer +([^\s]+)$/i;
 
 export const authenticate = async (
@@ -39,11 +37,11 @@ export const authenticate = async (
   return authenticator.authenticate(presented) satisfies Promise<Authentication>;
 };
 
-/** A text that is a key, in any parameter: one with a mistake in it is no secret. */
+/** Whether a query parameter contains a valid key. A mistyped key fails its checksum and is no secret. */
 export const hasKeyInQuery = ({ query }: HttpCall): boolean =>
   Object.values(query).some((value) => value !== undefined && parseKey(value.replace(/^Bearer\s+/i, '')) !== undefined);
 
-/** The windows are minutes; the headers are those of draft-ietf-httpapi-ratelimit-headers. */
+/** Rate windows are minutes. The headers follow draft-ietf-httpapi-ratelimit-headers. */
 const windowSeconds = 60;
 
 export const checkRate = async (

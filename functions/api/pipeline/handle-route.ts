@@ -1,18 +1,15 @@
-/**
- * One request from the door to the answer: HTTPS, key, rate, scope, parse, operation, audit. Each step answers or lets on.
- */
+/** Handles one request in order: HTTPS, key, rate limit, scope, parsing, operation, audit trail. Each step passes on or refuses. */
 import type { Route } from '../../../lib/api/route.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
 import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
-import { type AnyResponse, type AnyOperation, type CallerContext, refuse } from '../operation.ts';
-import type { Tools } from '../tools.ts';
+import { type AnyOperation, type AnyResponse, type CallerContext, refuse, type Tools } from '../operation.ts';
 import { type AuditTrail, auditTrail } from './audit-trail.ts';
 import { authenticate, checkRate, checkScope, hasKeyInQuery } from './check-key.ts';
 import { type HttpCall, isProvenHttps } from './http-call.ts';
 import { readRequest } from './read-request.ts';
 
-/** Routes without a key look at no records, so whose they would be is nobody's. */
+/** Placeholder caller of routes without a key: they read no records of a project. */
 const anonymousCaller = {
   scope: { projectId: projectId('-'), environment: environment('-') },
   caller: undefined,
@@ -27,13 +24,17 @@ export const handleRoute = async (
   trace: Trace,
 ): Promise<AnyResponse> => {
   const mustBeHttps = tools.decider.deps.settings.requiresHttps && route.allowsPlainHttp !== true;
-  // Before the key is looked at: one that came in the clear is not to be told whether it works.
+  // Before authentication: a key that was sent unencrypted must not be confirmed.
   if (mustBeHttps && !isProvenHttps(call)) return refuse('https_required');
-  // It is not looked at either: whoever reads the addresses on the way has it too.
+  // Before authentication too: URLs are logged along the way, so a key in the query may have leaked.
   if (route.scope !== null && hasKeyInQuery(call)) return refuse('key_in_query');
   const trail = auditTrail(tools, route, call, trace);
   const notRecorded = tools.failures.startNewWindow();
-  if (notRecorded > 0) tools.logger.warn('failed authentications were not recorded', { ...traceFields(trace), notRecorded });
+  if (notRecorded > 0)
+    tools.logger.warn('failed authentications were not recorded: over the limit of audit entries', {
+      ...traceFields(trace),
+      notRecorded,
+    });
   if (route.scope === null) {
     const response = await runOperation(route, operation, call, { ...anonymousCaller, trace });
     await trail.recordResponse(undefined, response);
@@ -48,7 +49,7 @@ export const handleRoute = async (
     return refuse(authenticated.kind);
   }
   const { key } = authenticated;
-  // Beside everything else, and over before the answer: nothing goes on in a function that has answered.
+  // Runs concurrently and is awaited before the response, because Lambda freezes the process after it.
   const recordingUse = recordKeyUse(tools, key, trace);
   try {
     return await handleAuthenticated(tools, route, operation, call, { key, trail, trace });
@@ -71,7 +72,7 @@ const handleAuthenticated = async (
   { key, trail, trace }: AuthenticatedContext,
 ): Promise<AnyResponse> => {
   const { headers, refusal } = await checkRate(tools, key);
-  // Not recorded: a key that is over its limit must not cost a write for each refusal.
+  // No audit entry: a key over its limit must not cause a write for each refused request.
   if (refusal !== undefined) return { ...refusal, headers };
 
   const callerContext = {
@@ -88,13 +89,13 @@ const handleAuthenticated = async (
   return { ...response, headers: { ...headers, ...response.headers } };
 };
 
-/** That a use cannot be noted stops nobody: the next request tries again in another hour, or another function. */
+/** A failure to record the use does not fail the request. A later request records it. */
 const recordKeyUse = async ({ authenticator, logger }: Tools, key: ApiKey, trace: Trace): Promise<void> => {
   try {
     await authenticator.recordUse(key);
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    logger.warn('the use of a key was not noted', { ...traceFields(trace), keyId: key.keyId, error });
+    logger.warn('use of a key could not be recorded', { ...traceFields(trace), keyId: key.keyId, error });
   }
 };
 

@@ -1,4 +1,4 @@
-/** A request of the gateway in the few parts that the product looks at, and the answer it gives back. */
+/** The parts of a gateway request that the product uses, and its response. */
 import type { Readable } from 'node:stream';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 
@@ -9,11 +9,11 @@ export interface HttpCall {
   readonly query: Readonly<Record<string, string | undefined>>;
   /** names in lower case */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** the bytes as text; undefined where there are none */
+  /** the body as text; undefined if empty */
   readonly body: string | undefined;
-  /** the bytes themselves; none where there are none */
+  /** the body as bytes; may be empty */
   readonly bytes: () => Uint8Array;
-  /** from the gateway's own connection, never from a header that a caller may write */
+  /** from the gateway's connection, never from a header that the caller can set */
   readonly ip: string | undefined;
   readonly userAgent: string | undefined;
 }
@@ -21,24 +21,21 @@ export interface HttpCall {
 export interface HttpResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** a stream is passed on as it comes, by a function whose answers the gateway streams */
+  /** a stream only from the events function, whose responses the gateway streams */
   readonly body: string | Readable;
 }
 
-/** An answer as a route gives it: the router knows bodies of text alone. */
+/** The response of a route. The router supports text bodies only. */
 export interface RoutedResponse extends HttpResponse {
   readonly body: string;
-  /** in place of the body */
+  /** replaces the body */
   readonly stream?: Readable;
 }
 
-/**
- * The gateway writes this header itself, over whatever a caller sent; so its one value is proof, its absence is none, and a
- * list is not from the gateway.
- */
+/** The gateway overwrites this header, so the value `https` is proof. A list of values does not come from the gateway. */
 export const isProvenHttps = ({ headers }: HttpCall): boolean => headers['x-forwarded-proto'] === 'https';
 
-/** The event after the header normalizer and the router have been over it. */
+/** Converts an event that the header normalizer and the router have processed. */
 export const callOf = (event: APIGatewayProxyEvent): HttpCall => ({
   method: event.httpMethod,
   path: event.path,

@@ -1,13 +1,12 @@
-/** Parses all of a request by its route's schemas, and reports every fault with its place. */
+/** Parses a request with its route's schemas and reports every error with its JSON pointer. */
 import type * as z from 'zod';
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
 import type { Route, RouteBody } from '../../../lib/api/route.ts';
 import { jsonPointer } from '../../../lib/engine/graph/findings.ts';
+import { findBodyError } from '../../../lib/engine/validate-json.ts';
 import { type ParsedRequest, type Refusal, refuse } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
-import { isForm, readForm } from './read-form.ts';
-import { readJson } from './read-json.ts';
 
 type ParsedPart = { readonly value: unknown } | { readonly errors: readonly ErrorDetail[] };
 
@@ -58,7 +57,7 @@ const tooLarge = (limitBytes: number): Refusal =>
 
 type BodyText = { readonly text: string | undefined; readonly file?: Uint8Array };
 
-/** The text that the route's schema judges, and the file beside it where it came as a form. */
+/** The text that the route's body schema validates, and the file of a multipart form. */
 const readBodyText = async ({ body }: Route, call: HttpCall): Promise<BodyText | { readonly refusal: Refusal }> => {
   if (body === undefined) return { text: undefined };
   const contentType = call.headers['content-type'];
@@ -82,7 +81,7 @@ const idempotencyKeyError: ErrorDetail = {
   message: 'must be 1 to 255 printable ASCII characters',
 };
 
-/** The gateway adds parameters of its own, such as `proxy`; only the route's are looked at. */
+/** Keeps only the route's parameters: the gateway adds its own, such as `proxy`. */
 const pickParams = (schema: z.ZodObject, received: HttpCall['params']): Record<string, unknown> =>
   Object.fromEntries(Object.keys(schema.shape).map((name) => [name, received[name]]));
 
@@ -111,6 +110,66 @@ const errorsOf = (issue: z.core.$ZodIssue, pointer: (path: readonly (string | nu
   return issue.keys.map((key) => ({
     pointer: pointer([...path, key]),
     code: 'unknown_key',
-    message: `nothing is called ${key} here`,
+    message: `${key} is not a known key`,
   }));
+};
+
+export type ReadFormResult =
+  | { readonly kind: 'read'; readonly text: string; readonly file: Uint8Array }
+  | { readonly kind: 'refused'; readonly errors: readonly ErrorDetail[] };
+
+export const isForm = (contentType: string | undefined): boolean => /^multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
+
+export async function readForm(
+  bytes: Uint8Array,
+  contentType: string,
+  names: { readonly text: string; readonly file: string },
+): Promise<ReadFormResult> {
+  const form = await parseForm(bytes, contentType);
+  if (form === undefined) return refuseForm('', 'not_multipart', 'the body is not valid multipart/form-data');
+  const expectedFields: readonly string[] = Object.values(names);
+  const unknownField = [...form.keys()].find((name) => !expectedFields.includes(name));
+  if (unknownField !== undefined) return refuseForm(`/${unknownField}`, 'unknown_key', `${unknownField} is not a known part`);
+  const singleField = (name: string) => (form.getAll(name).length === 1 ? form.get(name) : null);
+  const [text, file] = [singleField(names.text), singleField(names.file)];
+  if (text === null) return refuseForm('', 'part_missing', `one part "${names.text}" is required`);
+  if (file === null || typeof file === 'string') return refuseForm('', 'part_missing', `one file "${names.file}" is required`);
+  return {
+    kind: 'read',
+    text: typeof text === 'string' ? text : await text.text(),
+    file: new Uint8Array(await file.arrayBuffer()),
+  };
+}
+
+const parseForm = async (bytes: Uint8Array, contentType: string): Promise<FormData | undefined> => {
+  try {
+    return await new Response(Buffer.from(bytes), { headers: { 'content-type': contentType } }).formData();
+  } catch {
+    return undefined;
+  }
+};
+
+const refuseForm = (pointer: string, code: string, message: string): ReadFormResult => ({
+  kind: 'refused',
+  errors: [{ pointer, code, message }],
+});
+
+export type ReadJsonResult =
+  | { readonly kind: 'read'; readonly value: unknown }
+  | { readonly kind: 'refused'; readonly errors: readonly ErrorDetail[] };
+
+export const readJson = (text: string): ReadJsonResult => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'the body is not JSON';
+    return { kind: 'refused', errors: [{ pointer: '', code: 'not_json', message }] };
+  }
+  const finding = findBodyError(value);
+  if (finding === undefined) return { kind: 'read', value };
+  return {
+    kind: 'refused',
+    errors: [{ pointer: jsonPointer(...finding.path), code: finding.code, message: `the body ${finding.message}` }],
+  };
 };

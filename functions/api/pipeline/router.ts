@@ -1,16 +1,17 @@
-/** The router, made from the table: each route of a function to its operation, anything else to 404 or 405. */
+/** Routes requests to operations by the route table, and turns responses and refusals into HTTP responses. */
 import router from '@middy/http-router';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { Readable } from 'node:stream';
+import { createErrorEnvelope } from '../../../lib/api/error-body.ts';
+import { errorCatalogue, type ErrorCode } from '../../../lib/api/errors.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import { type OperationId, routes } from '../../../lib/api/routes.ts';
 import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
-import { type AnyResponse, type AnyOperation, type AnyOperations, refuse } from '../operation.ts';
-import type { Tools } from '../tools.ts';
-import { handleRoute } from './handle-route.ts';
+import { type AnyOperation, type AnyOperations, type AnyResponse, type Refusal, refuse, type Tools } from '../operation.ts';
 import { isPreflight, preflight } from './cors.ts';
-import { type HttpResponse, type HttpCall, type RoutedResponse, callOf } from './http-call.ts';
-import { respond } from './respond.ts';
+import { handleRoute } from './handle-route.ts';
+import { callOf, type HttpCall, type HttpResponse, type RoutedResponse } from './http-call.ts';
 import { traceIn } from './tracing.ts';
 
 export type RequestHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpResponse>;
@@ -39,7 +40,7 @@ const handlerOf =
     const call = callOf(event);
     const operationResponse = await handleRoute(tools, route, operation, call, trace);
     const response = respond(operationResponse, trace.correlationId);
-    tools.logger.info('answered', {
+    tools.logger.info('request handled', {
       ...traceFields(trace),
       ...runFact(operationResponse, call),
       operation: route.operationId,
@@ -48,7 +49,7 @@ const handlerOf =
     return response;
   };
 
-/** The run that the request is about, where it is about one. */
+/** The run id of the request, if it has one. */
 const runFact = ({ audit }: AnyResponse, { params }: HttpCall): { readonly runId?: string } => {
   const runId = audit?.facts?.['runId'] ?? params['runId'];
   return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
@@ -62,7 +63,7 @@ const unmatchedResponse = (tools: Tools, event: APIGatewayProxyEvent): RoutedRes
   return respond(refusal, traceIn(event).correlationId);
 };
 
-/** A parameter is one step of the path; a slash at the end changes nothing. */
+/** A parameter matches one path segment. A trailing slash is ignored. */
 const matches = (template: string, path: string): boolean => {
   const templateSegments = template.split('/');
   const pathSegments = path.replace(/\/$/, '').split('/');
@@ -71,3 +72,27 @@ const matches = (template: string, path: string): boolean => {
     templateSegments.every((segment, at) => segment.startsWith('{') || segment === pathSegments[at])
   );
 };
+
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+/** Long enough for a throttled table to recover, short enough for a client to wait. */
+const retryAfterSeconds = 2;
+
+export const respond = (response: AnyResponse, correlationId: string): RoutedResponse => {
+  if ('refused' in response) return refusalResponse(response, correlationId);
+  const statusCode = Number(response.status);
+  if ('stream' in response) {
+    const stream = response.stream === undefined ? {} : { stream: Readable.from(response.stream) };
+    return { statusCode, headers: response.headers ?? {}, body: '', ...stream };
+  }
+  return { statusCode, headers: { ...jsonHeaders, ...response.headers }, body: JSON.stringify(response.body) };
+};
+
+const refusalResponse = ({ refused, details, headers }: Refusal, correlationId: string): RoutedResponse => ({
+  statusCode: errorCatalogue[refused].status,
+  headers: { ...jsonHeaders, ...headersOf(refused), ...headers },
+  body: JSON.stringify(createErrorEnvelope(refused, correlationId, details)),
+});
+
+/** No `www-authenticate` with a 401: API Gateway renames that header of a function's response, so clients would not find it. */
+const headersOf = (code: ErrorCode): Readonly<Record<string, string>> =>
+  code === 'unavailable' ? { 'retry-after': String(retryAfterSeconds) } : {};

@@ -1,4 +1,4 @@
-/** One correlation id and one trace follow a request through its answer, the logs, the runs it starts and the audit trail. */
+/** Gives each request a correlation id and a trace. The response, logs, runs and audit entries of the request carry them. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
@@ -10,19 +10,19 @@ const correlationHeader = 'x-workflow-correlation-id';
 const traceHeader = 'traceparent';
 const headerNames = [correlationHeader, traceHeader] as const;
 
-/** The caller's own id where it is fit to be repeated; any other is replaced, never echoed. */
+/** The caller's id if it is valid. An invalid id is replaced and never echoed. */
 const correlationOf = (headerValue: string | undefined): string =>
   headerValue !== undefined && correlationIdPattern.test(headerValue) ? headerValue : randomUUID();
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
-/** The caller's trace under a span of this request, or a new trace that is not sampled: nobody has asked for that. */
+/** The caller's trace with a span of this request, or a new unsampled trace. */
 const traceOf = (headerValue: string | undefined): string => {
   const parent = headerValue === undefined ? undefined : readTraceparent(headerValue);
   return parent === undefined ? `00-${hex(16)}-${hex(8)}-00` : withSpan(parent, hex(8));
 };
 
-/** Writes both into the headers of the request, where whoever comes after finds them, and of its answer. */
+/** Sets both as headers of the request, where later middleware reads them, and of the response. */
 export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
   const addResponseHeaders = (request: { event: APIGatewayProxyEvent; response: HttpResponse | null | undefined }): void => {
     const { event, response } = request;
@@ -35,7 +35,7 @@ export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => 
   };
   return {
     before: ({ event }) => {
-      // The gateway sends null where there are none.
+      // The gateway sends null instead of an empty object.
       event.headers ??= {};
       event.headers[correlationHeader] = correlationOf(event.headers[correlationHeader]);
       event.headers[traceHeader] = traceOf(event.headers[traceHeader]);
@@ -45,7 +45,7 @@ export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => 
   };
 };
 
-/** Of a request that the middleware has seen. */
+/** The trace of a request that this middleware has processed. */
 export const traceIn = ({ headers }: Pick<APIGatewayProxyEvent, 'headers'>): Trace => ({
   correlationId: correlationId(headers[correlationHeader] ?? ''),
   traceparent: traceparent(headers[traceHeader] ?? ''),

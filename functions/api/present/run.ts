@@ -1,4 +1,4 @@
-/** Runs as answers show them. Nothing whose name begins with `__` is among it. */
+/** Runs in API responses. Internal values, whose names begin with `__`, are not included. */
 import { defined } from '../../../lib/engine/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
@@ -56,7 +56,7 @@ const baseFactsOf = (head: Head, status: RunStatus) => {
   });
 };
 
-/** The projection may be late: what it says about the end is only shown where it agrees with the log's status. */
+/** The head's projection can be stale: its end and error are shown only if its status equals the log's. */
 export const runSummaryOf = ({ head, status }: ListedRun): RunSummary => {
   const { projection } = head;
   const isOpen = status === 'pending' || status === 'running';
@@ -89,7 +89,7 @@ export const runOf = ({
     ...(input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } }),
     ...outputOf(output),
     waitingFor: waitingForSlots === undefined ? undefined : { kind: 'slot' as const, slots: waitingForSlots },
-    // What the code of a fetch run does is not counted: its messages are no nodes.
+    // The work of a bundle run is not counted: its messages are not nodes.
     used: head.kind !== 'bundle' ? { nodeExecutions: spent.executions, tokens: spent.tokens } : undefined,
     nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
     nodesOmitted,

@@ -1,4 +1,4 @@
-/** Spells optional times for an answer: an absent time is an absent key. */
+/** Formats optional times for a response: an absent time is an absent key. */
 import { type Instant, iso } from '../../../lib/engine/time.ts';
 
 export const times = <Name extends string>(

@@ -1,6 +1,6 @@
-/** Which scopes let a key do what. */
+/** Checks the scopes of a key. */
 import type { KeyScope } from '../../ports/control.ts';
 
-/** `admin` grants everything. */
+/** The scope `admin` grants all others. */
 export const allows = (scopes: readonly KeyScope[], required: KeyScope): boolean =>
   scopes.includes(required) || scopes.includes('admin');

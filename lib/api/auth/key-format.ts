@@ -1,7 +1,7 @@
 /**
- * The text of an API key: `sw_<environment>_<keyId>_<secret><checksum>`. The secret is 256 bits of chance in 43 base62
- * letters; the checksum is the CRC-32 of all before it in 6, so that a mistyped key is refused without a look-up and
- * a scanner can tell a leaked key from a word. What is stored is the SHA-256 of the secret, never the secret.
+ * The format of an API key: `sw_<environment>_<keyId>_<secret><checksum>`. The secret is 256 random bits in 43 base62
+ * characters. The checksum is the CRC-32 of the preceding text in 6 characters: a mistyped key is refused without a read,
+ * and scanners can recognize a leaked key. Only the SHA-256 of the secret is stored.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -10,7 +10,7 @@ import { type Environment, type KeyId, environment, environmentPattern, keyId, k
 export interface PresentedKey {
   readonly environment: Environment;
   readonly keyId: KeyId;
-  /** SHA-256 of the secret, in hex */
+  /** SHA-256 of the secret (hex) */
   readonly secretHash: string;
 }
 
@@ -20,7 +20,7 @@ const secretBytes = 32;
 const secretLength = 43;
 /** 62^6 is above 2^32. */
 const checksumLength = 6;
-/** 80 bits: two keys of one table never meet. */
+/** 80 bits, so that the ids of two keys do not collide. */
 const keyIdBytes = 10;
 const keyIdLength = 14;
 
@@ -38,7 +38,7 @@ const toBigInt = (bytes: Uint8Array): bigint => bytes.reduce((sum, byte) => sum 
 const checksumOf = (text: string): string => base62(BigInt(crc32(text)), checksumLength);
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-/** What the text says, or undefined where it is not a key: wrong shape or wrong checksum. */
+/** Parses a key; undefined if its form or its checksum is wrong. */
 export const parseKey = (text: string): PresentedKey | undefined => {
   const [prefix, environmentName, id, secretAndChecksum, ...extraParts] = text.split('_');
   if (
@@ -64,8 +64,8 @@ export const parseKey = (text: string): PresentedKey | undefined => {
 };
 
 /**
- * A new key. `text` is shown once and kept nowhere; `secretHash` is what is stored.
- * @param random gives that many bytes of cryptographic chance
+ * Creates a key. `text` is returned once and never stored; `secretHash` is stored.
+ * @param random returns cryptographically random bytes
  */
 export const newKey = (
   environmentName: Environment,

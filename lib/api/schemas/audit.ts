@@ -1,4 +1,4 @@
-/** What was done, by whom, and how it ended. */
+/** Schemas of the audit trail. */
 import * as z from 'zod';
 import { correlationId, cursor, jsonObject, keyId, limit, utcTimestamp, page, runId, timestampInput } from './parts.ts';
 

@@ -1,4 +1,4 @@
-/** The setting `databases`: which databases of Aurora the queries of which project may ask, read at synthesis and again by the worker. */
+/** The setting `databases`: the Aurora databases that the queries of each project may use. Synthesis and the worker read it. */
 import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../../contract/secret-arn.ts';
 import { environmentPattern, projectIdPattern } from '../../engine/ids.ts';
@@ -9,10 +9,10 @@ const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be the 
 const database = z.strictObject({
   clusterArn: z
     .string()
-    .regex(/^arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{12}:cluster:[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be the whole ARN of a cluster'),
-  /** who asks: the Data API reads it in the worker's name, and the worker never sees its text */
+    .regex(/^arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{12}:cluster:[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be the complete ARN of a cluster'),
+  /** the database credentials: the Data API reads the secret with the worker's role, and the worker never receives its text */
   secretArn: z.string().regex(secretArnPattern, secretArnMessage),
-  /** its name in the cluster */
+  /** the name of the database in the cluster */
   database: z.string().min(1).max(63),
 });
 
@@ -24,7 +24,7 @@ const allDatabases = (setting: DatabaseSetting) =>
     .flatMap((byEnvironment) => Object.values(byEnvironment))
     .flatMap((byName) => Object.values(byName));
 
-/** Each once. */
+/** Distinct ARNs. */
 export const clusterArnsIn = (setting: DatabaseSetting): readonly string[] => [
   ...new Set(allDatabases(setting).map(({ clusterArn }) => clusterArn)),
 ];

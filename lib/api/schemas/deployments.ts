@@ -1,4 +1,4 @@
-/** Bodies about deployments. A manifest is kept as it came and is held against its artifact, so nothing in it is loose. */
+/** Schemas for deployments. The manifest is stored unchanged and compared with its artifact, so its schema is strict. */
 import * as z from 'zod';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
 import { findPathError } from '../../artifact/archive-path.ts';
@@ -7,45 +7,45 @@ import { workflowNamePattern } from '../../engine/ids.ts';
 import { runtimes } from '../../ports/deployments.ts';
 import { cursor, deploymentId, limit, utcTimestamp, page } from './parts.ts';
 
-/** The largest manifest, and what a request with both its parts may hold: the function is given it in base64. */
+/** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
 export const formLimitBytes = 4_194_304;
 
-/** Words of paths beside `/v1/deployments/{deploymentId}`. */
+/** Path segments of other routes below `/v1/deployments`. */
 const reservedDeploymentIds: readonly string[] = ['active', 'rollback'];
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
 const path = z.string().superRefine((text, context) => {
   const problem = findPathError(text, archiveLimits);
-  const tooLongMessage = `must be ${archiveLimits.pathBytes} bytes at most`;
+  const tooLongMessage = `must have at most ${archiveLimits.pathBytes} bytes`;
   const unsafeMessage = 'must be relative, with forward slashes and without "." and ".."';
   if (problem !== undefined)
     context.addIssue({ code: 'custom', message: problem === 'path_too_long' ? tooLongMessage : unsafeMessage });
 });
 
-/** As its author named it. */
+/** The version that the author declared. */
 const workflowVersionPattern = /^\P{Cc}{1,128}$/u;
 
 const areDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
-const duplicateMessage = 'must not name one twice';
+const duplicateMessage = 'must not contain a name twice';
 const namesOf = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);
 
 const workflow = z.strictObject({
   name: z.string().regex(workflowNamePattern, `must be a workflow name: ${workflowNamePattern.source}`),
   version: z
     .string()
-    .regex(workflowVersionPattern, 'must be 1 to 128 characters, none of which controls a terminal')
+    .regex(workflowVersionPattern, 'must be 1 to 128 characters without control characters')
     .exactOptional()
-    .meta({ description: 'only of `code`. New runs of a name get the version that is named last.' }),
+    .meta({ description: 'only for `code`. New runs use the last listed version of a name.' }),
 });
 const step = z.strictObject({
   name: z.string().regex(/^[\w./@:-]{1,256}$/, 'must be 1 to 256 letters, digits or one of _./@:-'),
 });
 const file = z.strictObject({ path, sha256, bytes: z.int().min(0).max(archiveLimits.unpackedBytes) });
 
-/** Each part by itself; what they are to each other is judged in the body. */
+/** Checks each field; `createDeploymentBody` also checks how the fields fit together. */
 export const manifestParts = z.strictObject({
-  deploymentId: deploymentId.refine((id) => !reservedDeploymentIds.includes(id), 'is a word of this API'),
+  deploymentId: deploymentId.refine((id) => !reservedDeploymentIds.includes(id), 'is reserved by a route of this API'),
   specVersion: z.literal(1),
   runtime: z.enum(runtimes).meta({
     description:
@@ -67,19 +67,19 @@ export const manifestParts = z.strictObject({
 
 type ManifestParts = z.output<typeof manifestParts>;
 
-/** Code has a workflow in several versions, and names its steps as it runs; bundles have neither versions nor two of one name. */
+/** Code can have several versions of a workflow and lists no steps. Bundles have no versions and distinct names. */
 const findManifestProblem = ({
   runtime,
   workflows,
   steps,
 }: ManifestParts): { readonly path: PropertyKey[]; readonly message: string } | undefined => {
   if (runtime === 'code') {
-    if (steps.length > 0) return { path: ['steps'], message: 'must be empty: code names its steps as it runs' };
+    if (steps.length > 0) return { path: ['steps'], message: 'must be empty: code declares its steps at run time' };
     const names = workflows.map(({ name, version }) => JSON.stringify([name, version]));
-    return areDistinct(names) ? undefined : { path: ['workflows'], message: 'must not name one twice in one version' };
+    return areDistinct(names) ? undefined : { path: ['workflows'], message: 'must not contain a name and version twice' };
   }
   const versioned = workflows.findIndex(({ version }) => version !== undefined);
-  if (versioned >= 0) return { path: ['workflows', versioned, 'version'], message: 'is only for the runtime code' };
+  if (versioned >= 0) return { path: ['workflows', versioned, 'version'], message: 'is allowed only for the runtime code' };
   return areDistinct(namesOf(workflows)) ? undefined : { path: ['workflows'], message: duplicateMessage };
 };
 
@@ -90,7 +90,7 @@ export const createDeploymentBody = manifestParts
   })
   .meta({ id: 'Manifest' });
 
-/** A body that is no JSON or no object is no manifest at all. */
+/** A body that is not a JSON object is an invalid request, not an invalid manifest. */
 export const manifestErrorCode = (details: readonly ErrorDetail[]): ErrorCode => {
   if (details.some(({ pointer }) => pointer === '')) return 'invalid_request';
   return details.some(({ pointer, code }) => pointer === '/deploymentId' && code !== 'custom')
@@ -107,7 +107,7 @@ const upload = z
   .strictObject({
     method: z.literal('PUT'),
     url: z.string(),
-    headers: z.record(z.string(), z.string()).meta({ description: 'to be sent exactly so' }),
+    headers: z.record(z.string(), z.string()).meta({ description: 'send these headers unchanged' }),
     expiresAt: utcTimestamp,
   })
   .meta({ id: 'Upload' });
@@ -117,7 +117,7 @@ export const createdDeploymentResponse = z.strictObject({
   status,
   createdAt: utcTimestamp,
   verifiedAt: utcTimestamp.exactOptional(),
-  upload: upload.exactOptional().meta({ description: 'absent where the artifact is there and is right' }),
+  upload: upload.exactOptional().meta({ description: 'absent if the correct artifact is uploaded already' }),
 });
 
 const names = z.array(z.strictObject({ name: z.string() })).readonly();
@@ -129,7 +129,7 @@ const deploymentSummaryFields = {
   createdBy: z.string().nullable().meta({ description: 'the id of the key' }),
   verifiedAt: utcTimestamp.exactOptional(),
   activatedAt: utcTimestamp.exactOptional(),
-  removingSince: utcTimestamp.exactOptional().meta({ description: 'its removal was begun and is not done' }),
+  removingSince: utcTimestamp.exactOptional().meta({ description: 'the removal has started and is not complete' }),
   specVersion: z.int(),
   runtime: z.string(),
   workflows: versionedNames,
@@ -144,7 +144,7 @@ export const deploymentResponse = z
   })
   .meta({ id: 'Deployment' });
 
-const revision = z.int().meta({ description: 'counts the changes of the pointer' });
+const revision = z.int().meta({ description: 'number of changes of the active deployment' });
 export const activeDeploymentResponse = z.strictObject({ deploymentId: z.string(), activatedAt: utcTimestamp, revision });
 export const activatedResponse = z.strictObject({
   deploymentId: z.string(),

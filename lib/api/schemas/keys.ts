@@ -1,9 +1,9 @@
-/** Bodies about API keys. A secret is in two answers: of the request that made the key, and nowhere else. */
+/** Schemas for API keys. Only the responses to create and rotate contain the text of a key. */
 import * as z from 'zod';
 import { keyScopes } from '../../ports/control.ts';
 import { cursor, environment, keyId, limit, utcTimestamp, page, projectId, timestampInput } from './parts.ts';
 
-/** A week: long enough for every deployment of a caller to take the new key up. */
+/** A week: long enough for all deployments of a caller to use the new key. */
 const maxOverlapSeconds = 604_800;
 const defaultOverlapSeconds = 86_400;
 
@@ -31,7 +31,7 @@ const keyFields = {
   expiresAt: utcTimestamp.exactOptional(),
   rateLimitPerMinute: z.int().nullable().exactOptional(),
 };
-const secret = { keyId: z.string(), key: z.string().meta({ description: 'shown this once' }) };
+const secret = { keyId: z.string(), key: z.string().meta({ description: 'returned only once' }) };
 
 export const createdKeyResponse = z.strictObject({ ...secret, ...keyFields });
 export const rotatedKeyResponse = z.strictObject({
@@ -47,7 +47,7 @@ const keySummary = z
     ...keyFields,
     revokedAt: utcTimestamp.exactOptional(),
     lastUsedAt: utcTimestamp.exactOptional().meta({ description: 'the hour in which it was last used' }),
-    replacedBy: z.string().exactOptional().meta({ description: 'the key that a rotation made in its place' }),
+    replacedBy: z.string().exactOptional().meta({ description: 'the key that replaced it by rotation' }),
   })
   .meta({ id: 'KeySummary' });
 export const keyList = page(keySummary);

@@ -1,4 +1,4 @@
-/** Bodies about lenses. What a template and its contracts mean is judged behind the door; their form is judged here. */
+/** Schemas for lenses. They check the form; the service validates templates and contracts. */
 import * as z from 'zod';
 import * as ids from '../../engine/ids.ts';
 import { fieldTypes, lensKinds } from '../../ports/lenses.ts';
@@ -28,7 +28,7 @@ const field = z
   .meta({ id: 'LensField' });
 
 const fields = { fields: z.record(label, field) };
-const schema = { jsonSchema: jsonObject.meta({ description: 'JSON Schema 2020-12, referring to nothing outside itself' }) };
+const schema = { jsonSchema: jsonObject.meta({ description: 'JSON Schema 2020-12 without external references' }) };
 const artifactKind = { artifactKind: z.enum(['text', 'json', 'image', 'video', 'audio', 'pdf']).exactOptional() };
 
 const input = z.union([
@@ -47,12 +47,12 @@ const lens = {
   description: z.string().max(4_096).exactOptional(),
   input: input.exactOptional(),
   output: output.exactOptional(),
-  model: z.string().min(1).max(64).exactOptional().meta({ description: 'a configured model; absent: the one called default' }),
+  model: z.string().min(1).max(64).exactOptional().meta({ description: 'a configured model; absent: the model named default' }),
   params: jsonObject.exactOptional().meta({ description: "for the model's provider, such as temperature and maxTokens" }),
 };
 
 export const createLensBody = z.strictObject({ name: lensName, ...lens }).meta({ id: 'CreateLens' });
-/** The name may be repeated, so that the same document serves both; it must be the path's. */
+/** The name is optional, so that one document works for create and publish; it must equal the name in the path. */
 export const publishLensBody = z.strictObject({ name: lensName.exactOptional(), ...lens }).meta({ id: 'PublishLens' });
 
 export const lensParams = z.strictObject({ name: lensName });
@@ -60,7 +60,7 @@ const placeholders = z.array(z.strictObject({ label: z.string(), optional: z.boo
 
 export const publishedLensResponse = z.strictObject({
   ...publishedFields,
-  placeholders: placeholders.meta({ description: 'what the template takes values for' }),
+  placeholders: placeholders.meta({ description: 'the placeholders of the template' }),
 });
 export const lensList = page(z.strictObject(summaryFields).meta({ id: 'LensSummary' }));
 

@@ -1,4 +1,4 @@
-/** Parts that many bodies share. A branded id or a time comes out of its schema as one. */
+/** Schemas that many bodies share. Ids and times are parsed to their branded types. */
 import * as z from 'zod';
 import * as ids from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
@@ -18,32 +18,31 @@ export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow 
 export const queryName = stringMatching(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
 export const deploymentId = stringMatching(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
 
-/** What `JSON.parse` gave is JSON; only its absence is to be found out. */
+/** Any JSON value. The body was parsed as JSON, so only its absence is checked. */
 export const json = z.custom<JsonValue>((value) => value !== undefined, 'is required').meta({ description: 'any JSON value' });
 export const jsonObject = z
   .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be an object')
   .meta({ override: { type: 'object' } });
 
-/** A time with its offset, in. */
+/** A time in a request, with an offset. */
 export const timestampInput = z.iso
   .datetime({ offset: true, error: 'must be a time of RFC 3339, such as 2026-01-31T12:00:00Z' })
   .transform((value): Instant => instant(Date.parse(value)));
-/** A time in a cursor: within the years that its spelling sorts by. */
+/** A time in a cursor, limited to the years whose ISO text sorts by time. */
 export const cursorTime = z.int().min(0).max(253_402_300_799_999).transform(instant);
-/** A time in UTC, out: `iso` made it. */
+/** A time in a response, in UTC. */
 export const utcTimestamp = z.string().meta({ format: 'date-time' });
 
-/** Rows of one page. */
+/** Page size. */
 export const limit = z.coerce.number().int().min(1).max(100);
 export const cursor = z.string().min(1).max(2_048);
 
 export const page = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({
     data: z.array(row).readonly(),
-    cursor: z.string().nullable().meta({ description: 'where the listing goes on; null at its end' }),
+    cursor: z.string().nullable().meta({ description: 'the cursor of the next page; null at the end' }),
     hasMore: z.boolean().meta({
-      description:
-        'more rows may match behind the cursor; a page whose filters leave out nearly all rows may be empty and have more',
+      description: 'more rows may match after the cursor; with selective filters a page can be empty although more rows follow',
     }),
   });
 

@@ -1,4 +1,4 @@
-/** Bodies about stored queries. Unknown keys are refused with their place; whether the parts fit each other is judged behind the door. */
+/** Schemas for stored queries. They check the form; the service validates how the parts fit together. */
 import * as z from 'zod';
 import { queryKinds, queryLimits } from '../../engine/query/definition.ts';
 import { durationMs } from '../../engine/time.ts';
@@ -8,7 +8,7 @@ import { argument } from './workflows.ts';
 
 const request = z.strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
-  path: z.string().max(2_048).default('').meta({ description: 'steps behind the connection: `/orders/:id`' }),
+  path: z.string().max(2_048).default('').meta({ description: 'the path after the base address: `/orders/:id`' }),
   query: jsonObject.default({}),
   headers: z.record(z.string().max(128), z.string().max(16_384)).default({}),
   body: json.default(null),
@@ -32,7 +32,7 @@ const queryFields = {
 };
 
 export const createQueryBody = z.strictObject({ name: queryName, ...queryFields }).meta({ id: 'CreateQuery' });
-/** The name may be repeated, so that the same document serves both; it must be the path's. */
+/** The name is optional, so that one document works for create and publish; it must equal the name in the path. */
 export const publishQueryBody = z.strictObject({ name: queryName.exactOptional(), ...queryFields }).meta({ id: 'PublishQuery' });
 
 export const queryParams = z.strictObject({ name: queryName });
@@ -42,6 +42,6 @@ export const queryResponse = z
   .strictObject({
     ...querySummaryFields,
     version: z.int(),
-    query: jsonObject.meta({ description: 'as it was published, with its defaults' }),
+    query: jsonObject.meta({ description: 'the published query, with its defaults' }),
   })
   .meta({ id: 'Query' });

@@ -1,7 +1,5 @@
-/** Bodies about runs. */
+/** Schemas for runs, their events and tickets. */
 import * as z from 'zod';
-import { runStatuses } from '../../engine/log/head.ts';
-import { deltaEventName, publicEventNames } from '../../engine/log/event-names.ts';
 import {
   cursor,
   deploymentId,
@@ -9,13 +7,15 @@ import {
   json,
   jsonObject,
   limit,
-  utcTimestamp,
   nodeId,
   page,
   runId,
   timestampInput,
+  utcTimestamp,
   workflowName,
 } from './parts.ts';
+import { deltaEventName, publicEventNames } from '../../engine/log/event-names.ts';
+import { runStatuses } from '../../engine/log/head.ts';
 
 export const startRunBody = z
   .strictObject({
@@ -46,7 +46,7 @@ export const wakeRunBody = z
       .min(1)
       .max(1_000)
       .exactOptional()
-      .meta({ description: 'only these; absent: every node that sleeps' }),
+      .meta({ description: 'only these nodes; absent: every sleeping node' }),
   })
   .meta({ id: 'WakeRun' });
 export const wokenResponse = z.strictObject({
@@ -65,10 +65,10 @@ export const resumedResponse = z.strictObject({ accepted: z.literal(true) });
 
 export const rerunRunBody = z
   .strictObject({
-    input: json.exactOptional().meta({ description: 'absent: what the run was given' }),
-    version: z.int().min(1).exactOptional().meta({ description: 'absent: the version that the run was pinned to' }),
-    deploymentId: deploymentId.exactOptional().meta({ description: 'absent: the deployment that the run was on' }),
-    fromNode: nodeId.exactOptional().meta({ description: 'goes on from this node; the results before it stand' }),
+    input: json.exactOptional().meta({ description: 'absent: the input of the run' }),
+    version: z.int().min(1).exactOptional().meta({ description: 'absent: the version of the run' }),
+    deploymentId: deploymentId.exactOptional().meta({ description: 'absent: the deployment of the run' }),
+    fromNode: nodeId.exactOptional().meta({ description: 'continue from this node and keep earlier results' }),
   })
   .meta({ id: 'RerunRun' });
 export const rerunResponse = startedResponse.extend({ rerunOf: z.string() });
@@ -86,36 +86,36 @@ export const listRunsQuery = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .transform((text) => text === 'true')
-    .meta({ description: 'test runs too' }),
+    .meta({ description: 'include test runs' }),
 });
 
 const runFields = {
   runId: z.string(),
   status: z.enum(runStatuses),
   workflowName: z.string(),
-  workflowVersion: z.int().nullable().meta({ description: "null: the run is of a deployment's code, or a test" }),
+  workflowVersion: z.int().nullable().meta({ description: 'null: a run of deployed code, or a test run' }),
   version: z
     .string()
     .nullable()
     .exactOptional()
-    .meta({ description: 'of code that is replayed: the version as its author named it; null: they named none' }),
-  isTest: z.literal(true).exactOptional().meta({ description: 'of a graph that nobody has published' }),
+    .meta({ description: 'code runs only: the version that the author declared; null: none' }),
+  isTest: z.literal(true).exactOptional().meta({ description: 'the graph of the run is unpublished' }),
   deploymentId: z.string().nullable(),
-  rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
-  rerunFrom: z.string().exactOptional().meta({ description: 'the node that it went on from' }),
+  rerunOf: z.string().exactOptional().meta({ description: 'the run that this run repeats' }),
+  rerunFrom: z.string().exactOptional().meta({ description: 'the node from which the rerun continued' }),
   calledBy: z
     .strictObject({ runId: z.string(), nodeId: z.string() })
     .exactOptional()
     .meta({ description: 'the node that called this run as its subflow' }),
   scheduleId: z.string().exactOptional().meta({ description: 'the schedule that started it' }),
-  scheduledAt: utcTimestamp.exactOptional().meta({ description: 'the time at which that schedule was due' }),
+  scheduledAt: utcTimestamp.exactOptional().meta({ description: 'the due time of that schedule' }),
   specVersion: z.literal(1),
   createdAt: utcTimestamp,
   availableAt: utcTimestamp.exactOptional(),
   deadlineAt: utcTimestamp,
   completedAt: utcTimestamp.exactOptional(),
   error: failure.exactOptional(),
-  correlationId: z.string().exactOptional().meta({ description: 'of the request that asked for the run' }),
+  correlationId: z.string().exactOptional().meta({ description: 'of the request that started the run' }),
 };
 
 const runSummary = z
@@ -137,38 +137,38 @@ const nodeStatuses = [
   'cancelled',
 ] as const;
 
-/** A value that was left out because the answer would have become too large for the gateway. */
+/** A value that is omitted because the response would exceed the limit of the gateway. */
 const omitted = z.strictObject({ bytes: z.int() }).meta({ id: 'Omitted' });
 
 const waitingFor = z
   .strictObject({
     signal: z.string(),
     correlation: z.string(),
-    until: utcTimestamp.exactOptional().meta({ description: 'absent: as long as the run lasts' }),
+    until: utcTimestamp.exactOptional().meta({ description: 'absent: until the run ends' }),
   })
   .meta({ id: 'WaitingFor' });
 
 const waitingForSlot = z
   .strictObject({ kind: z.literal('slot'), slots: z.int() })
-  .meta({ id: 'WaitingForSlot', description: 'so many runs of the workflow may be at work, and this one waits for its turn' });
+  .meta({ id: 'WaitingForSlot', description: 'the run waits for a concurrency slot; `slots` is the limit of its workflow' });
 
 const iterationCounts = z
   .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
-  .meta({ id: 'Iterations', description: 'how far a loop has come' });
+  .meta({ id: 'Iterations', description: 'the progress of a loop' });
 
 const runNode = z
   .strictObject({
     nodeId: z.string(),
     type: z.string(),
     label: z.string().exactOptional(),
-    iteration: z.string().exactOptional().meta({ description: 'the pass of a loop that the node is in' }),
-    isPinned: z.literal(true).exactOptional().meta({ description: 'it was not run: a test said what it ends with' }),
+    iteration: z.string().exactOptional().meta({ description: 'the loop iteration of the node' }),
+    isPinned: z.literal(true).exactOptional().meta({ description: 'the node did not run: the test run pinned its output' }),
     status: z.enum(nodeStatuses),
     attempt: z.int(),
     startedAt: utcTimestamp.exactOptional(),
     completedAt: utcTimestamp.exactOptional(),
     wakeAt: utcTimestamp.exactOptional(),
-    childRunId: z.string().exactOptional().meta({ description: 'the run that it called last' }),
+    childRunId: z.string().exactOptional().meta({ description: 'the child run that the node called last' }),
     waitingFor: waitingFor.exactOptional(),
     iterations: iterationCounts.exactOptional(),
     durationMs: z.number().exactOptional(),
@@ -180,7 +180,7 @@ const runNode = z
   .meta({ id: 'RunNode' });
 
 export const getRunQuery = z.strictObject({
-  resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` leaves input and outputs away' }),
+  resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
 });
 
 export const runResponse = z
@@ -196,41 +196,45 @@ export const runResponse = z
     used: z
       .strictObject({ nodeExecutions: z.int(), tokens: z.int() })
       .exactOptional()
-      .meta({ description: 'of the budget that a workflow may set; absent: the run is of code that is given messages' }),
+      .meta({ description: 'what the run used of its budget; absent for bundle runs' }),
     nodes: z.array(runNode).readonly(),
     nodesOmitted: z
       .int()
       .exactOptional()
-      .meta({ description: 'so many earlier steps of code have ended and are not shown: their events are' }),
+      .meta({ description: 'the number of earlier completed steps that are omitted; their events are available' }),
     lastEventId: z.int(),
   })
   .meta({ id: 'Run' });
 
-/** In characters. */
+/** Characters. */
 export const maxReaderNameLength = 64;
 
-/** 0 is before the first event. */
+/** Event id 0 is before the first event. */
 export const listEventsQuery = z.strictObject({
-  after: z.string().max(32).exactOptional().meta({ description: 'the id of the last event seen; only later ones are given' }),
-  afterEventId: z.string().max(32).exactOptional().meta({ description: 'another name for `after`; the larger one counts' }),
-  ticket: z.string().max(128).exactOptional().meta({ description: 'in place of a key, for a browser’s EventSource' }),
+  after: z
+    .string()
+    .max(32)
+    .exactOptional()
+    .meta({ description: 'the id of the last event seen; only later events are returned' }),
+  afterEventId: z.string().max(32).exactOptional().meta({ description: 'alias of `after`; the larger value is used' }),
+  ticket: z.string().max(128).exactOptional().meta({ description: 'replaces the key, for the EventSource of a browser' }),
   reader: z
     .string()
     .min(1)
     .max(maxReaderNameLength)
     .exactOptional()
-    .meta({ description: 'what the reader calls itself: a stream that it opens ends the one that it had of this run before' }),
+    .meta({ description: 'the name of the reader: opening a stream closes its previous stream of this run' }),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
 });
 
-/** What stands around every event and every delta, beside its id, its type and its payload. */
+/** Common fields of events and deltas. */
 const eventFields = {
   runId: z.string(),
   workflowId: z.string().exactOptional().meta({ description: 'the name of the run’s workflow' }),
   timestamp: utcTimestamp,
   correlation: z
     .strictObject({
-      traceId: z.string().exactOptional().meta({ description: 'of the request that asked for the run' }),
+      traceId: z.string().exactOptional().meta({ description: 'of the request that started the run' }),
       wave: z.int().exactOptional().meta({ description: 'the node’s longest distance from a root' }),
     })
     .exactOptional(),
@@ -245,7 +249,7 @@ export const runEvent = z
     payload: jsonObject,
   })
   .meta({ id: 'RunEvent' });
-/** A piece of what a node says while it is at work; in streams alone. */
+/** A piece of the output of a running node; only in streams. */
 export const runDelta = z.strictObject({
   eventId: z.int(),
   sequence: z.int(),
@@ -262,6 +266,15 @@ export const runDelta = z.strictObject({
 });
 export const eventList = z.strictObject({
   data: z.array(runEvent).readonly(),
-  cursor: z.string().meta({ description: 'pass it as `after` to go on, now or later' }),
+  cursor: z.string().meta({ description: 'pass it as `after` to continue, now or later' }),
   hasMore: z.boolean(),
 });
+
+export const ticketResponse = z
+  .strictObject({
+    ticket: z
+      .string()
+      .meta({ description: 'pass it as `ticket` to the event stream of this run; only this response contains it' }),
+    expiresAt: utcTimestamp.meta({ description: 'until when it can open a stream; an open stream continues' }),
+  })
+  .meta({ id: 'Ticket' });

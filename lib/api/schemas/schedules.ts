@@ -1,26 +1,26 @@
-/** Bodies about schedules. */
+/** Schemas for schedules. */
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
 import { overlapPolicies } from '../../engine/schedule/overlap.ts';
 import { cursor, json, limit, utcTimestamp, page, scheduleId, timestampInput, workflowName } from './parts.ts';
 
-/** A fire may come a minute after its time by itself, and waits in a queue then. */
+/** EventBridge Scheduler can be a minute late, and the message waits in a queue. */
 const minCatchUpSeconds = 120;
-/** For longer the scheduler does not try to deliver it. */
+/** EventBridge Scheduler retries a delivery for at most a day. */
 const maxCatchUpSeconds = 86_400;
 
 const cron = z.string().min(1).max(256).meta({
-  description: 'six fields as EventBridge Scheduler writes them: minutes, hours, day of month, month, day of week, year',
+  description: 'six fields as in EventBridge Scheduler: minutes, hours, day of month, month, day of week, year',
 });
 const rate = z.string().min(1).max(64).meta({ description: 'such as `5 minutes`, `1 hour` or `7 days`' });
-const timeZone = z.string().min(1).max(64).meta({ description: 'of the IANA database; absent: UTC' });
-const overlap = z.enum(overlapPolicies).meta({ description: 'what a time that is due does while a run of the schedule is open' });
+const timeZone = z.string().min(1).max(64).meta({ description: 'an IANA time zone; absent: UTC' });
+const overlap = z.enum(overlapPolicies).meta({ description: 'what happens at a due time while a run of the schedule is open' });
 const catchUpSeconds = z
   .int()
   .min(minCatchUpSeconds)
   .max(maxCatchUpSeconds)
-  .meta({ description: 'what comes later than this after its time starts nothing' });
-const version = z.int().min(1).meta({ description: 'of the graph; absent: the latest at each time' });
+  .meta({ description: 'a due time that is processed later than this starts no run' });
+const version = z.int().min(1).meta({ description: 'the version of the graph; absent: the latest version at each due time' });
 
 export const createScheduleBody = z
   .strictObject({
@@ -60,7 +60,7 @@ export const listSchedulesQuery = z.strictObject({ limit: limit.default(50), cur
 const fire = z
   .strictObject({
     scheduledAt: utcTimestamp,
-    at: utcTimestamp.meta({ description: 'when this was noted' }),
+    at: utcTimestamp.meta({ description: 'when the outcome was recorded' }),
     outcome: z.enum(['starting', 'started', 'skipped', 'missed', 'failed']),
     runId: z.string().exactOptional(),
     code: z.string().exactOptional(),
@@ -73,10 +73,7 @@ const lastRun = z
     runId: z.string(),
     scheduledAt: utcTimestamp,
     startedAt: utcTimestamp,
-    status: z
-      .enum(runStatuses)
-      .exactOptional()
-      .meta({ description: 'as the list of runs shows it; absent in lists of schedules' }),
+    status: z.enum(runStatuses).exactOptional().meta({ description: 'the status of the run; absent in lists of schedules' }),
   })
   .meta({ id: 'ScheduleLastRun' });
 
@@ -94,7 +91,7 @@ const scheduleSummaryFields = {
   paused: z.boolean(),
   createdAt: utcTimestamp,
   updatedAt: utcTimestamp,
-  nextRunAt: utcTimestamp.exactOptional().meta({ description: 'absent: paused, or over' }),
+  nextRunAt: utcTimestamp.exactOptional().meta({ description: 'absent: paused or ended' }),
   lastRun: lastRun.exactOptional(),
   lastFailure: fire.exactOptional(),
 };
@@ -103,7 +100,7 @@ export const scheduleResponse = z
   .strictObject({
     ...scheduleSummaryFields,
     input: json.exactOptional(),
-    recentFires: z.array(fire).readonly().meta({ description: 'the last ones, the latest first' }),
+    recentFires: z.array(fire).readonly().meta({ description: 'the most recent due times, newest first' }),
   })
   .meta({ id: 'Schedule' });
 export const scheduleList = page(z.strictObject(scheduleSummaryFields).meta({ id: 'ScheduleSummary' }));

@@ -1,15 +1,15 @@
-/** The setting `secrets`: which secrets the nodes of which project may use, read at synthesis and again by the worker. */
+/** The setting `secrets`: the secrets that the nodes of each project may use. Synthesis and the worker read it. */
 import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../../contract/secret-arn.ts';
 import { environmentPattern, projectIdPattern } from '../../engine/ids.ts';
 
-/** As `{{secret:name}}` may say it. */
+/** The name in `{{secret:name}}`. */
 const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const arnSource = secretArnPattern.source.replace(/\$$/, '');
 const reference = z
   .string()
-  .regex(new RegExp(`${arnSource}(#.{1,128})?$`), `${secretArnMessage}, and behind a # the key where the secret is JSON`);
+  .regex(new RegExp(`${arnSource}(#.{1,128})?$`), `${secretArnMessage}, optionally followed by # and a key of a JSON secret`);
 const environments = z.string().refine((text) => text === '*' || environmentPattern.test(text), 'must be an environment, or *');
 
 export const secretSetting = z.record(
@@ -18,10 +18,10 @@ export const secretSetting = z.record(
 );
 export type SecretSetting = z.output<typeof secretSetting>;
 
-/** What the worker is told. */
+/** Parses the setting for the worker. */
 export const parseSecretSetting = (setting: z.input<typeof secretSetting>): SecretSetting => secretSetting.parse(setting);
 
-/** The secrets themselves, each once. */
+/** Distinct ARNs of the secrets. */
 export const secretArnsIn = (setting: SecretSetting): readonly string[] => [
   ...new Set(
     Object.values(setting)

@@ -1,4 +1,4 @@
-/** Keys that the configuration brings: the setting `seedKeys`, read at synthesis and again by the function. Never by value. */
+/** The setting `seedKeys`: API keys from the configuration. Synthesis and the function read it. It never contains a key's text. */
 import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../../contract/secret-arn.ts';
 import { environmentPattern, keyIdPattern, projectIdPattern } from '../../engine/ids.ts';
@@ -14,9 +14,9 @@ const seedKey = z
     projectId: z.string().regex(projectIdPattern),
     environment: z.string().regex(environmentPattern),
     scopes: z.array(z.enum(keyScopes)).min(1),
-    /** a secret that holds the key's whole text */
+    /** a secret that contains the complete text of the key */
     secretArn: secretArn.exactOptional(),
-    /** of the 43 letters of the key's secret, in hex */
+    /** SHA-256 (hex) of the 43 characters of the key's secret */
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
@@ -28,13 +28,13 @@ const seedKey = z
 
 export type SeedKeySetting = z.output<typeof seedKey>;
 
-/** More is a list that belongs into the API, not into a template. */
+/** Create further keys with the API, not in the template. */
 const maxSeedKeys = 50;
 
 export const seedKeys = z
   .array(seedKey)
   .max(maxSeedKeys)
-  .refine((keys) => new Set(keys.map(({ keyId }) => keyId)).size === keys.length, 'must have each keyId once');
+  .refine((keys) => new Set(keys.map(({ keyId }) => keyId)).size === keys.length, 'must contain each keyId once');
 
 export const firstKeySetting = z.strictObject({
   projectId: z.string().regex(projectIdPattern).default('default'),

@@ -1,4 +1,4 @@
-/** Answers about the service itself, and the form of every error. */
+/** Schemas of the health response, the OpenAPI response and every error. */
 import * as z from 'zod';
 import { errorCodes } from '../errors.ts';
 import { jsonObject, utcTimestamp } from './parts.ts';

@@ -1,4 +1,4 @@
-/** Bodies about signals. */
+/** Schemas for signals. */
 import * as z from 'zod';
 import { maxSignalTextLength } from '../../engine/signal-key.ts';
 import { days } from '../../engine/time.ts';
@@ -10,24 +10,24 @@ const maxExpirySeconds = days(30) / 1_000;
 const signalFields = {
   name: signalText,
   payload: json.exactOptional().meta({ description: 'absent: null' }),
-  signalId: signalId.exactOptional().meta({ description: 'sent again with the same one, it is the same signal' }),
+  signalId: signalId.exactOptional().meta({ description: 'repeating a request with the same id sends the signal once' }),
   expiresInSeconds: z
     .int()
     .min(1)
     .max(maxExpirySeconds)
     .exactOptional()
-    .meta({ description: 'how long it is kept for a wait that has not begun; absent: a day' }),
+    .meta({ description: 'how long the signal is stored until a node waits for it; absent: one day' }),
 };
 
 export const sendSignalBody = z
   .strictObject({
     ...signalFields,
-    correlation: signalText.meta({ description: 'which of all the things that bear the name: what the waiting node says too' }),
+    correlation: signalText.meta({ description: 'the correlation key; it must equal the correlation of the waiting node' }),
   })
   .meta({ id: 'SendSignal' });
 export const sendRunSignalBody = z.strictObject(signalFields).meta({ id: 'SendRunSignal' });
 
 export const sentResponse = z.strictObject({
   signalId: z.string(),
-  delivered: z.boolean().meta({ description: 'false: nobody waits for it yet, and it is kept' }),
+  delivered: z.boolean().meta({ description: 'false: no node waits for it yet, and it is stored' }),
 });

@@ -1,18 +1,18 @@
-/** What a client says over a socket. */
+/** Schemas of WebSocket messages from clients. */
 import * as z from 'zod';
 import { runIdPattern } from '../../engine/ids.ts';
 
-/** A message of a client, in bytes: what it may say is short. */
+/** Maximum size of a client message in bytes. */
 export const socketMessageLimitBytes = 4_096;
 
 export const socketActions = ['join', 'leave', 'ping'] as const;
 
-/** The name that the engine's document gives to a join. */
+/** Alias of `join` in the engine's reference document. */
 const joinAlias = 'workflow_run_join';
 
 const runId = z.string().regex(runIdPattern);
 
-/** An event id, or 0 for the time before the first. */
+/** An event id, or 0 for all events. */
 const after = z.int().min(0).max(999_999_999_999_999).default(0);
 
 export const socketMessage = z.discriminatedUnion('action', [

@@ -1,4 +1,4 @@
-/** What bodies about workflows, lenses and queries have in common: all three are published under a name, in versions. */
+/** Schemas that workflows, lenses and queries share: each is published under a name, in versions. */
 import * as z from 'zod';
 import { cursor, limit, utcTimestamp } from './parts.ts';
 
@@ -21,7 +21,7 @@ export const finding = z
   })
   .meta({ id: 'Finding' });
 
-/** What an answer to every publication says. */
+/** Fields of every response to a publication. */
 export const publishedFields = {
   name: z.string(),
   version: z.int(),
@@ -29,7 +29,7 @@ export const publishedFields = {
   unarchived: z
     .literal(true)
     .exactOptional()
-    .meta({ description: 'the name was archived, and this version has opened it again' }),
+    .meta({ description: 'the name was archived; publishing this version unarchived it' }),
 };
 export const publishedResponse = z.strictObject({ ...publishedFields, warnings: z.array(finding).readonly() });
 export const archivedResponse = z.strictObject({ name: z.string(), archivedAt: utcTimestamp });

@@ -1,11 +1,11 @@
-/** Bodies about workflows. Unknown keys are refused with their place. */
+/** Schemas for workflows. Unknown keys are refused with their pointer. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
 import { json, jsonObject, utcTimestamp, nodeId, page, workflowName } from './parts.ts';
 import { finding, summaryFields } from './versions.ts';
 
 const day = 86_400;
-/** A workflow may declare up to a year. */
+/** A workflow can declare up to one year. */
 const maxDeadlineSeconds = 365 * day;
 const label = z.string().max(256);
 
@@ -35,23 +35,31 @@ const edge = z
     sourceOutputKey: z.string().min(1).max(512).exactOptional(),
     targetParamLabel: z.string().min(1).max(256).exactOptional(),
     mergeStrategy: z.enum(mergeStrategies).exactOptional(),
-    condition: condition.exactOptional().meta({ description: 'on the value that the edge would carry' }),
+    condition: condition.exactOptional().meta({ description: 'condition on the value of the edge' }),
   })
   .meta({ id: 'Edge' });
 
-/** What may be given under a name: to a run of a workflow, to a query. */
+/** A named argument of a workflow run or of a query. */
 export const argument = z.strictObject({
-  name: z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,127}$/, 'must be a name: letters, digits and _, not beginning with a digit'),
+  name: z
+    .string()
+    .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,127}$/, 'must be a name of letters, digits and _ that does not begin with a digit'),
   type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
   required: z.boolean().default(false),
   default: json.exactOptional(),
 });
 
-/** Judged with the definition, so that a bad one is told with everything else. */
+/** Validated with the definition, so that all findings are reported together. */
 const budget = z
   .strictObject({
-    maxNodeExecutions: z.number().exactOptional().meta({ description: 'attempts and calls, a whole number from 1' }),
-    maxTokens: z.number().exactOptional().meta({ description: 'tokens that models report, a whole number from 1' }),
+    maxNodeExecutions: z
+      .number()
+      .exactOptional()
+      .meta({ description: 'maximum number of attempts and calls, a whole number from 1' }),
+    maxTokens: z
+      .number()
+      .exactOptional()
+      .meta({ description: 'maximum number of tokens that models report, a whole number from 1' }),
   })
   .meta({ id: 'Budget' });
 
@@ -62,13 +70,13 @@ const options = z.strictObject({
   maxConcurrentRuns: z
     .number()
     .exactOptional()
-    .meta({ description: 'runs at work at once, a whole number from 1 to 1,000; the others wait' }),
+    .meta({ description: 'maximum number of active runs, a whole number from 1 to 1,000; other runs wait' }),
 });
 
 export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
 
 export const createWorkflowBody = z.strictObject({ name: workflowName, ...graph }).meta({ id: 'CreateWorkflow' });
-/** The name may be repeated, so that the same document serves both; it must be the path's. */
+/** The name is optional, so that one document works for create and publish; it must equal the name in the path. */
 export const publishVersionBody = z.strictObject({ name: workflowName.exactOptional(), ...graph }).meta({ id: 'PublishVersion' });
 export const validateWorkflowBody = z
   .strictObject({ name: workflowName.exactOptional(), ...graph })
@@ -77,16 +85,16 @@ export const validateWorkflowBody = z
 export const workflowParams = z.strictObject({ name: workflowName });
 export const validatedResponse = z.strictObject({ valid: z.boolean(), findings: z.array(finding).readonly() });
 
-/** The confirmation is judged by the operation, so that a wrong one has a code of its own. */
+/** The operation compares the confirmation, so that a mismatch has its own error code. */
 export const deleteWorkflowBody = z
-  .strictObject({ confirm: z.string().max(256).meta({ description: 'the name of the workflow, once more' }) })
+  .strictObject({ confirm: z.string().max(256).meta({ description: 'the name of the workflow' }) })
   .meta({ id: 'DeleteWorkflow' });
 
 const deletion = z
   .strictObject({
     requestedAt: utcTimestamp,
     state: z.enum(['finding_runs', 'deleting_runs']),
-    runsFound: z.int().meta({ description: 'as far as the runs of the project have been looked through' }),
+    runsFound: z.int().meta({ description: 'the number of runs found so far' }),
     runsDeleted: z.int(),
   })
   .meta({ id: 'WorkflowDeletion' });
@@ -98,10 +106,10 @@ export const workflowList = page(z.strictObject(workflowSummary).meta({ id: 'Wor
 export const workflowResponse = z
   .strictObject({
     ...workflowSummary,
-    deletion: deletion.exactOptional().meta({ description: 'how far its deletion has come' }),
+    deletion: deletion.exactOptional().meta({ description: 'the progress of its deletion' }),
     version: z.int(),
-    nodes: z.array(jsonObject).readonly().meta({ description: 'nodes as they were published' }),
-    edges: z.array(jsonObject).readonly().meta({ description: 'edges as they were published' }),
+    nodes: z.array(jsonObject).readonly().meta({ description: 'the published nodes' }),
+    edges: z.array(jsonObject).readonly().meta({ description: 'the published edges' }),
     options: jsonObject,
   })
   .meta({ id: 'Workflow' });

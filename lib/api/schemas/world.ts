@@ -1,9 +1,9 @@
-/** Bodies of the lane for the programs of deployments. */
+/** Schemas of the routes for the code of deployments. */
 import * as z from 'zod';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { deploymentId, jsonObject } from './parts.ts';
 
-/** Longer waits are an answer of the code: it is asked again after as many seconds as it says. */
+/** For longer waits the code returns a delay, and is called again after it. */
 const maxDelaySeconds = 86_400;
 
 export const publishBody = z
@@ -12,7 +12,7 @@ export const publishBody = z
       .string()
       .regex(queueNamePattern, 'must be __wkf_workflow_<name> or __wkf_step_<name>')
       .meta({ description: '`__wkf_workflow_<name>` or `__wkf_step_<name>`, also with a namespace' }),
-    message: jsonObject.meta({ description: 'names its run under `runId` or `workflowRunId`' }),
+    message: jsonObject.meta({ description: 'contains the id of its run as `runId` or `workflowRunId`' }),
     opts: z
       .strictObject({
         deploymentId: deploymentId.exactOptional(),
@@ -20,7 +20,7 @@ export const publishBody = z
           .string()
           .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
           .exactOptional()
-          .meta({ description: 'calls with the same key are one; without a key each call sends' }),
+          .meta({ description: 'calls with the same key send one message; without a key each call sends one' }),
         delaySeconds: z.int().min(0).max(maxDelaySeconds).exactOptional(),
       })
       .exactOptional(),

@@ -1,34 +1,29 @@
-/** Every command there is, in the order of `--help`. Nothing that is heavy may be imported from here. */
+/** Registers every command, in the order of `--help`. Import nothing heavy here: `--help` loads all of it. */
 import type { Command } from 'commander';
 import type { CreateHandler, Register } from '../command.ts';
-import { register as care } from './diagnostics.ts';
-import { register as deployments } from './deployments.ts';
-import { register as keys } from './keys.ts';
-import { register as lenses } from './lenses.ts';
-import { register as ownership } from './ownership.ts';
-import { register as profiles } from './profiles.ts';
-import { register as project } from './project.ts';
-import { register as queries } from './queries.ts';
-import { register as runs } from './runs.ts';
-import { register as schedules } from './schedules.ts';
-import { register as signals } from './signals.ts';
-import { register as worker } from './worker.ts';
-import { register as workflows } from './workflows.ts';
+import { registerDefinitions } from './definitions.ts';
+import { registerDeployments } from './deployments.ts';
+import { registerDiagnostics } from './diagnostics.ts';
+import { registerKeys } from './keys.ts';
+import { registerOwnership } from './ownership.ts';
+import { registerProfiles } from './profiles.ts';
+import { registerProject } from './project.ts';
+import { registerRuns, registerSignals } from './runs.ts';
+import { registerSchedules } from './schedules.ts';
+import { registerWorker } from './worker.ts';
 
 const registers: readonly Register[] = [
-  runs,
-  workflows,
-  lenses,
-  queries,
-  schedules,
-  signals,
-  project,
-  deployments,
-  worker,
-  care,
-  ownership,
-  keys,
-  profiles,
+  registerRuns,
+  registerDefinitions,
+  registerSchedules,
+  registerSignals,
+  registerProject,
+  registerDeployments,
+  registerWorker,
+  registerDiagnostics,
+  registerOwnership,
+  registerKeys,
+  registerProfiles,
 ];
 
 export function addCommands(program: Command, createHandler: CreateHandler): void {

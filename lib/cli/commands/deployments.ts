@@ -1,45 +1,46 @@
 /** `stepwell deploy`, `activate`, `rollback` and `deployments …`. */
 import type { Register } from '../command.ts';
 
-export const register: Register = (program, createHandler) => {
+export const registerDeployments: Register = (program, createHandler) => {
   program
     .command('deploy [folder]')
-    .description('build this project, or pack a folder of bundles; upload it, activate it, and say what changed')
-    .option('--artifact <file>', 'instead of a folder: an archive that is packed already, with its --manifest')
-    .option('--manifest <file>', 'of the archive')
-    .option('--deployment-id <id>', 'its id; else that of the folder’s manifest.json, else it follows from the content')
-    .option('--no-activate', 'upload and verify only: runs can be started on it by its id')
+    .description('build this project or pack a folder of bundles, upload and activate it, and print what changed')
+    .option('--artifact <file>', 'deploy this packed archive instead of a folder; requires --manifest')
+    .option('--manifest <file>', 'the manifest of the archive')
+    .option('--deployment-id <id>', 'deployment id; default: the id in the folder’s manifest.json, else a digest of the content')
+    .option('--no-activate', 'upload and verify only; runs can start on it by its id')
     .addHelpText(
       'after',
       `
-Without a folder: the code workflows of the project that this folder belongs to, by its stepwell.config.ts. With one:
-The folder holds .well-known/workflow/v1/flow.js, step.js and whatever they import, and manifest.json:
-{ "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] }, and "deploymentId" if you wish. Runs in flight stay where they are.`,
+Without a folder, the command deploys the code workflows of the current project (stepwell.config.ts here or in a parent folder).
+A folder must contain .well-known/workflow/v1/flow.js, step.js, the files that they import, and manifest.json:
+{ "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] } and an optional "deploymentId".
+Runs in flight stay on their deployment.`,
     )
-    .action(createHandler(async () => (await import('../deployments/deploy.ts')).deploy));
+    .action(createHandler(async () => (await import('../actions/deploy.ts')).deploy));
   program
     .command('activate <deploymentId>')
-    .description('give new runs this deployment')
-    .action(createHandler(async () => (await import('../deployments/activate.ts')).activate));
+    .description('start new runs on this deployment')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).activate));
   program
     .command('rollback')
-    .description('give new runs the deployment that was active before')
-    .option('--deployment-id <id>', 'not that one, but this')
-    .action(createHandler(async () => (await import('../deployments/activate.ts')).rollback));
+    .description('start new runs on the previously active deployment')
+    .option('--deployment-id <id>', 'activate this deployment instead')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).rollback));
 
-  const deployments = program.command('deployments').description('look at deployments of code workflows');
+  const deployments = program.command('deployments').description('list, show and remove deployments');
   deployments
     .command('list')
     .description('list deployments, newest first')
-    .option('--limit <n>', 'this many at most', '25')
-    .option('--all', 'all of them')
-    .action(createHandler(async () => (await import('../deployments/list-deployments.ts')).listDeployments));
+    .option('--limit <n>', 'maximum number of rows', '25')
+    .option('--all', 'list all rows')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).listDeployments));
   deployments
     .command('get [deploymentId]')
-    .description('show a deployment and its manifest; without an id, the active one')
-    .action(createHandler(async () => (await import('../deployments/show-deployment.ts')).showDeployment));
+    .description('show a deployment and its manifest; default: the active deployment')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).showDeployment));
   deployments
     .command('remove <deploymentId>')
-    .description('remove a deployment that no run needs; its id stays taken')
-    .action(createHandler(async () => (await import('../deployments/remove-deployment.ts')).removeDeployment));
+    .description('remove a deployment that no open run uses; its id cannot be used again')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).removeDeployment));
 };

@@ -1,37 +1,37 @@
-/** `stepwell keys …`. */
+/** Declares `stepwell keys …`. */
 import type { Register } from '../command.ts';
 
-export const register: Register = (program, createHandler) => {
-  const keys = program.command('keys').description('make, list, rotate and revoke API keys; needs the scope admin');
+export const registerKeys: Register = (program, createHandler) => {
+  const keys = program.command('keys').description('create, list, rotate and revoke API keys; requires the scope admin');
   keys
     .command('create')
-    .description('make a key; it is printed this once')
-    .requiredOption('--scopes <scope,scope>', 'what it may do, such as trigger:write,runs:read')
-    .option('--expires-at <time>', 'it works until then')
-    .option('--expires-in-days <n>', 'it works for so long')
-    .option('--rate <n>', 'requests a minute, or none for no limit')
-    .action(createHandler(async () => (await import('../keys/create-key.ts')).createKey));
+    .description('create a key; it is printed only once')
+    .requiredOption('--scopes <scope,scope>', 'the scopes of the key, such as trigger:write,runs:read')
+    .option('--expires-at <time>', 'the key expires at this time')
+    .option('--expires-in-days <n>', 'the key expires after this many days')
+    .option('--rate <n>', 'requests per minute, or none for no limit')
+    .action(createHandler(async () => (await import('../actions/keys.ts')).createKey));
   keys
     .command('bootstrap')
     .description('read the first admin key of an installation with your AWS credentials')
-    .option('--region <region>', 'where it is; that of your AWS configuration unless it says otherwise')
-    .option('--secret-arn <arn>', 'the secret, an output of the runtime stack')
-    .option('--stack <name>', 'or the stack that has it; Stepwell-Data unless it says otherwise')
-    .option('--save <profile>', 'keep it in a file that only you can read, for this profile, and do not print it')
-    .action(createHandler(async () => (await import('../keys/bootstrap-key.ts')).bootstrapKey));
+    .option('--region <region>', 'AWS region; default: the region of your AWS configuration')
+    .option('--secret-arn <arn>', 'ARN of the secret, an output of the runtime stack')
+    .option('--stack <name>', 'find the secret by its stack instead; default: Stepwell-Data')
+    .option('--save <profile>', 'save the key in a private file for this profile, and do not print it')
+    .action(createHandler(async () => (await import('../actions/bootstrap-key.ts')).bootstrapKey));
   keys
     .command('list')
-    .description('list keys, newest first; never their secrets')
-    .option('--limit <n>', 'this many at most', '25')
-    .option('--all', 'all of them')
-    .action(createHandler(async () => (await import('../keys/list-keys.ts')).listKeys));
+    .description('list keys without their secrets, newest first')
+    .option('--limit <n>', 'maximum number of rows', '25')
+    .option('--all', 'list all rows')
+    .action(createHandler(async () => (await import('../actions/keys.ts')).listKeys));
   keys
     .command('revoke <keyId>')
-    .description('end a key for good; within 30 seconds it works nowhere')
-    .action(createHandler(async () => (await import('../keys/revoke-key.ts')).revokeKey));
+    .description('revoke a key permanently; it takes effect within 30 seconds')
+    .action(createHandler(async () => (await import('../actions/keys.ts')).revokeKey));
   keys
     .command('rotate <keyId>')
-    .description('make a key with the terms of another, which works on for a while; it is printed this once')
-    .option('--overlap-seconds <n>', 'the old key works on for so long; a day unless it says otherwise')
-    .action(createHandler(async () => (await import('../keys/rotate-key.ts')).rotateKey));
+    .description('replace a key with a new one; the old key works for an overlap, the new key is printed only once')
+    .option('--overlap-seconds <n>', 'the old key works this long; default: one day')
+    .action(createHandler(async () => (await import('../actions/keys.ts')).rotateKey));
 };

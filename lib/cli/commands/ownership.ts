@@ -1,19 +1,19 @@
-/** Commands that prove where runs are carried out. */
+/** Declares `stepwell validate-ownership` and `stepwell check-config`. */
 import type { Register } from '../command.ts';
 
-export const register: Register = (program, createHandler) => {
+export const registerOwnership: Register = (program, createHandler) => {
   program
     .command('validate-ownership')
-    .description('prove that runs reach the service, and not the application; 1 if they may not, 2 for warnings only')
-    .option('--app-url <url>', 'where the application is')
-    .option('--strict', 'fail where the application is not what it must be, and not only warn')
-    .option('--diagnostics-token <token>', 'for its diagnostics; else WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN')
-    .option('--config <file>', 'stepwell.config.json or stepwell.config.ts: the address, the key, the world that is expected')
-    .action(createHandler(async () => (await import('../ownership/validate-ownership.ts')).validateOwnership));
+    .description('check that the service executes the runs, not the application; exit code 1 for failures, 2 for warnings only')
+    .option('--app-url <url>', 'the address of the application')
+    .option('--strict', 'report problems of the application as failures instead of warnings')
+    .option('--diagnostics-token <token>', 'token for the application’s diagnostics; default: WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN')
+    .option('--config <file>', 'stepwell.config.json or stepwell.config.ts with the address, the key and the expected world')
+    .action(createHandler(async () => (await import('../actions/ownership.ts')).validateOwnership));
 
   program
     .command('check-config')
-    .description('judge stepwell.config.json or stepwell.config.ts; 1 if it is invalid, 2 for warnings only')
-    .option('--config <file>', 'another file')
-    .action(createHandler(async () => (await import('../ownership/check-config.ts')).checkConfig));
+    .description('validate stepwell.config.json or stepwell.config.ts; exit code 1 if invalid, 2 for warnings only')
+    .option('--config <file>', 'validate this file instead')
+    .action(createHandler(async () => (await import('../actions/ownership.ts')).checkConfig));
 };

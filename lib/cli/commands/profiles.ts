@@ -1,25 +1,25 @@
-/** `stepwell profiles …`. */
+/** Declares `stepwell profiles …`. */
 import type { Register } from '../command.ts';
 
-export const register: Register = (program, createHandler) => {
-  const profiles = program.command('profiles').description('name installations, and say where the key of each is');
+export const registerProfiles: Register = (program, createHandler) => {
+  const profiles = program.command('profiles').description('name installations and where the key of each is stored');
   profiles
     .command('list')
     .description('list profiles')
-    .action(createHandler(async () => (await import('../profiles/profiles.ts')).listProfiles));
+    .action(createHandler(async () => (await import('../actions/profiles.ts')).listProfiles));
   profiles
     .command('add <name>')
-    .description('add a profile, or change one; --url says where it is')
-    .option('--api-key-env <variable>', 'the environment variable that holds the key')
-    .option('--api-key-file <file>', 'the file that holds the key and nothing else')
-    .option('--worker-settings <file>', 'the file with which worker start finds its tables and queues')
-    .action(createHandler(async () => (await import('../profiles/profiles.ts')).addProfile));
+    .description('add or replace a profile; requires --url')
+    .option('--api-key-env <variable>', 'the environment variable that contains the key')
+    .option('--api-key-file <file>', 'a file that contains only the key')
+    .option('--worker-settings <file>', 'a file with the tables and queues for worker start')
+    .action(createHandler(async () => (await import('../actions/profiles.ts')).addProfile));
   profiles
     .command('remove <name>')
-    .description('forget a profile')
-    .action(createHandler(async () => (await import('../profiles/profiles.ts')).removeProfile));
+    .description('remove a profile')
+    .action(createHandler(async () => (await import('../actions/profiles.ts')).removeProfile));
   profiles
     .command('use <name>')
-    .description('use this profile where nothing else is said')
-    .action(createHandler(async () => (await import('../profiles/profiles.ts')).useProfile));
+    .description('make this profile the current one')
+    .action(createHandler(async () => (await import('../actions/profiles.ts')).useProfile));
 };

@@ -1,69 +1,68 @@
-/** `stepwell runs …`. */
+/** Declares `stepwell runs …` and `stepwell signals …`. */
 import { type Command, Option } from 'commander';
-import { runStatuses } from '../../engine/log/head.ts';
 import type { Register } from '../command.ts';
-import { addSignalOptions } from './signals.ts';
+import { runStatuses } from '../../engine/log/head.ts';
 
 const addFilterOptions = (command: Command, statuses: readonly string[] = runStatuses): Command =>
   command
-    .addOption(new Option('--status <status>', 'in this status').choices([...statuses]))
-    .option('--workflow <name>', 'of this workflow')
-    .option('--created-after <time>', 'created after then, such as 2026-01-31T12:00:00Z')
-    .option('--created-before <time>', 'created before then');
+    .addOption(new Option('--status <status>', 'only runs with this status').choices([...statuses]))
+    .option('--workflow <name>', 'only runs of this workflow')
+    .option('--created-after <time>', 'only runs created after this time, such as 2026-01-31T12:00:00Z')
+    .option('--created-before <time>', 'only runs created before this time');
 
 const addBulkOptions = (command: Command): Command =>
   command
-    .option('--yes', 'do not ask first')
-    .option('--max-runs <n>', 'take this many runs at most', '10000')
-    .option('--concurrency <n>', 'this many requests at a time, 1 to 16', '4');
+    .option('--yes', 'do not ask for confirmation')
+    .option('--max-runs <n>', 'process at most this many runs', '10000')
+    .option('--concurrency <n>', 'concurrent requests, 1 to 16', '4');
 
-export const register: Register = (program, createHandler) => {
-  const runs = program.command('runs').description('start, watch and steer runs');
+export const registerRuns: Register = (program, createHandler) => {
+  const runs = program.command('runs').description('start, watch and control runs');
 
   runs
     .command('start <workflow>')
     .description('start a run')
-    .option('--input <json>', 'what it is given')
-    .option('--input-file <file>', 'what it is given, from a file of JSON')
-    .option('--idempotency-key <key>', 'the same key is the same run; without one, a new one')
-    .option('--content-key', 'equal workflow and input are the same run, for a day')
-    .option('--run-id <id>', 'an id of your own')
-    .option('--deployment <id>', 'of code workflows: not the active one, but this')
-    .option('--available-at <time>', 'not before then')
-    .option('--deadline-at <time>', 'it fails if it has not ended by then')
-    .action(createHandler(async () => (await import('../runs/start-run.ts')).startRun));
+    .option('--input <json>', 'the input of the run')
+    .option('--input-file <file>', 'the input of the run, from a JSON file')
+    .option('--idempotency-key <key>', 'the same key starts the same run; default: a new run')
+    .option('--content-key', 'the same workflow and input start the same run, for one day')
+    .option('--run-id <id>', 'use this run id')
+    .option('--deployment <id>', 'code workflows: use this deployment instead of the active one')
+    .option('--available-at <time>', 'do not start before this time')
+    .option('--deadline-at <time>', 'the run fails if it has not ended by this time')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).startRun));
 
   addFilterOptions(runs.command('list').description('list runs, newest first'))
-    .addOption(new Option('--attention <what>', 'that wait, or that are tried again').choices(['waiting', 'retrying']))
-    .option('--rerun-of <runId>', 'that run this one again')
-    .option('--limit <n>', 'this many at most', '25')
-    .option('--all', 'all of them')
-    .action(createHandler(async () => (await import('../runs/list-runs.ts')).listRuns));
+    .addOption(new Option('--attention <what>', 'only runs that wait, or that retry').choices(['waiting', 'retrying']))
+    .option('--rerun-of <runId>', 'only reruns of this run')
+    .option('--limit <n>', 'maximum number of rows', '25')
+    .option('--all', 'list all rows')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).listRuns));
 
   runs
     .command('get <runId>')
     .description('show a run and its nodes')
-    .option('--no-data', 'without input and outputs')
-    .action(createHandler(async () => (await import('../runs/show-run.ts')).showRun));
+    .option('--no-data', 'omit input and outputs')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).showRun));
 
   runs
     .command('events <runId>')
-    .description('show what happened to a run, in order')
-    .option('--after <eventId>', 'later ones only')
-    .option('--limit <n>', 'this many at most', '200')
-    .action(createHandler(async () => (await import('../runs/list-events.ts')).listEvents));
+    .description('list the events of a run, in order')
+    .option('--after <eventId>', 'only later events')
+    .option('--limit <n>', 'maximum number of events', '200')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).listEvents));
 
   runs
     .command('watch <runId>')
-    .description('print events as they happen, until the run has ended; 1 if it did not complete')
-    .option('--after <eventId>', 'later ones only')
-    .action(createHandler(async () => (await import('../runs/watch-run.ts')).watchRun));
+    .description('print events until the run ends; exit code 1 unless it completed')
+    .option('--after <eventId>', 'only later events')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).watchRun));
 
   runs
     .command('result <runId>')
-    .description('wait until a run has ended and print its output; 1 if it did not complete')
-    .option('--timeout <seconds>', 'give up after so long; the run goes on')
-    .action(createHandler(async () => (await import('../runs/result.ts')).result));
+    .description('wait until a run ends and print its output; exit code 1 unless it completed')
+    .option('--timeout <seconds>', 'stop waiting after this time; the run continues')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).result));
 
   addBulkOptions(
     addFilterOptions(runs.command('cancel [runId]').description('cancel a run, or all open runs that match the filters'), [
@@ -71,65 +70,81 @@ export const register: Register = (program, createHandler) => {
       'running',
     ]),
   )
-    .option('--reason <text>', 'kept with the run')
-    .action(createHandler(async () => (await import('../runs/cancel-runs.ts')).cancelRuns));
+    .option('--reason <text>', 'a reason, stored with the run')
+    .action(createHandler(async () => (await import('../actions/bulk-runs.ts')).cancelRuns));
 
   addBulkOptions(
-    addFilterOptions(
-      runs.command('rerun [runId]').description('run a run again, as a new one, or all runs that match the filters'),
-    ),
+    addFilterOptions(runs.command('rerun [runId]').description('rerun a run as a new run, or all runs that match the filters')),
   )
-    .option('--input <json>', 'another input')
-    .option('--input-file <file>', 'another input, from a file of JSON')
-    .option('--workflow-version <n>', 'another version of the workflow')
-    .option('--from <nodeId>', 'go on from this node: the results before it stand')
-    .option('--deployment <id>', 'of code workflows: on this deployment')
-    .option('--idempotency-key <key>', 'of one run: the same key is the same new run')
-    .option('--bulk-id <id>', 'go on with a bulk that broke off: no run is run again twice')
-    .action(createHandler(async () => (await import('../runs/rerun-runs.ts')).rerunRuns));
+    .option('--input <json>', 'use this input instead')
+    .option('--input-file <file>', 'use this input instead, from a JSON file')
+    .option('--workflow-version <n>', 'use this version of the workflow')
+    .option('--from <nodeId>', 'continue from this node; earlier results are kept')
+    .option('--deployment <id>', 'code workflows: use this deployment')
+    .option('--idempotency-key <key>', 'for one run: the same key starts the same rerun')
+    .option('--bulk-id <id>', 'continue an interrupted bulk operation; no run is rerun twice')
+    .action(createHandler(async () => (await import('../actions/bulk-runs.ts')).rerunRuns));
 
   runs
     .command('resume <runId>')
-    .description('tell a run to go on, and why; its sleeping nodes wake')
-    .option('--reason <text>', 'kept in its log')
-    .option('--payload <json>', 'kept in its log')
-    .action(createHandler(async () => (await import('../runs/resume-run.ts')).resume));
+    .description('resume a run and wake its sleeping nodes')
+    .option('--reason <text>', 'a reason, stored in the log')
+    .option('--payload <json>', 'data, stored in the log')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).resume));
 
   runs
     .command('wake <runId>')
-    .description('wake sleeping nodes before their time')
-    .option('--node <id...>', 'only these')
-    .action(createHandler(async () => (await import('../runs/resume-run.ts')).wake));
+    .description('wake sleeping nodes early')
+    .option('--node <id...>', 'only these nodes')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).wake));
 
-  addSignalOptions(runs.command('signal <runId> <name>').description('send a signal to a run that waits for it, or will')).action(
-    createHandler(async () => (await import('../signals/send-signal.ts')).signalRun),
-  );
+  addSignalOptions(
+    runs.command('signal <runId> <name>').description('send a signal to a run that waits for it now or later'),
+  ).action(createHandler(async () => (await import('../actions/signals.ts')).signalRun));
 
   runs
     .command('tags <runId>')
-    .description('show what is worth a glance in a run')
-    .option('--after <eventId>', 'of later events only')
-    .option('--limit <n>', 'about this many: those of one event stay together', '200')
-    .action(createHandler(async () => (await import('../runs/list-tags.ts')).listTags));
+    .description('list the tags of a run: notable findings')
+    .option('--after <eventId>', 'only tags of later events')
+    .option('--limit <n>', 'approximate maximum; the tags of one event are not split', '200')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).listTags));
 
   runs
     .command('export-test <runId>')
-    .description('write the history of a run of code, and a test that replays it')
-    .option('--into <folder>', 'into this folder', 'tests')
-    .option('--name <name>', 'of the two files; the workflow’s and the end of the run’s id')
-    .option('--import <module>', 'where the workflow is, from that folder; ../workflows/<workflow>.ts')
-    .addOption(new Option('--runner <runner>', 'what runs the test').choices(['vitest', 'node']).default('vitest'))
-    .action(createHandler(async () => (await import('../runs/export-test.ts')).exportTest));
+    .description('write the history of a code run and a test that replays it')
+    .option('--into <folder>', 'output folder', 'tests')
+    .option('--name <name>', 'base name of the two files; default: the workflow name and the end of the run id')
+    .option('--import <module>', 'module of the workflow, relative to that folder; default: ../workflows/<workflow>.ts')
+    .addOption(new Option('--runner <runner>', 'the test runner').choices(['vitest', 'node']).default('vitest'))
+    .action(createHandler(async () => (await import('../actions/export-test.ts')).exportTest));
 
   runs
     .command('view <runId>')
-    .description("look up a widget's templates in a run as it is now")
-    .option('--config <json>', 'any JSON, with templates such as {{ctx.order.total}} in it')
-    .option('--config-file <file>', 'the same, from a file of JSON')
-    .action(createHandler(async () => (await import('../runs/view-run.ts')).viewRun));
+    .description("resolve a widget's templates against the current state of a run")
+    .option('--config <json>', 'JSON that contains templates such as {{ctx.order.total}}')
+    .option('--config-file <file>', 'the same, from a JSON file')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).viewRun));
 
   runs
     .command('stop <runId>')
-    .description('end a test run and delete every trace of it')
-    .action(createHandler(async () => (await import('../runs/stop-run.ts')).stopRun));
+    .description('end a test run and delete all of its data')
+    .action(createHandler(async () => (await import('../actions/runs.ts')).stopRun));
+};
+
+const addSignalOptions = (command: Command): Command =>
+  command
+    .option('--payload <json>', 'data for the waiting node')
+    .option('--payload-file <file>', 'the same, from a JSON file')
+    .option('--signal-id <id>', 'the same id identifies the same signal')
+    .option('--expires-in-seconds <n>', 'how long to store the signal if no run waits for it yet')
+    .option('--idempotency-key <key>', 'the same key sends the signal once');
+
+export const registerSignals: Register = (program, createHandler) => {
+  const signals = program.command('signals').description('send signals to waiting runs');
+  addSignalOptions(
+    signals
+      .command('send <name>')
+      .description('send a signal to the run that waits for it now or later')
+      .requiredOption('--correlation <word>', 'correlation key: the wait with the same name and key receives the signal'),
+  ).action(createHandler(async () => (await import('../actions/signals.ts')).sendSignal));
 };

@@ -1,17 +1,20 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+/** `stepwell build` and `stepwell dev`. */
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import * as z from 'zod';
-import type { Action } from '../command.ts';
-import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
+import { workflowLabel } from '../actions/compare-deployments.ts';
+import { deployArtifact } from '../actions/deploy.ts';
+import { type Action, CliError, type CommandContext } from '../command.ts';
+import { describeError } from '../describe-error.ts';
 import { quantity } from '../format.ts';
-import { type BuiltProject, buildProject } from './build-project.ts';
-import { readProject } from './project.ts';
-import { workflowLabel } from './workflow-label.ts';
+import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
+import { buildProject, type BuiltProject, workflowFiles } from './build-project.ts';
+import { type Project, readProject } from './project.ts';
 
-const shape = z.object({ out: file.optional(), deploymentId: deploymentId.optional() });
+const buildOptions = z.object({ out: file.optional(), deploymentId: deploymentId.optional() });
 
 export const build: Action = async (commandLine, context) => {
-  const { out, deploymentId: requestedId } = parseOptions(commandLine, shape);
+  const { out, deploymentId: requestedId } = parseOptions(commandLine, buildOptions);
   const project = await readProject(context);
   const built = await buildProject(context, project, requestedId);
   const id = built.manifest.deploymentId;
@@ -39,3 +42,72 @@ export const build: Action = async (commandLine, context) => {
 
 export const formatSizes = ({ manifest, sources, moduleBytes, archive }: BuiltProject): string =>
   `${manifest.deploymentId}: ${quantity(sources.length, 'file')} in one of ${moduleBytes} bytes, ${archive.byteLength} packed`;
+
+/** Pause between two checks of the files. A change counts once two checks agree, so that several writes cause one build. */
+const pollIntervalMs = 200;
+
+export const dev: Action = async (_commandLine, context) => {
+  const project = await readProject(context);
+  const client = await context.client({ isEmbedded: true });
+  let lastFingerprint = '';
+  let built: BuiltProject | undefined;
+  while (!context.signal.aborted) {
+    const sources = built?.sources ?? [];
+    const fingerprint = await waitForStableFiles(context, project, sources, lastFingerprint);
+    if (fingerprint === undefined) break;
+    lastFingerprint = fingerprint;
+    try {
+      const previousDeploymentId = built?.manifest.deploymentId;
+      const newBuild = await buildProject(context, project, undefined);
+      // A file changed during the build, so the build may be inconsistent. The next check builds again.
+      if (fingerprintFiles(project, sources) !== fingerprint) continue;
+      built = newBuild;
+      if (built.manifest.deploymentId === previousDeploymentId) continue;
+      const { text } = await deployArtifact(context, client, built, { shouldActivate: true });
+      context.print(text);
+    } catch (error) {
+      if (context.signal.aborted) break;
+      // The next change may fix the error, so `dev` continues.
+      context.log(error instanceof CliError ? error.message : describeError(error).error.message);
+    }
+  }
+  context.signal.throwIfAborted();
+  return { data: {}, text: '' };
+};
+
+/** @returns the fingerprint once the files differ from `lastFingerprint` and are stable; undefined if interrupted */
+async function waitForStableFiles(
+  { sleep, signal }: Pick<CommandContext, 'sleep' | 'signal'>,
+  project: Project,
+  sources: readonly string[],
+  lastFingerprint: string,
+): Promise<string | undefined> {
+  let previous = lastFingerprint;
+  for (;;) {
+    const fingerprint = fingerprintFiles(project, sources);
+    if (fingerprint !== lastFingerprint && fingerprint === previous) return fingerprint;
+    previous = fingerprint;
+    await sleep(pollIntervalMs, signal);
+    if (signal.aborted) return undefined;
+  }
+}
+
+/** Fingerprint of the workflow files and of the sources of the last build. */
+function fingerprintFiles(project: Project, sources: readonly string[]): string {
+  const files = [...findWorkflowFiles(project).map((file) => join(project.root, file)), ...sources];
+  const fingerprints = [...new Set(files)].map((path) => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return `${path} ${stats?.mtimeMs ?? 'missing'} ${stats?.size ?? 0}`;
+  });
+  return fingerprints.join('\n');
+}
+
+/** Empty while the project has no workflow files. */
+function findWorkflowFiles(project: Project): readonly string[] {
+  try {
+    return workflowFiles(project);
+  } catch (error) {
+    if (error instanceof CliError) return [];
+    throw error;
+  }
+}

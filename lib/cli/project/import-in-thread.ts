@@ -1,4 +1,4 @@
-/** Imports an author's module on a thread of its own: what it does there is not done to this program, and anew each time. */
+/** Imports an author's module on its own thread: it cannot change this process, and each import is fresh. */
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
@@ -16,7 +16,7 @@ export interface ImportTask {
 export type ImportResult = { readonly value: unknown } | { readonly error: string };
 export type ImportContext = Pick<CommandContext, 'log' | 'sleep' | 'signal'>;
 
-/** As long as a deployment has for it. */
+/** Equal to the limit for importing a deployment. */
 const importTimeoutMs = 30_000;
 
 const shape = z.union([z.strictObject({ error: z.string() }), z.strictObject({ value: z.unknown() })]);
@@ -26,7 +26,7 @@ const threadModuleUrl = (): URL => {
   return existsSync(sourceUrl) ? sourceUrl : new URL('import-thread.js', import.meta.url);
 };
 
-/** What it prints goes to stderr. Throws only where this is interrupted. */
+/** Forwards the module's output to stderr. Throws only if the command is interrupted. */
 export async function importInThread(
   { log, sleep, signal }: ImportContext,
   path: string,
@@ -41,8 +41,8 @@ export async function importInThread(
       new Promise<unknown>((resolve) => {
         worker.once('message', resolve);
         worker.once('error', (error) => resolve({ error: errorText(error) }));
-        worker.once('messageerror', () => resolve({ error: 'it tells what cannot be read' }));
-        worker.once('exit', (code) => resolve({ error: `it ended the thread with code ${code}` }));
+        worker.once('messageerror', () => resolve({ error: 'its result cannot be cloned between threads' }));
+        worker.once('exit', (code) => resolve({ error: `it exited with code ${code}` }));
       }),
       sleep(importTimeoutMs, AbortSignal.any([signal, done.signal])).then(() => ({
         error: `it was not imported within ${importTimeoutMs} ms`,
@@ -50,7 +50,7 @@ export async function importInThread(
     ]);
     signal.throwIfAborted();
     const parsed = shape.safeParse(message);
-    return parsed.success ? parsed.data : { error: 'it tells what nobody asked for' };
+    return parsed.success ? parsed.data : { error: 'the thread sent an invalid result' };
   } finally {
     done.abort();
     await worker.terminate();

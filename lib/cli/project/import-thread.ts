@@ -1,4 +1,4 @@
-/** Runs on a thread: imports a module, which is an author's program and may do anything, and tells what it exports. */
+/** Thread entry: imports an author's module and posts what it exports. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorText } from '../../engine/error-text.ts';
 import type { ImportTask } from './import-in-thread.ts';

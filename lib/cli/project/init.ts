@@ -1,4 +1,4 @@
-/** Writes what a project begins with: a configuration, an example, and the compiler's settings. What is there stays as it is. */
+/** `stepwell init`: writes a configuration, an example workflow and a tsconfig. Existing files are not changed. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Action } from '../command.ts';
@@ -41,7 +41,7 @@ export const init: Action = (_commandLine, { cwd }) => {
     const existing = alternatives.find((candidate) => existsSync(join(cwd, candidate)));
     if (existing !== undefined) return void unchanged.push(existing);
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
-    // Never over a file, also not one that came a moment ago.
+    // `wx` fails if the file was created in the meantime.
     writeFileSync(join(cwd, path), text, { flag: 'wx' });
     written.push(path);
   };
@@ -50,8 +50,8 @@ export const init: Action = (_commandLine, { cwd }) => {
   write('tsconfig.json', `${JSON.stringify(compiler, null, 2)}\n`);
   const text = [
     ...written.map((path) => `+ ${path}`),
-    ...unchanged.map((path) => `  ${path} was there, and stays as it is`),
-    ...(written.length === 0 ? [] : ['stepwell deploy brings it to an installation; stepwell dev does so at every change.']),
+    ...unchanged.map((path) => `  ${path} exists and is not changed`),
+    ...(written.length === 0 ? [] : ['Deploy it with stepwell deploy, or on every change with stepwell dev.']),
   ];
   return Promise.resolve({ data: { written, kept: unchanged }, text: text.join('\n') });
 };

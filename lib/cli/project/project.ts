@@ -1,4 +1,4 @@
-/** The project that a folder belongs to: its `stepwell.config.…`, found here or in a folder above, read and judged. */
+/** Finds, reads and validates the project configuration: `stepwell.config.…` in this folder or a parent. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import * as z from 'zod';
@@ -15,7 +15,7 @@ const config = z.strictObject({
   ignorePatterns: z.array(z.string().min(1)).default([]),
   worker: z.strictObject({ concurrency: z.int().min(1).max(maxConcurrency).exactOptional() }).default({}),
   profile: z.string().min(1).exactOptional(),
-  // Of the application (docs/OWNERSHIP.md), and judged by `check-config`.
+  // Settings of the application (docs/OWNERSHIP.md). `check-config` validates them.
   url: z.unknown().optional(),
   execution: z.unknown().optional(),
   remoteWorldTarget: z.unknown().optional(),
@@ -27,23 +27,23 @@ export interface Project {
   readonly dirs: readonly string[];
   readonly ignorePatterns: readonly string[];
   readonly profile: string | undefined;
-  /** messages for code that one worker has in its hands at once */
+  /** messages that one worker processes at once */
   readonly concurrency: number | undefined;
 }
 
-/** @throws CliError where there is none, or it says what cannot be */
+/** @throws CliError if there is no configuration, or it is invalid */
 export async function readProject(context: ImportContext & Pick<CommandContext, 'cwd'>): Promise<Project> {
   const file = findConfigFile(context.cwd);
   const parsed = config.safeParse(await readConfigValue(context, file));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
-    throw invalidConfig(`${file} says what cannot be:\n${issues.join('\n')}`);
+    throw invalidConfig(`${file} is invalid:\n${issues.join('\n')}`);
   }
   const { dirs, ignorePatterns, profile, worker } = parsed.data;
   return { root: dirname(file), dirs, ignorePatterns, profile, concurrency: worker.concurrency };
 }
 
-/** The same, where it is no fault that there is none. */
+/** Like readProject, but returns undefined if there is no configuration. */
 export async function findProject(context: ImportContext & Pick<CommandContext, 'cwd'>): Promise<Project | undefined> {
   try {
     return await readProject(context);
@@ -59,12 +59,12 @@ function findConfigFile(cwd: string): string {
   for (let directory = resolve(cwd); ; directory = dirname(directory)) {
     const existingPaths = configNames.map((name) => join(directory, name)).filter((path) => existsSync(path));
     const [file, second] = existingPaths;
-    if (second !== undefined) throw invalidConfig(`Only one of ${existingPaths.join(' and ')} may be there.`);
+    if (second !== undefined) throw invalidConfig(`Keep only one of ${existingPaths.join(' and ')}.`);
     if (file !== undefined) return file;
     if (directory === dirname(directory))
       throw new CliError(
         'no_project',
-        `There is no ${configNames[0]} in ${cwd} or above it: stepwell init writes one.`,
+        `There is no ${configNames[0]} in ${cwd} or a parent folder: stepwell init creates one.`,
         exitCodes.usage,
       );
   }

@@ -1,6 +1,6 @@
 /**
- * `stepwell/sdk` and `stepwell/openworkflow`, as a project imports them: those that it has installed, else those that came with
- * this program. So a project in a checkout, or in an empty folder, is built all the same.
+ * Resolves `stepwell/sdk` and `stepwell/openworkflow` for a project: the installed package, or else the one of this program.
+ * So a project without dependencies can be built too.
  */
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -12,14 +12,14 @@ const sdkEntries: ReadonlyMap<string, string> = new Map([
   ['stepwell/openworkflow', '../../openworkflow/index'],
 ]);
 
-/** As it was written, or as it was built. */
+/** The TypeScript source in a checkout, the JavaScript file in the package. */
 const bundledEntry = (path: string): URL => {
   const sourceUrl = new URL(`${path}.ts`, import.meta.url);
   return existsSync(sourceUrl) ? sourceUrl : new URL(`${path}.js`, import.meta.url);
 };
 
 let isRegistered = false;
-/** For modules that this process imports. */
+/** Registers the resolution for imports of this process. */
 export function registerSdkResolution(): void {
   if (isRegistered) return;
   isRegistered = true;
@@ -36,9 +36,9 @@ export function registerSdkResolution(): void {
   });
 }
 
-const resolving = Symbol('asked already');
+const resolving = Symbol('resolving');
 
-/** For modules that are bundled. */
+/** Resolution for esbuild bundles. */
 export const sdkPlugin: Plugin = {
   name: 'stepwell-sdk',
   setup(build) {

@@ -1,6 +1,6 @@
 /**
- * Fetch runs: facts in, events out. The code of a deployment decides what the run does; what is decided here is which
- * messages it still has to be given, and how the run ends.
+ * Facts in, events out, for bundle runs. The deployed code decides what the run does; the engine decides which messages remain to be
+ * delivered, and how the run ends.
  */
 import { defined } from '../defined.ts';
 import type { Fact } from '../graph/facts.ts';
@@ -22,9 +22,9 @@ export interface NewMessage {
 
 export type BundleFact =
   | Extract<Fact, { kind: 'node-started' | 'node-lost' | 'cancel-requested' | 'deadline-passed' | 'recovered' }>
-  /** somebody sends the run a message; one of an id that it knows changes nothing */
+  /** a message to the run; a message with a known id changes nothing */
   | { readonly kind: 'message-sent'; readonly newMessage: NewMessage; readonly notBefore?: Instant }
-  /** somebody outside wants the run to go on, and says why */
+  /** a request to resume the run, with its reason */
   | {
       readonly kind: 'resumed';
       readonly newMessage: NewMessage;
@@ -37,9 +37,9 @@ export type BundleFact =
       readonly node: NodeRef;
       readonly attempt: Attempt;
       readonly result: MessageResult;
-      /** what is sent again, where the verdict asks for it */
+      /** the message to send if the result asks for redelivery */
       readonly nextMessage: NewMessage;
-      /** for the run's workflow: that this message of a step could not be loaded */
+      /** for the run's workflow: tells it that the code of this step's message could not be loaded */
       readonly notice?: NewMessage;
       readonly startedAt: Instant;
       readonly endedAt: Instant;
@@ -58,12 +58,12 @@ interface Draft {
   readonly tools: BundleTools;
 }
 
-/** The code's own limit comes first: DevKit gives up a message at its 49th delivery. */
+/** The code's own limit is lower: DevKit gives a message up at its 49th delivery. */
 export const maxDeliveries = 50;
-/** An artifact that cannot be loaded now will hardly be loaded later. */
+/** An artifact that could not be loaded several times will not load later. */
 const maxLoads = 5;
 const maxBackoffMs = 900_000;
-/** A quarter of the wait is left to chance, so that what failed together does not come back together. */
+/** Part of the backoff that is random, so that messages that failed together are not retried together. */
 const jitter = 0.25;
 
 const openDraft = (state: RunState, tools: BundleTools): Draft => ({ state: fork(state), events: [], tools });
@@ -73,7 +73,7 @@ function emit({ state, events, tools }: Draft, event: RunEvent): void {
   events.push(event);
 }
 
-/** The first commit: the input, and the first message on its way. */
+/** The first commit: the input, and the first message. */
 export function decideBundleStart(
   input: Payload,
   system: Readonly<Record<string, JsonValue>>,
@@ -90,8 +90,8 @@ export function decideBundleStart(
 }
 
 /**
- * What follows from these facts, in their order. No event: nothing is to be committed.
- * After the deadline each fact ends the run: nothing is sent or completed then.
+ * The events that follow from these facts, in order. No events: there is nothing to commit.
+ * After the deadline any fact ends the run; nothing is sent or completed.
  */
 export function decideBundle(state: RunState, facts: readonly BundleFact[], tools: BundleTools): readonly RunEvent[] {
   const draft = openDraft(state, tools);
@@ -138,7 +138,7 @@ function decideOne(draft: Draft, fact: BundleFact): void {
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
       return emit(draft, defined({ type: 'RUN_CANCELLED', reason: fact.reason }));
     case 'deadline-passed':
-      // Too early: a deadline that has passed has ended the run before.
+      // The fact came early: after the deadline `decideBundle` has ended the run before.
       return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
@@ -203,11 +203,11 @@ function retryMessage(draft: Draft, fact: AnsweredMessage, failure: Failure): vo
   });
 }
 
-/** 1, 2, 4 … seconds, at most 15 minutes, less up to a quarter, in whole milliseconds. */
+/** 1, 2, 4 … seconds, at most 15 minutes, less up to a quarter; whole milliseconds. */
 const backoff = (attempt: Attempt, random: number): DurationMs =>
   durationMs(Math.round(Math.min(maxBackoffMs, 1_000 * 2 ** (attempt - 1)) * (1 - jitter * random)));
 
-/** A message that cannot be delivered ends the run: nobody else knows what it was to do. */
+/** A message that cannot be delivered fails the run, because only the code knows what the message was for. */
 function failMessage(
   draft: Draft,
   { node, attempt }: { readonly node: NodeRef; readonly attempt: Attempt },
@@ -219,12 +219,12 @@ function failMessage(
   endAsFailed(draft, {
     ...failure,
     code: keepsCode && failure.code !== undefined ? failure.code : 'delivery_failed',
-    message: `message ${node.nodeId} was given up after ${attempt} attempts: ${failure.message}`,
+    message: `message ${node.nodeId} failed after ${attempt} attempts: ${failure.message}`,
     details: { messageId: node.nodeId },
   });
 }
 
-/** A step whose code cannot be loaded ends its message alone: the workflow's own code is another bundle, and decides what follows. */
+/** A step message whose code cannot be loaded fails alone: the workflow code is another bundle and decides what follows. */
 function failStepMessage(draft: Draft, { node, attempt, notice }: AnsweredMessage, failure: Failure, times: Times): void {
   emit(draft, { type: 'NODE_FAILED', ...node, attempt, failure, ...times });
   if (notice !== undefined && !isKnown(draft, notice)) send(draft, notice);
@@ -256,7 +256,7 @@ const isKnown = (draft: Draft, { id }: NewMessage): boolean =>
 
 const findOpenNode = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => openNodeAt(state, ref, attempt);
 
-/** The first sign of work makes the run a running one. */
+/** The first progress changes the run's status to running. */
 function markRunning(draft: Draft): void {
   if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
 }

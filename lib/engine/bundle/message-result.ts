@@ -1,10 +1,10 @@
-/** What the answer of a deployment's code means for the message that it was given. */
+/** Interprets the response of deployed code to a message. */
 import { defined } from '../defined.ts';
 import { type JsonValue, isJsonObject } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { type DurationMs, days, durationMs } from '../time.ts';
 
-/** What became of handing the message over. */
+/** The outcome of delivering a message to the code. */
 export type InvocationResult =
   | { readonly kind: 'responded'; readonly status: number; readonly body: JsonValue | undefined }
   | { readonly kind: 'crashed'; readonly message: string }
@@ -12,16 +12,16 @@ export type InvocationResult =
   | { readonly kind: 'unloadable'; readonly message: string };
 
 export type MessageResult =
-  /** the message is done; the run goes on */
+  /** the message is processed; the run continues */
   | { readonly kind: 'done' }
-  /** the same again later, as a fresh message */
+  /** send the same content again later, as a new message */
   | { readonly kind: 'redeliver'; readonly afterMs: DurationMs }
   | { readonly kind: 'run-completed'; readonly output: JsonValue }
   | { readonly kind: 'run-failed'; readonly failure: Failure }
-  /** to be tried again */
+  /** retry the message */
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** No run lives longer. */
+/** The maximum lifetime of a run. */
 const maxRedeliveryDelay = days(365);
 
 export function messageResultOf(invocation: InvocationResult): MessageResult {
@@ -29,7 +29,10 @@ export function messageResultOf(invocation: InvocationResult): MessageResult {
     case 'crashed':
       return { kind: 'failed', failure: { cause: 'error', code: 'code_crashed', message: invocation.message } };
     case 'timed_out':
-      return { kind: 'failed', failure: { cause: 'timeout', code: 'timeout', message: 'the code did not answer in time' } };
+      return {
+        kind: 'failed',
+        failure: { cause: 'timeout', code: 'timeout', message: 'the code did not respond before its timeout' },
+      };
     case 'unloadable':
       return { kind: 'failed', failure: { cause: 'invalid', code: 'artifact_unusable', message: invocation.message } };
     case 'responded':
@@ -43,7 +46,10 @@ function resultOfResponse(status: number, body: JsonValue | undefined): MessageR
     return { kind: 'redeliver', afterMs: durationMs(Math.min(requestedSeconds * 1_000, maxRedeliveryDelay)) };
   }
   if (status !== 200) {
-    return { kind: 'failed', failure: { cause: 'error', code: 'code_refused', message: `the code answered ${status}` } };
+    return {
+      kind: 'failed',
+      failure: { cause: 'error', code: 'code_refused', message: `the code responded with status ${status}` },
+    };
   }
   return (isJsonObject(body) ? runEndIn(body['run']) : undefined) ?? { kind: 'done' };
 }
@@ -58,7 +64,7 @@ function runEndIn(runStatus: JsonValue | undefined): MessageResult | undefined {
     kind: 'run-failed',
     failure: defined({
       cause: 'error',
-      message: typeof message === 'string' ? message : 'the code said that the run failed',
+      message: typeof message === 'string' ? message : 'the code reported that the run failed, without a message',
       code: typeof code === 'string' ? code : undefined,
     }),
   };

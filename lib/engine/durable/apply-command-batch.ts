@@ -1,4 +1,4 @@
-/** What a turn of the author's code means for its run. */
+/** Applies a command batch of the author's code to its run. */
 import { defined } from '../defined.ts';
 import { topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
@@ -28,10 +28,10 @@ import { recordCommand } from './record-command.ts';
 
 type CommandBatchFact = Extract<CodeFact, { kind: 'command-batch' }>;
 
-/** No run has more: its history would be longer than a replay in one function's time. */
+/** A run with more attempts has a history that is too long to replay within one function invocation. */
 export const maxStepAttempts = 25_000;
 
-/** Nobody drives the run where it has nothing to wait for: the code awaits something that is no step. */
+/** Workflow tasks in a row that may stall. The code then awaits something that is not a step, so nothing will wake the run. */
 const maxStalls = 5;
 
 export function applyCommandBatch(draft: Draft, fact: CommandBatchFact): void {
@@ -41,7 +41,7 @@ export function applyCommandBatch(draft: Draft, fact: CommandBatchFact): void {
   const wasRollingBack = isRollingBack(draft);
   for (const entry of fact.batch.entries) {
     applyEntry(draft, workflowTask, entry, fact);
-    // What else the code asked for is of no use any more. This drive undoes what it did.
+    // The rest of the batch no longer matters. This workflow task continues with the rollback.
     if (hasEnded(draft) || isRollingBack(draft) !== wasRollingBack) return;
   }
   if ((draft.state.code?.stepAttempts ?? 0) > maxStepAttempts) return failRun(draft, workflowTask, tooManySteps, fact);
@@ -51,12 +51,12 @@ export function applyCommandBatch(draft: Draft, fact: CommandBatchFact): void {
 const isRollingBack = ({ state }: Draft): boolean => state.code?.runOutcome !== undefined;
 
 function finishBatch(draft: Draft, fact: CommandBatchFact): void {
-  // Where the workflow is run once more, another drive does it.
+  // After RUN_RETRIED another workflow task continues.
   const workflowTask = findOpenNode(draft, fact.node, fact.attempt);
   const { batch } = fact;
   if (workflowTask === undefined || batch.next === 'running') return;
   const isIdle = openNodes(draft.state).every(({ step }) => step?.kind === 'workflow_task');
-  // What came at the end of a drive's time is given to the code by the next one.
+  // Results that arrived when the task yielded are delivered to the code by the next task.
   const hasUndeliveredEntries = batch.next === 'yielded' && batch.entries.length > 0;
   if (isIdle && batch.wakeAt === undefined && !hasUndeliveredEntries) return stall(draft, workflowTask, fact);
   endWorkflowTask(draft, workflowTask, fact);
@@ -65,7 +65,7 @@ function finishBatch(draft: Draft, fact: CommandBatchFact): void {
   if (wakeAt !== undefined) requestWorkflowTask(draft, wakeAt);
 }
 
-/** A step that is to be done needs somebody who does it, whatever the drive that leaves it says. */
+/** An open step needs a workflow task that executes it, with or without a `wakeAt` in the batch. */
 function nextAttemptAt(draft: Draft): Instant | undefined {
   const { now } = draft.tools;
   const openSteps = openNodes(draft.state).filter(({ status, step }) => status !== 'waiting' && step?.kind !== 'workflow_task');
@@ -77,7 +77,7 @@ function stall(draft: Draft, workflowTask: OpenNode, fact: CommandBatchFact): vo
   failRun(draft, workflowTask, stalled, fact);
 }
 
-/** The run ends here, also where it could not be undone to its end; or this drive goes on and undoes what the code did. */
+/** Ends the run, also when its rollback is unfinished; or this workflow task continues with the rollback. */
 function failRun(draft: Draft, workflowTask: OpenNode, failure: Failure, times: Span): void {
   if (!hasStepsToRollBack(draft)) endWorkflowTask(draft, workflowTask, times);
   endOrRollBack(draft, failedWith(failure));
@@ -130,14 +130,14 @@ function applyEntry(draft: Draft, workflowTask: OpenNode, entry: CommandBatchEnt
     case 'threw': {
       if (entry.nextAttempt === undefined) return failRun(draft, workflowTask, entry.failure, times);
       const { code } = draft.state;
-      invariant(code !== undefined, 'code threw that was never driven');
+      invariant(code !== undefined, 'the run has no code state although its code threw');
       endWorkflowTask(draft, workflowTask, times);
       emit(draft, { type: 'RUN_RETRIED', attempt: code.attempt, failure: entry.failure, ...entry.nextAttempt });
       return dispatchWorkflowTask(draft, entry.nextAttempt.retryAt);
     }
     case 'rolled-back': {
       const runOutcome = draft.state.code?.runOutcome;
-      invariant(runOutcome !== undefined, 'a run was rolled back that does not end');
+      invariant(runOutcome !== undefined, 'the run reports a finished rollback that never began');
       endWorkflowTask(draft, workflowTask, times);
       return endRun(draft, withRollbackFailures(runOutcome, entry.failures));
     }
@@ -146,7 +146,7 @@ function applyEntry(draft: Draft, workflowTask: OpenNode, entry: CommandBatchEnt
   }
 }
 
-/** The step whose body was at work. What a drive says of another is a fault of ours. */
+/** The running attempt of a step. A batch that names any other attempt is a bug in the engine. */
 function runningStepRef(draft: Draft, { key, attempt }: Extract<CommandBatchEntry, { key: string; attempt: unknown }>) {
   const ref = { nodeId: stepNodeId(key), iteration: topLevel };
   const node = findOpenNode(draft, ref, attempt);
@@ -157,11 +157,11 @@ function runningStepRef(draft: Draft, { key, attempt }: Extract<CommandBatchEntr
 const tooManySteps: Failure = {
   cause: 'invalid',
   code: 'step_limit_exceeded',
-  message: `the run has more than ${maxStepAttempts} attempts of steps`,
+  message: `the run has more than ${maxStepAttempts} step attempts`,
 };
 
 const stalled: Failure = {
   cause: 'error',
   code: 'code_stalled',
-  message: 'the code neither ended nor asked for a step: it awaits something that is none',
+  message: 'the code neither ended nor started a step: it awaits a promise that is not a step',
 };

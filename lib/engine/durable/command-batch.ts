@@ -1,7 +1,7 @@
 /**
- * What passes between the author's code and whoever writes the log for it. A turn is what one turn of the event loop came to:
- * results that the code was given, and what it asked for next, in the order in which that took place. It is one commit, or where
- * it is too large for one, several (`turn-parts.ts`).
+ * The protocol between the author's code and the process that writes its log. A command batch contains the results that the code
+ * received in one turn of the event loop and the commands it issued next, in that order. It is one commit, or several if it is too
+ * large for one (`split-command-batch.ts`).
  */
 import type { Attempt, CommitNo, RunId } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
@@ -9,7 +9,7 @@ import type { RunOutcome, Failure } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 import type { StepKind, StepRetry } from './step.ts';
 
-/** What the code asks for. Whoever drives it gives each its key. */
+/** A command of the author's code. The program module assigns the key. */
 export type Command =
   | { readonly kind: 'function'; readonly key: string; readonly retry?: StepRetry; readonly hasRollback?: true }
   | { readonly kind: 'rollback'; readonly key: string; readonly retry?: StepRetry }
@@ -26,7 +26,7 @@ export type Command =
       readonly key: string;
       readonly signal: string;
       readonly correlation: string;
-      /** when the wait is over without a signal: the answer is null then */
+      /** when the wait ends without a signal, with the result null */
       readonly expiresAt?: Instant;
     }
   | {
@@ -34,7 +34,7 @@ export type Command =
       readonly key: string;
       readonly workflowName: string;
       readonly input: JsonValue;
-      /** when nobody waits for it any more: the step fails, and the run that was called goes on */
+      /** when the wait ends: the step fails, and the called run continues */
       readonly expiresAt?: Instant;
     };
 
@@ -43,7 +43,7 @@ interface StepAttemptKey {
   readonly attempt: Attempt;
 }
 
-/** When the body of a step was at work, and what it printed. */
+/** When the step function ran, and what it printed. */
 interface StepExecution {
   readonly startedAt: Instant;
   readonly endedAt: Instant;
@@ -51,10 +51,10 @@ interface StepExecution {
 }
 
 export type CommandBatchEntry =
-  /** the body of a function begins when this is committed; a wait begins with the commit */
+  /** a function step begins when this is committed; a wait begins with the commit */
   | { readonly kind: 'scheduled'; readonly command: Command }
   | (StepAttemptKey & StepExecution & { readonly kind: 'completed'; readonly output: JsonValue })
-  /** it failed, and is tried again: the code does not hear of it. The next attempt may begin at `retryAt`. */
+  /** the attempt failed and is retried without informing the code; the next attempt begins at `retryAt` or later */
   | (StepAttemptKey &
       StepExecution & {
         readonly kind: 'retried';
@@ -62,31 +62,31 @@ export type CommandBatchEntry =
         readonly delayMs: DurationMs;
         readonly retryAt: Instant;
       })
-  /** it failed for good, and the code is told so */
+  /** the step failed finally, and the code receives the failure */
   | (StepAttemptKey & StepExecution & { readonly kind: 'failed'; readonly failure: Failure })
-  /** the code ended, and no body is at work any more */
+  /** the code returned, and no step function is running */
   | { readonly kind: 'returned'; readonly output: JsonValue }
-  /** `again`: by the workflow's own policy it is run once more, and keeps what its steps have done */
+  /** with `nextAttempt`, the workflow's own retry policy runs the code again; results of completed steps stand */
   | {
       readonly kind: 'threw';
       readonly failure: Failure;
       readonly nextAttempt?: { readonly delayMs: DurationMs; readonly retryAt: Instant };
     }
-  /** everything that was to be undone has been tried; `failures` are those that could not be */
+  /** every rollback was tried; `failures` are those that did not succeed */
   | { readonly kind: 'rolled-back'; readonly failures: readonly { readonly key: string; readonly failure: Failure }[] };
 
 export interface CommandBatch {
   readonly entries: readonly CommandBatchEntry[];
   /**
-   * `waiting`: a body is at work, or begins now. `rests`: nothing is left to do until a wait ends, or `wakeAt` comes.
-   * `yielded`: its time is over, and the next drive goes on at once.
+   * `running`: a step function is running or begins now. `suspended`: nothing to do until a wait ends or `wakeAt` passes.
+   * `yielded`: the task's time is used up, and the next task continues at once.
    */
   readonly next: 'running' | 'suspended' | 'yielded';
-  /** of one that rests: the earliest time at which a step is to be tried again */
+  /** of a suspended task: the earliest retry of a step */
   readonly wakeAt?: Instant;
   /**
-   * How often the drive had been overtaken (`Drive.overtake`) when it made this turn. Both travel: a host that has told of more
-   * by now answers `overtaken`, because the code does not know yet what was committed before.
+   * Newer histories that the task had received when it made this batch. A host that has sent more than these answers `overtaken`,
+   * because the batch was made without knowing the latest commits.
    */
   readonly historiesReceived?: number;
 }
@@ -95,33 +95,33 @@ export type StepResult<Value> =
   | { readonly status: 'completed'; readonly output: Value; readonly endedAt: Instant }
   | { readonly status: 'failed'; readonly failure: Failure; readonly endedAt: Instant };
 
-/** What the log says, in its order: the code has to ask for the same in the same order. */
+/** The log in its order; a replay must issue the same commands in the same order. */
 export type HistoryEntry<Value> =
   | {
       readonly kind: 'scheduled';
       readonly key: string;
       readonly step: StepKind;
-      /** of a workflow its name, of a signal its name */
+      /** name of the called workflow, or of the signal */
       readonly target?: string;
     }
   | { readonly kind: 'settled'; readonly key: string; readonly result: StepResult<Value> };
 
-/** A function, a rollback or a sending that was asked for and has not ended. */
+/** A function, rollback or signal-send step that has not ended. */
 export interface OpenStep {
   readonly key: string;
   readonly attempt: Attempt;
-  /** the commit that asked for this attempt */
+  /** the commit that dispatched this attempt */
   readonly dispatchCommit: CommitNo;
-  /** tries of it that were lost with whoever was at work on them: nobody's failures */
+  /** attempts lost with their worker; retry policies do not count them */
   readonly lostAttempts: number;
-  /** absent: it may have begun, and whoever did not begin it does not know what became of it */
+  /** absent: the attempt may have begun in another process, with an unknown outcome */
   readonly retryAt?: Instant;
 }
 
 export interface History<Value> {
   /** of this attempt of the workflow */
   readonly entries: readonly HistoryEntry<Value>[];
-  /** steps that earlier attempts of the workflow have completed: whoever asks for one again is answered at once */
+  /** steps completed in earlier attempts of the workflow; the code receives these results at once */
   readonly priorResults: readonly {
     readonly key: string;
     readonly step: StepKind;
@@ -131,24 +131,23 @@ export interface History<Value> {
   readonly open: readonly OpenStep[];
   /** 1 for the first attempt of the workflow */
   readonly attempt: Attempt;
-  /** all attempts of all steps so far, for the limit of them */
+  /** attempts of all steps so far, for their limit */
   readonly stepAttempts: number;
-  /** the code is over: what was done and has a rollback is undone, the last one first */
+  /** set during a rollback: completed steps are rolled back, the last one first */
   readonly runOutcome?: RunOutcome;
 }
 
 export type CommandBatchResult =
-  /** `news`: what others had committed is not in it; they are told apart (`overtaken`) */
   | { readonly kind: 'committed'; readonly commit: CommitNo; readonly run: 'open' | 'rolling_back' | 'ended' }
   /**
-   * somebody else's commit came first: the turn did not happen, or only its first entries, where it was too large for one commit.
-   * Results in hand that the history has still open are kept, and the code is replayed on it
+   * Another commit came first: nothing of the batch was committed, or only its first entries if it was split. Results that are still
+   * open in the history are kept, and the code is replayed on it.
    */
   | { readonly kind: 'overtaken'; readonly history: History<JsonValue> }
-  /** the run has ended, or another drive has it */
+  /** the run has ended, or another workflow task has replaced this one */
   | { readonly kind: 'stop' };
 
-/** What the code may know of its run. */
+/** Properties of the run that the code can read. */
 export interface RunFacts {
   readonly runId: RunId;
   readonly workflowName: string;

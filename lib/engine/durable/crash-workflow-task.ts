@@ -1,4 +1,4 @@
-/** The code broke the thread that it was on. What was at work then has failed; where nothing was, the code itself has. */
+/** The author's code crashed its thread. Running steps fail with it; if none ran, the workflow task itself crashed. */
 import { defined } from '../defined.ts';
 import { topLevel } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
@@ -24,7 +24,7 @@ import { decideRetry, stepRetryDefaults } from './step-retry.ts';
 type WorkflowTaskCrash = Extract<CodeFact, { kind: 'workflow-task-crashed' }>;
 type AttemptFailure = Pick<WorkflowTaskCrash, 'failure' | 'startedAt' | 'endedAt'>;
 
-/** Code that breaks its thread before it asks for anything will hardly do better later. */
+/** Workflow tasks in a row that may crash without a running step; then the run fails. */
 const maxCrashes = 10;
 
 export function crashWorkflowTask(draft: Draft, fact: WorkflowTaskCrash): void {
@@ -44,14 +44,14 @@ function failSteps(draft: Draft, workflowTask: OpenNode, steps: readonly OpenNod
     failStep(draft, step, index < maxDetailedFailures ? fact : { ...fact, failure: withoutDetails(fact.failure) }),
   );
   endWorkflowTask(draft, workflowTask, fact);
-  // A step that has failed for good is what the code is to hear of at once.
+  // A final failure must reach the code at once.
   const waits = retries.flatMap((at) => (at === undefined ? [] : [at]));
   requestWorkflowTask(draft, waits.length === retries.length ? earliest(waits) : undefined);
 }
 
 /**
- * The workers of this drive died again and again: an attempt of each step at work has failed, which its policy may repeat.
- * @returns false where no step was at work, so that the code itself is the likelier cause
+ * Workers crashed repeatedly during this workflow task: each running step loses an attempt, which its policy may retry.
+ * @returns false if no step was running, so that the code itself is the likelier cause
  */
 export function loseSteps(draft: Draft, workflowTask: OpenNode, { message, details }: Failure): boolean {
   const { now } = draft.tools;
@@ -74,7 +74,7 @@ function crashWorkflow(draft: Draft, workflowTask: OpenNode, fact: WorkflowTaskC
   if (!hasEnded(draft)) requestWorkflowTask(draft);
 }
 
-/** Hundreds of steps may have been at work, and all of them say the same. */
+/** Hundreds of steps may have been running, all with the same failure. */
 const maxDetailedFailures = 5;
 const shortMessageLength = 200;
 const withoutDetails = ({ details: _details, message, ...failure }: Failure): Failure => ({
@@ -82,7 +82,7 @@ const withoutDetails = ({ details: _details, message, ...failure }: Failure): Fa
   message: message.slice(0, shortMessageLength).toWellFormed(),
 });
 
-/** @returns when it is tried again; undefined where it is not */
+/** @returns the time of the retry; undefined if there is none */
 function failStep(draft: Draft, node: OpenNode, { failure, startedAt, endedAt }: AttemptFailure): Instant | undefined {
   const { nodeId, iteration, attempt } = node;
   const step = { nodeId, iteration, attempt, failure, startedAt, endedAt };

@@ -1,4 +1,4 @@
-/** Code runs: facts in, events out. The code says what it does; what is decided here is what that means for its run. */
+/** Facts in, events out, for code runs. The code decides what it does; the engine decides what that means for the run. */
 import { defined } from '../defined.ts';
 import { outputOfSignal, workflowExpired } from './waits.ts';
 import { failureOfChild } from '../graph/call-subflow.ts';
@@ -29,10 +29,10 @@ import { divergedCode, deferWorkflowTask } from './defer-workflow-task.ts';
 import { endOrRollBack, endWithUnfinishedRollback } from './roll-back.ts';
 import { applyCommandBatch } from './apply-command-batch.ts';
 
-/** After its deadline a run that undoes what it did may go on for this long. */
+/** A rollback may continue for this long after the run's deadline. */
 const rollbackGrace = hours(1);
 
-/** The first commit: the input, and the first drive on its way. */
+/** The first commit: the input, and the first workflow task. */
 export function decideCodeStart(
   input: Payload,
   system: Readonly<Record<string, JsonValue>>,
@@ -48,9 +48,9 @@ export function decideCodeStart(
 }
 
 /**
- * What follows from these facts, in their order. No event: nothing is to be committed.
- * After the deadline the first fact ends the run or begins its rollback, and a turn that was made before that is not taken:
- * its drive reads the log and goes on from there.
+ * The events that follow from these facts, in order. No events: there is nothing to commit.
+ * After the deadline the first fact ends the run or begins its rollback. A command batch made before that is dropped: its workflow task
+ * reads the log and replays.
  */
 export function decideCode(state: RunState, facts: readonly CodeFact[], tools: CodeTools): readonly RunEvent[] {
   const draft = openDraft(state, tools);
@@ -136,7 +136,7 @@ function decideOne(draft: Draft, fact: CodeFact): void {
         failure: fact.failure,
         ...spanOf(draft, workflowTask),
       });
-      // Machines that died before it had anything to undo are no reason to leave it undone.
+      // A task that was lost before the rollback began does not leave the rollback undone.
       if (Number(workflowTask.step.key) <= (draft.state.code?.workflowTasksAtRollback ?? 0)) return requestWorkflowTask(draft);
       return failOrRollBack(draft, { ...fact.failure, code: 'workflow_task_lost' });
     }
@@ -145,11 +145,11 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       endOrRollBack(draft, defined({ status: 'cancelled', reason: fact.reason }));
       return hasEnded(draft) ? undefined : requestWorkflowTaskNow(draft);
     case 'deadline-passed':
-      // Too early: a deadline that has passed has been seen to before.
+      // The fact came early: after the deadline `applyDeadline` has handled it.
       return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
-      // Nothing leads here; and were a run ever left with nobody, whoever looks at it puts it right.
+      // No path leads here, but if a run ever had neither a task nor a wait, this recovers it.
       if (openNodes(draft.state).every(({ status, step }) => status !== 'waiting' && step?.kind !== 'workflow_task'))
         requestWorkflowTask(draft);
       return;
@@ -158,10 +158,10 @@ function decideOne(draft: Draft, fact: CodeFact): void {
   }
 }
 
-/** Code that asks for something else than it did may have its reasons to ask for the same the next time. */
+/** Workflow tasks that may diverge during a rollback: nondeterministic code may still replay correctly on a later attempt. */
 const maxDivergedRollbacks = 5;
 
-/** Somebody waits for the end of a run that undoes what it did: what code that diverges cannot undo is left as it is, and named. */
+/** A caller may wait for the end of a rollback: what diverging code cannot roll back is left, and the run's error names it. */
 function deferOrEndRollback(
   draft: Draft,
   workflowTask: OpenNode,
@@ -175,7 +175,7 @@ function deferOrEndRollback(
   endWithUnfinishedRollback(draft, runOutcome, failure.message);
 }
 
-/** What the code did is undone by a drive; where even that one is lost, the run ends as it is. */
+/** A workflow task performs the rollback. If the run fails again during its rollback, it ends as it is. */
 function failOrRollBack(draft: Draft, failure: Parameters<typeof failedWith>[0]): void {
   endOrRollBack(draft, failedWith(failure));
   if (!hasEnded(draft)) requestWorkflowTask(draft);
@@ -190,7 +190,7 @@ function applyDeadline(draft: Draft): void {
     endWithUnfinishedRollback(draft, runOutcome, 'the deadline of the run has passed by an hour');
 }
 
-/** A wait whose time is over: a sleep is done, a signal did not come, a run that was called goes on without its caller. */
+/** Ends a wait that expired: a sleep completes, a signal wait returns null, a called run continues without its caller. */
 function expire(draft: Draft, node: WaitingNode): void {
   if (node.for !== 'child') return completeWait(draft, node, inline(null));
   const { nodeId, iteration, attempt } = node;

@@ -1,4 +1,4 @@
-/** A decision about a code run under way: the state as it would be, and the events that make it so. */
+/** A decision about a code run in progress: the resulting state, and the events that lead to it. */
 import { defined } from '../defined.ts';
 import { type NodeRef, commitNo, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
@@ -29,11 +29,10 @@ export const hasEnded = ({ state }: Draft): boolean => isTerminal(state.progress
 
 export const nodeOf = ({ state }: Draft, ref: NodeRef): NodeState | undefined => state.nodes.get(nodeKey(ref));
 
-/** The node, where it is open and at this attempt. */
 export const findOpenNode = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined =>
   openNodeAt(state, ref, attempt);
 
-/** The first sign of work makes the run a running one. */
+/** The first progress changes the run's status to running. */
 export function markRunning(draft: Draft): void {
   if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
 }
@@ -61,7 +60,7 @@ const openWorkflowTasks = (draft: Draft): readonly OpenNode[] =>
 const dueAt = (workflowTask: OpenNode): Instant | undefined =>
   workflowTask.status === 'queued' ? workflowTask.notBefore : undefined;
 
-/** Somebody is to drive the run by then, at the latest. One that was put off stays so: what it waits for is none of the run's. */
+/** Makes sure that a workflow task runs at `at` at the latest. A deferred task keeps its backoff: a new one would fail the same way. */
 export function requestWorkflowTask(draft: Draft, at: Instant = draft.tools.now): void {
   const isRequested = openWorkflowTasks(draft).some(
     (workflowTask) => workflowTask.attempt > firstAttempt || (dueAt(workflowTask) ?? at) <= at,
@@ -69,7 +68,7 @@ export function requestWorkflowTask(draft: Draft, at: Instant = draft.tools.now)
   if (!isRequested) dispatchWorkflowTask(draft, at);
 }
 
-/** Somebody outside wants it driven now: also where it was put off. */
+/** Makes sure that a workflow task runs now, also if the current one is deferred. */
 export function requestWorkflowTaskNow(draft: Draft): void {
   const { now } = draft.tools;
   if (!openWorkflowTasks(draft).some((workflowTask) => (dueAt(workflowTask) ?? now) <= now)) dispatchWorkflowTask(draft);
@@ -86,7 +85,7 @@ export function endWorkflowTask(
 }
 
 export function endRun(draft: Draft, runOutcome: RunOutcome): void {
-  invariant(!hasEnded(draft), 'a run ends once');
+  invariant(!hasEnded(draft), 'the run has already ended');
   if (runOutcome.status === 'cancelled') {
     emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
     return emit(draft, defined({ type: 'RUN_CANCELLED', reason: runOutcome.reason }));

@@ -1,4 +1,4 @@
-/** What can happen to a code run, and what deciding it needs besides. */
+/** Facts of a code run, and the tools for deciding them. */
 import type { Fact } from '../graph/facts.ts';
 import type { Attempt, NodeRef, RunId } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
@@ -29,21 +29,21 @@ export type CodeFact =
           | 'recovered';
       }
     >
-  /** what was to be committed for one fact fits no commit: the run ends by this */
+  /** the events for one fact fit no commit: the run fails */
   | { readonly kind: 'commit-too-large'; readonly failure: Failure }
   | (WorkflowTaskFields & { readonly kind: 'command-batch'; readonly batch: CommandBatch })
-  /** the code broke its thread; the bodies that were at work then have failed with it */
+  /** the code crashed its thread; the steps that were running fail with it */
   | (WorkflowTaskFields & {
       readonly kind: 'workflow-task-crashed';
       readonly failure: Failure;
       readonly running: readonly { readonly key: string; readonly attempt: Attempt }[];
     })
-  /** the code cannot be driven now (it diverged, is unknown or cannot be loaded): that is nobody's attempt */
+  /** the code cannot run now (it diverged, is unknown or cannot be loaded); no step attempt is counted */
   | (WorkflowTaskFields & { readonly kind: 'workflow-task-deferred'; readonly failure: Failure });
 
 export interface CodeTools {
   readonly now: Instant;
   readonly deadlineAt: Instant;
-  /** the run that this attempt of a node calls */
+  /** the id of the run that this attempt of a node calls */
   readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
 }

@@ -1,6 +1,6 @@
 /**
- * A run's history as a document: what its code asked for and was told, in order, so that the code of another day can be replayed
- * on it. It is made from the events that readers outside see, and so by whoever can read those.
+ * A run's history as a document: the commands of its code and their results, in order, so that later versions of the code can be
+ * replayed on it. It is built from public events, so anyone who can read those can build it.
  */
 import { defined } from '../defined.ts';
 import { invariant } from '../invariant.ts';
@@ -11,7 +11,7 @@ import { type StepKind, stepKinds } from './step.ts';
 import { replayVersionKey } from './replay-version.ts';
 
 export const historyFormat = 'stepwell.history';
-/** Of the document's shape. A reader refuses what it does not know. */
+/** Version of the document's format. Readers reject unknown versions. */
 export const historyVersion = 1;
 
 /** Times are RFC 3339 in UTC. */
@@ -44,14 +44,14 @@ export interface HistoryDocument {
   readonly input: JsonValue;
   /** of the workflow, from 1 */
   readonly attempt: number;
-  /** what earlier attempts of the workflow have completed */
+  /** results of steps that earlier attempts of the workflow completed */
   readonly priorResults: readonly {
     readonly key: string;
     readonly step: StepKind;
     readonly output: JsonValue;
     readonly endedAt: string;
   }[];
-  /** of this attempt; what undid it is not a part of it */
+  /** of this attempt, without its rollback */
   readonly entries: readonly DocumentEntry[];
   readonly end: DocumentEnd;
 }
@@ -61,7 +61,7 @@ interface ReadableEvent {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Whose value it is that stands elsewhere. */
+/** Which value of the run a reference belongs to. */
 export type ValueSource = 'input' | 'output' | { readonly nodeId: string };
 
 const startEvents: ReadonlySet<string> = new Set<PublicEventName>([
@@ -78,8 +78,8 @@ const failureEvents: ReadonlySet<string> = new Set<PublicEventName>([
 ]);
 
 /**
- * @param events all of the run's, in order
- * @param valueAt gives what an event names by a reference
+ * @param events all events of the run, in order
+ * @param valueAt returns the value of a reference in an event
  */
 export function historyDocument(
   run: HistoryDocument['run'],
@@ -90,7 +90,7 @@ export function historyDocument(
     const record = recordOf(payload);
     const { ref } = record;
     if (typeof ref === 'string') return valueAt(source, ref);
-    invariant('value' in record, 'an event of the run has no value where it should have one');
+    invariant('value' in record, 'an event of the run has neither a value nor a reference');
     return record['value'] as JsonValue;
   };
   const steps = new Map<string, { readonly key: string; readonly step: StepKind }>();
@@ -153,9 +153,9 @@ export function historyDocument(
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 
-/** As an event of the log has it. */
+/** A failure as the log's events contain it. */
 const failureIn = (record: unknown): Failure => {
   const { cause, message } = recordOf(record);
-  invariant(typeof cause === 'string' && typeof message === 'string', 'a failure has a cause and a message');
+  invariant(typeof cause === 'string' && typeof message === 'string', 'a failure in the events has no cause or no message');
   return record as Failure;
 };

@@ -1,4 +1,4 @@
-/** The history that the author's code is replayed on, as the fold knows it: what was asked for and what came of it, in order. */
+/** Derives from the fold the history on which the author's code is replayed: commands and results, in order. */
 import { defined } from '../defined.ts';
 import { type EventId, firstAttempt } from '../ids.ts';
 import type { Payload } from '../json.ts';
@@ -29,8 +29,8 @@ export function historyOf({ nodes, code }: RunState): History<Payload> {
     ordered.push({ at: begunBy, entry: scheduledEntry(step) });
     if (result !== undefined && !isOpen(node))
       ordered.push({ at: node.endedBy, entry: { kind: 'settled', key: step.key, result } });
-    const at = openStepOf(node, step);
-    if (at !== undefined) open.push(at);
+    const openStep = openStepOf(node, step);
+    if (openStep !== undefined) open.push(openStep);
   }
   return defined({
     entries: ordered.toSorted((one, other) => one.at - other.at).map(({ entry }) => entry),
@@ -60,7 +60,7 @@ function resultOf(node: EndedNode): StepResult<Payload> | undefined {
   return undefined;
 }
 
-/** Waits move by themselves; what a drive has to see to is the rest. */
+/** Steps that the workflow task must execute; waits end by themselves. */
 function openStepOf(node: NodeState, { key }: StepInfo): OpenStep | undefined {
   if (!isOpen(node) || node.status === 'waiting') return undefined;
   const { attempt, dispatchedIn: dispatchCommit, lostAttempts = 0 } = node;

@@ -1,4 +1,4 @@
-/** What the author's code asks for, written down: each command begins a node of its run. */
+/** Records the commands of the author's code: each begins a node of its run. */
 import { defined } from '../defined.ts';
 import { attempt, firstAttempt, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
@@ -9,10 +9,10 @@ import { type Draft, emit, nodeOf } from './draft.ts';
 import { type StepInfo, stepNodeId } from './step.ts';
 import type { Command } from './command-batch.ts';
 
-/** @returns why the run cannot go on, where it cannot */
+/** @returns the failure that ends the run, if the command is not possible */
 export function recordCommand(draft: Draft, command: Command): Failure | undefined {
   const ref = { nodeId: stepNodeId(command.key), iteration: topLevel };
-  invariant(nodeOf(draft, ref) === undefined, `step ${JSON.stringify(command.key)} was asked for twice`);
+  invariant(nodeOf(draft, ref) === undefined, `step ${JSON.stringify(command.key)} was scheduled twice`);
   const node = { ...ref, attempt: firstAttempt };
   const step = stepInfoOf(command);
   switch (command.kind) {
@@ -53,7 +53,7 @@ export function recordCommand(draft: Draft, command: Command): Failure | undefin
   }
 }
 
-/** The run's own deadline comes before an expiry that lies behind it. */
+/** An expiry after the run's deadline never happens. */
 const expiryField = ({ tools }: Draft, { expiresAt }: { readonly expiresAt?: Instant }) =>
   expiresAt === undefined || expiresAt > tools.deadlineAt ? {} : { expiresAt };
 

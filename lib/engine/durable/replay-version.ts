@@ -1,9 +1,9 @@
 /**
- * How the author's code is replayed. A run is replayed as it began: it notes this number in its first commit. Whatever changes
- * the order in which code sees results, the keys it asks under, or what it is told, gets the next number, and the way before it
- * stays for as long as runs of it live. Histories of each number lie in test/histories.
+ * Version of the replay rules. A run records this number in its first commit and is always replayed by the same rules. A change of the
+ * order in which code sees results, of step keys, or of what the code receives needs the next number, and the older rules stay as long
+ * as runs of them exist. test/histories contains recorded histories of each version.
  */
 export const replayVersion = 1;
 
-/** Under which a run's first commit says it. */
+/** System key of the version in a run's first commit. */
 export const replayVersionKey = '__replayVersion';

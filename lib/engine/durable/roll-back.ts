@@ -1,4 +1,4 @@
-/** A run that does not end well undoes what it did; where it cannot come to the end of that, it says which steps stay as they are. */
+/** Rollback: a run that does not succeed undoes its completed steps, or reports which of them stay. */
 import { defined } from '../defined.ts';
 import { topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
@@ -7,7 +7,7 @@ import { reportedFailure } from '../log/failure-limits.ts';
 import { type Draft, emit, endRun, nodeOf } from './draft.ts';
 import { rollbackPrefix, stepNodeId } from './step.ts';
 
-/** The run fails, or is cancelled: at once, or after what it did is undone; or it was about that, and this is why it does not go on. */
+/** Ends the run without success: at once, or after a rollback. If its rollback was already in progress, it ends unfinished. */
 export function endOrRollBack(draft: Draft, runOutcome: RunOutcome): void {
   const startedOutcome = draft.state.code?.runOutcome;
   if (startedOutcome !== undefined) return endWithUnfinishedRollback(draft, startedOutcome, reasonOf(runOutcome));
@@ -24,18 +24,18 @@ export const hasStepsToRollBack = ({ state }: Draft): boolean => {
   return false;
 };
 
-/** A step that was done and is not undone. */
+/** A completed step that was not rolled back. */
 interface RollbackFailure {
   readonly key: string;
   readonly failure: Pick<Failure, 'message'>;
 }
 
-/** @param reason no rollback is run any more */
+/** @param reason why the rollback does not continue */
 export function endWithUnfinishedRollback(draft: Draft, runOutcome: RunOutcome, reason: string): void {
   endRun(draft, withRollbackFailures(runOutcome, unfinishedRollbacks(draft, reason)));
 }
 
-/** What has a rollback that did not come to a good end, the last one done first. */
+/** Completed steps whose rollback has not succeeded, the last completed first. */
 function unfinishedRollbacks(draft: Draft, reason: string): readonly RollbackFailure[] {
   const completedSteps = [...draft.state.nodes.entries()].flatMap(([, node]) =>
     node.status === 'completed' && node.step?.hasRollback === true ? [{ key: node.step.key, endedBy: node.endedBy }] : [],
@@ -46,11 +46,11 @@ function unfinishedRollbacks(draft: Draft, reason: string): readonly RollbackFai
       const rollback = nodeOf(draft, { nodeId: stepNodeId(`${rollbackPrefix}${key}`), iteration: topLevel });
       if (rollback?.status === 'completed') return [];
       const failure = rollback !== undefined && 'failure' in rollback ? rollback.failure : undefined;
-      return [{ key, failure: failure ?? { message: `its rollback was not run to its end: ${reason}` } }];
+      return [{ key, failure: failure ?? { message: `its rollback did not finish: ${reason}` } }];
     });
 }
 
-/** What could not be undone is said of the run; one that was cancelled has failed then, because somebody has to look at it. */
+/** Adds failed rollbacks to the run's error. A cancelled run then counts as failed, because an operator must act on it. */
 export function withRollbackFailures(runOutcome: RunOutcome, failures: readonly RollbackFailure[]): RunOutcome {
   if (failures.length === 0) return runOutcome;
   const rollbackFailures = failures.map(({ key, failure }): JsonObject => ({ step: key, message: failure.message }));
@@ -58,7 +58,7 @@ export function withRollbackFailures(runOutcome: RunOutcome, failures: readonly 
     const error: Failure = {
       cause: 'error',
       code: 'rollback_failed',
-      message: `the run was cancelled, and ${failures.length} of its steps could not be undone`,
+      message: `the run was cancelled, and ${failures.length} of its steps could not be rolled back`,
       details: defined({ rollbackFailures, reason: runOutcome.reason }),
     };
     return { status: 'failed', error: reportedFailure(error) };

@@ -1,6 +1,6 @@
 /**
- * A turn that is too much for one commit is written in several, one after the other. Its entries have the order in which they took
- * place, so whatever ends between two parts leaves the log as of a moment that the code went through, and a replay goes on from it.
+ * Splits a command batch that is too large for one commit into several. The entries keep the order in which they happened, so if the
+ * task ends between two parts, the log shows a moment that the code passed through, and a replay continues from there.
  */
 import { minJsonLength } from '../min-json-length.ts';
 import { unreachable } from '../invariant.ts';
@@ -8,24 +8,23 @@ import { failureBytes, utf8Length, printedBytes } from '../log/event-limits.ts';
 import type { Command, CommandBatch, CommandBatchEntry } from './command-batch.ts';
 
 /**
- * What the entries of one commit may say, in bytes: names, messages and printed lines, which are never stored apart and may be
- * of a kind that does not compress, and a little for each entry and its value. With what compression leaves of the structure of
- * the events it stays below what a commit may have.
+ * Bytes of text in one commit: names, messages and printed lines, which are never offloaded and may not compress, plus an overhead for
+ * each entry and its value. With the compressed structure of the events, this stays below the limit of a commit.
  */
 export const maxPartBytes = 196_608;
 
-/** What compression leaves of an event's structure, its times and its node. */
+/** Compressed structure, times and node of an event. */
 const entryBytes = 24;
-/** A larger value is stored apart, where the commit needs it, and this is its reference. */
+/** A larger value is offloaded if the commit needs it, and this is the size of its reference. */
 const maxValueBytes = 160;
 
 export interface SplitBatch {
   readonly part: CommandBatch;
-  /** absent: there is nothing left */
+  /** absent: nothing remains */
   readonly rest?: CommandBatch;
 }
 
-/** The first entries of the turn, at least one. Nothing is left of a turn but by its last part. */
+/** The first entries of the batch, at least one. Only the last part carries the batch's `next` and `wakeAt`. */
 export function splitFirstPart(batch: CommandBatch, maxBytes: number = maxPartBytes): SplitBatch {
   const { entries, next: _next, wakeAt: _wakeAt, ...batchFields } = batch;
   let sum = 0;
@@ -38,7 +37,7 @@ export function splitFirstPart(batch: CommandBatch, maxBytes: number = maxPartBy
   };
 }
 
-/** The first half, where a part has turned out to be too large after all; undefined for one entry. */
+/** Half of the weight, for a part that still exceeds the commit limit; undefined for a single entry. */
 export function halfWeightOf(batch: CommandBatch): number | undefined {
   const sum = batch.entries.reduce((all, entry) => all + weightOf(entry), 0);
   return batch.entries.length > 1 ? sum / 2 : undefined;
@@ -59,7 +58,7 @@ function textBytesOfEntry(entry: CommandBatchEntry): number {
       return valueBytes(entry.output);
     case 'threw':
       return failureBytes(entry.failure);
-    // What it says is bounded with the failure of the run.
+    // The run's failure bounds this text.
     case 'rolled-back':
       return 0;
     default:
@@ -67,7 +66,7 @@ function textBytesOfEntry(entry: CommandBatchEntry): number {
   }
 }
 
-/** A key is in the log twice: as it is, and as the node's id. */
+/** The log contains a key twice: as the step key and as the node id. */
 function textBytesOfCommand(command: Command): number {
   const name = 2 * utf8Length(command.key);
   switch (command.kind) {

@@ -1,5 +1,5 @@
 /**
- * Whether a step, or a workflow, that failed is tried again. Formula and defaults: what the code document says of retries,
+ * Whether a failed step or workflow is retried. Formula and defaults of the code document:
  * `min(initial × coefficient^(attempt − 1), maximum)`, without jitter.
  */
 import type { Failure } from '../log/events.ts';
@@ -13,7 +13,7 @@ export const stepRetryDefaults = {
   maximumIntervalMs: seconds(100),
 } as const satisfies Required<StepRetry>;
 
-/** A workflow is run once, unless it says otherwise. */
+/** A workflow runs once, unless it declares a retry policy. */
 export const workflowRetryDefaults = { ...stepRetryDefaults, maximumAttempts: 1 } as const satisfies Required<StepRetry>;
 
 export type RetryDecision =
@@ -21,8 +21,8 @@ export type RetryDecision =
   | { readonly kind: 'give_up' };
 
 /**
- * @param failed which try failed, from 1
- * @param isFinal the code said that another try is of no use
+ * @param failedAttempt the attempt that failed, from 1
+ * @param isFinal the code declared that a retry is useless
  */
 export function decideRetry(
   policy: Required<StepRetry>,
@@ -41,11 +41,11 @@ export function decideRetry(
   if (isFinal || (policy.maximumAttempts > 0 && failedAttempt >= policy.maximumAttempts)) return { kind: 'give_up' };
   const delayMs = intervalAfter(policy, failedAttempt);
   const retryAt = after(now, delayMs);
-  // It would begin when the run is over.
+  // At or after the deadline the retry would never run.
   return retryAt >= deadlineAt ? { kind: 'give_up' } : { kind: 'retry', delayMs, retryAt };
 }
 
-/** The exponent is held down where the power would be no number any more. */
+/** The exponent is bounded so that the power stays finite. */
 const intervalAfter = (
   { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: Required<StepRetry>,
   failedAttempt: number,
@@ -54,5 +54,5 @@ const intervalAfter = (
     Math.round(Math.min(maximumIntervalMs, initialIntervalMs * backoffCoefficient ** Math.min(failedAttempt - 1, 1_000))),
   );
 
-/** The code of a failure that no further try can mend. */
+/** Whether no retry can succeed. */
 export const isFinalFailure = ({ cause }: Pick<Failure, 'cause'>): boolean => cause === 'invalid';

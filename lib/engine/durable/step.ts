@@ -1,6 +1,6 @@
 /**
- * Steps: what the author's code asks for, each a node of its run. A key is the name of the step, and from its second use on
- * the name with a number behind it (`charge`, `charge:1`): the same code asks under the same keys each time it is replayed.
+ * Steps: commands of the author's code, each a node of its run. The key is the step's name, with a number from its second use on
+ * (`charge`, `charge:1`): a replay of the same code produces the same keys.
  */
 import { fnv, unitsOf } from '../fnv.ts';
 import { type NodeId, nodeId } from '../ids.ts';
@@ -10,47 +10,47 @@ export const stepKinds = [
   /** the author's own function */
   'function',
   'sleep',
-  /** another workflow is called, and waited for */
+  /** calls another workflow and waits for it */
   'workflow',
   'signal-wait',
   'signal-send',
-  /** undoes a step that was done, after the run has failed or was cancelled */
+  /** undoes a completed step after the run failed or was cancelled */
   'rollback',
-  /** no step of the author's: one go of the code, from a message to the next rest. It holds the run as a job holds a node. */
+  /** not a step of the author: one execution of the code, from a message until it waits; it occupies the run like a job a node */
   'workflow_task',
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
 
-/** The key of a rollback is this and that of the step. No name of the author's begins so. */
+/** Prefix of a rollback's key, before the key of the step. Names from authors never begin with it. */
 export const rollbackPrefix = 'rollback:';
 
-/** How often a step that throws is tried; absent fields are the defaults (`step-retry.ts`). */
+/** Retry policy of a step; absent fields have the defaults of `step-retry.ts`. */
 export interface StepRetry {
-  /** all tries, the first included; 0: without end */
+  /** all attempts, the first included; 0: no limit */
   readonly maximumAttempts?: number;
   readonly initialIntervalMs?: DurationMs;
   readonly backoffCoefficient?: number;
   readonly maximumIntervalMs?: DurationMs;
 }
 
-/** What the log says of a node that is a step: what a replay is compared with, and what outlives the code. */
+/** The step in the log: replays compare it, and it remains readable without the code. */
 export interface StepInfo {
   readonly kind: StepKind;
   readonly key: string;
-  /** the workflow that is called, or the signal's name */
+  /** name of the called workflow, or of the signal */
   readonly target?: string;
   readonly retry?: StepRetry;
-  /** once it is done, an end other than the good one undoes it */
+  /** the step is rolled back if the run does not succeed */
   readonly hasRollback?: true;
 }
 
-/** As they stand; `.` and `x` together begin the spelling of any other character. */
+/** Used unchanged as node ids; `.x` begins an escaped character. */
 const plainIdPattern = /^(?!\.)(?!.*\.x)[A-Za-z0-9_.:-]{1,128}$/;
 const maxIdLength = 128;
 
 /**
- * The node of a step. It follows from the key alone, and no two keys have the same: what is no plain id is spelled out
- * (`charge card` is `charge.x20.card`), and what is too long for one ends with a number made from all of it.
+ * The node id of a step, derived from its key alone and unique per key. Characters that ids cannot contain are escaped (`charge card`
+ * becomes `charge.x20.card`), and an id that is too long ends with a digest of the key.
  */
 export function stepNodeId(key: string): NodeId {
   if (plainIdPattern.test(key)) return nodeId(key);
@@ -62,7 +62,7 @@ export function stepNodeId(key: string): NodeId {
 
 const codeOf = (char: string): string => (char.codePointAt(0) ?? 0).toString(16);
 
-/** From both ends: keys of one run that differ are told apart by more than chance. */
+/** Hashes the text in both directions, so that differing keys of one run practically never collide. */
 const digest = (text: string): string => {
   const units = unitsOf(text);
   return [units, units.toReversed()].map((these) => fnv(these).toString(16).padStart(8, '0')).join('');
@@ -70,7 +70,7 @@ const digest = (text: string): string => {
 
 const workflowTaskPrefix = '.workflow-task.';
 
-/** The nodes of drives are counted from 1. No step's node begins with a dot. */
+/** Workflow tasks are numbered from 1. No step's node id begins with a dot. */
 export const workflowTaskNodeId = (number: number): NodeId => nodeId(`${workflowTaskPrefix}${number}`);
 
 export const isWorkflowTaskNode = (id: NodeId): boolean => id.startsWith(workflowTaskPrefix);

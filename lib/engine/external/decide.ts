@@ -1,4 +1,4 @@
-/** What becomes of each request of a worker or a client: a fact to commit, nothing new, or no. */
+/** Decides requests of workers and clients about external-worker runs: a fact to commit, no change, or a refusal. */
 import type { JsonValue } from '../json.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
 import type { ExternalFact } from './entry.ts';
@@ -8,7 +8,7 @@ import { type ErrorRecord, type RunLink, type StepAttempt, endOfLife, hasEnded }
 
 export type Decision =
   | { readonly kind: 'commit'; readonly fact: ExternalFact }
-  /** it is so already */
+  /** the requested state already holds */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused' };
 
@@ -16,7 +16,7 @@ const commit = (fact: ExternalFact): Decision => ({ kind: 'commit', fact });
 const unchanged: Decision = { kind: 'unchanged' };
 const refused: Decision = { kind: 'refused' };
 
-/** A lease that has run out is still the worker's, until somebody else claims the run: that changes `workerId`, and the log. */
+/** A worker keeps an expired lease until another worker claims the run, which changes `workerId` and the log. */
 const isOwnedBy = ({ run }: ExternalState, workerId: string): boolean => run.status === 'running' && run.workerId === workerId;
 
 export function decideClaim(state: ExternalState, workerId: string, lease: DurationMs, now: Instant): Decision {
@@ -29,7 +29,7 @@ export function decideClaim(state: ExternalState, workerId: string, lease: Durat
 export const decideLease = (state: ExternalState, workerId: string, lease: DurationMs, now: Instant): Decision =>
   isOwnedBy(state, workerId) ? commit({ type: 'lease-extended', leaseUntil: after(now, lease) }) : refused;
 
-/** What it was to wait for may have come in the meantime: then it does not wait. */
+/** If the awaited signal or child end has already arrived, the run stays due now. */
 export function decideSuspend(state: ExternalState, workerId: string, availableAt: Instant, now: Instant): Decision {
   if (!isOwnedBy(state, workerId)) return refused;
   const isDueNow = availableAt > now && [...state.steps.values()].some((step) => isWaitSatisfied(state, step));
@@ -47,12 +47,12 @@ const isSameLink = (one: RunLink | undefined, other: RunLink): boolean =>
 export const decideCompletion = (state: ExternalState, workerId: string, output: JsonValue): Decision =>
   isOwnedBy(state, workerId) ? commit({ type: 'completed', output }) : refused;
 
-/** In milliseconds. */
+/** Retry policy; intervals in milliseconds. */
 export interface ExternalRetry {
   readonly initialInterval: number;
   readonly backoffCoefficient: number;
   readonly maximumInterval: number;
-  /** 0: without end */
+  /** 0: no limit */
   readonly maximumAttempts: number;
 }
 
@@ -60,7 +60,7 @@ export interface FailureReport {
   readonly workerId: string;
   readonly error: ErrorRecord;
   readonly retry: ExternalRetry;
-  /** what the caller knows; else what the log says */
+  /** the caller's value; undefined: the log's value */
   readonly attempts: number | undefined;
   readonly deadlineAt: Instant | null | undefined;
 }
@@ -76,7 +76,7 @@ export function decideFailure(state: ExternalState, failure: FailureReport, now:
   return commit({ type: 'rescheduled', error, availableAt });
 }
 
-/** `min(initial × coefficient^(attempts − 1), maximum)`, without chance. */
+/** `min(initial × coefficient^(attempts − 1), maximum)`, without jitter. */
 function retryDelay({ initialInterval, backoffCoefficient, maximumInterval }: ExternalRetry, attempts: number): DurationMs {
   const wait = Math.min(initialInterval * backoffCoefficient ** Math.max(0, attempts - 1), maximumInterval);
   return durationMs(Math.max(0, Math.round(wait)));
@@ -100,7 +100,7 @@ interface StepRequest {
   readonly stepAttemptId: string;
 }
 
-/** Of a step that has ended so, the first result stands. */
+/** A repeated report of the same end changes nothing; the first result stands. */
 const decideStepEnd = (
   state: ExternalState,
   { workerId, stepAttemptId }: StepRequest,
@@ -122,7 +122,7 @@ export const decideStepFailure = (state: ExternalState, request: StepRequest, er
 export const decideLink = (state: ExternalState, request: StepRequest, child: RunLink): Decision =>
   decideStepEnd(state, request, 'running', (id) => ({ type: 'child-linked', stepAttemptId: id, child }));
 
-/** Told once, linked or not: the link may be on its way. */
+/** Recorded once, whether or not the child is linked yet: the link may arrive later. */
 export function decideChildEnd(state: ExternalState, stepAttemptId: string, child: RunLink): Decision {
   const step = state.steps.get(stepAttemptId);
   if (step === undefined || hasEnded(state.run) || step.kind !== 'workflow' || step.status !== 'running') return refused;
@@ -131,7 +131,7 @@ export function decideChildEnd(state: ExternalState, stepAttemptId: string, chil
   return commit({ type: 'child-ended', stepAttemptId: step.id, child });
 }
 
-/** Waits of a run for a signal that none has reached. */
+/** Waits of a run for this signal that have received none. */
 export const openWaits = ({ run, steps, deliveries }: ExternalState, signal: string): readonly StepAttemptId[] =>
   hasEnded(run)
     ? []
@@ -150,11 +150,11 @@ export interface SignalSend {
   readonly signal: string;
   readonly data: JsonValue;
   readonly sendId: string;
-  /** the waits that it is meant for; absent: all that are open */
+  /** the waits that the signal is for; absent: all open waits */
   readonly waitIds?: readonly StepAttemptId[];
 }
 
-/** A wait is reached once, whoever sends. */
+/** Each wait receives one signal. */
 export function decideDelivery(state: ExternalState, { signal, data, sendId, waitIds }: SignalSend): Decision {
   const waits = openWaits(state, signal).filter((id) => waitIds?.includes(id) !== false);
   if (waits.length > 0) return commit({ type: 'signal-delivered', waits, data, sendId });

@@ -1,4 +1,4 @@
-/** A commit of such a run: what happened, and what the others need to know of it. */
+/** The log of an external-worker run: entries, each with one or more facts. */
 import type { Nonce } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
 import type { Instant } from '../time.ts';
@@ -6,19 +6,19 @@ import type { StepAttemptId } from './ids.ts';
 import type { ErrorRecord, ExternalRun, RunLink, StepAttemptContext, StepKind } from './run.ts';
 
 export interface ExternalEntry {
-  /** of its first fact. Facts are numbered 1, 2, 3 … without a gap, so the next entry has this number plus the count of its facts. */
+  /** number of its first fact; facts are numbered 1, 2, 3 … without a gap, so the next entry has this number plus the count of facts */
   readonly number: number;
-  /** says whose put it was */
+  /** lets the writer recognise its own put */
   readonly nonce: Nonce;
   readonly at: Instant;
-  /** at least one; several only where each of them may share an entry */
+  /** at least one; several only if each of them may share an entry */
   readonly facts: readonly ExternalFact[];
 }
 
-/** The number of the last fact of the entry. */
+/** Number of the entry's last fact. */
 export const lastNumber = ({ number, facts }: Pick<ExternalEntry, 'number' | 'facts'>): number => number + facts.length - 1;
 
-/** The entries from that number on, up to the first gap. @param entries by their numbers */
+/** The entries after that number, up to the first gap. @param entries ordered by number */
 export function inSequence(entries: readonly ExternalEntry[], after: number): readonly ExternalEntry[] {
   let last = after;
   const gap = entries.findIndex((entry) => {
@@ -41,7 +41,7 @@ export type ExternalFact =
   | { readonly type: 'suspended'; readonly availableAt: Instant }
   | { readonly type: 'completed'; readonly output: JsonValue }
   | { readonly type: 'failed'; readonly error: ErrorRecord }
-  /** its deadline has passed */
+  /** the deadline has passed */
   | { readonly type: 'expired' }
   | { readonly type: 'rescheduled'; readonly error: ErrorRecord; readonly availableAt: Instant }
   | { readonly type: 'cancelled' }
@@ -55,7 +55,7 @@ export type ExternalFact =
   | { readonly type: 'step-completed'; readonly stepAttemptId: StepAttemptId; readonly output: JsonValue }
   | { readonly type: 'step-failed'; readonly stepAttemptId: StepAttemptId; readonly error: ErrorRecord }
   | { readonly type: 'child-linked'; readonly stepAttemptId: StepAttemptId; readonly child: RunLink }
-  /** a run that a step had started has ended; it may be linked only later */
+  /** a child run of a step has ended; its link may arrive later */
   | { readonly type: 'child-ended'; readonly stepAttemptId: StepAttemptId; readonly child: RunLink }
   | {
       readonly type: 'signal-delivered';
@@ -65,8 +65,8 @@ export type ExternalFact =
     };
 
 /**
- * Facts about steps change neither the status of the run nor who has it in hand, so several in one entry leave its writer with the
- * same duties as one. A fact about the run has an entry of its own: its duties follow from that fact alone.
+ * Facts about steps change neither the run's status nor its worker, so several in one entry need the same effects as one. A fact about
+ * the run has an entry of its own: its effects follow from that fact alone.
  */
 export function mayShareEntry({ type }: ExternalFact): boolean {
   switch (type) {

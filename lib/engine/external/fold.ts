@@ -1,4 +1,4 @@
-/** Entries in, the state out. The same entries always come to the same state. */
+/** The fold of external-worker runs: entries in, state out. The same entries always fold to the same state. */
 import type { Nonce } from '../ids.ts';
 import { InvariantViolation, invariant } from '../invariant.ts';
 import { type Instant, instant } from '../time.ts';
@@ -11,17 +11,17 @@ export interface ExternalState {
   /** in the order in which they began */
   readonly steps: ReadonlyMap<string, StepAttempt>;
   readonly deliveries: ReadonlyMap<string, Delivery>;
-  /** the run that a step had started and that has ended */
+  /** ended child runs, by step attempt */
   readonly endedChildren: ReadonlyMap<string, RunLink>;
-  /** the number of the last fact */
+  /** number of the last fact */
   readonly last: number;
-  /** when somebody must look at the run, and the fact that said so; absent once it has ended */
+  /** when the run must be checked next, and the fact that set it; undefined once the run has ended */
   readonly nextCheck: NextCheck | undefined;
 }
 
 export interface NextCheck {
   readonly at: Instant;
-  /** of the entry with the fact */
+  /** of the entry that contains the fact */
   readonly nonce: Nonce;
   /** of the fact */
   readonly number: number;
@@ -29,7 +29,7 @@ export interface NextCheck {
 
 export const deadlineExceeded = { message: 'Workflow run deadline exceeded' };
 
-/** @returns undefined where there are no entries at all */
+/** @returns undefined if there are no entries */
 export function foldExternal(
   id: ExternalRunId,
   state: ExternalState | undefined,
@@ -46,7 +46,7 @@ function withEntry(id: ExternalRunId, before: ExternalState | undefined, entry: 
   );
 }
 
-/** A fact as it stands in the log: with its own number, and the rest of its entry. */
+/** A fact with its own number and the other fields of its entry. */
 export interface NumberedFact extends Omit<ExternalEntry, 'facts'> {
   readonly fact: ExternalFact;
 }
@@ -55,7 +55,7 @@ export function withFact(id: ExternalRunId, before: ExternalState | undefined, e
   const { number, at, fact } = entry;
   invariant(number === (before?.last ?? 0) + 1, `fact ${number} of run ${id} comes after ${before?.last ?? 0}`);
   if (before === undefined) {
-    invariant(fact.type === 'created', `run ${id} begins with ${fact.type}`);
+    invariant(fact.type === 'created', `run ${id} begins with ${fact.type} instead of created`);
     return withNextCheck(undefined, { ...emptyState, run: createdRun(id, fact, at), last: number, nextCheck: undefined }, entry);
   }
   const parts = { steps: before.steps, deliveries: before.deliveries, endedChildren: before.endedChildren };
@@ -85,7 +85,7 @@ const createdRun = (id: ExternalRunId, fact: Extract<ExternalFact, { type: 'crea
   };
 };
 
-/** Where the time has changed at which somebody must look, this fact is the one that says it. */
+/** If the time of the next check changes, this fact becomes the one that set it. */
 function withNextCheck(before: ExternalState | undefined, state: ExternalState, { nonce, number }: NumberedFact): ExternalState {
   const at = nextCheckAt(state.run);
   if (at === undefined) return { ...state, nextCheck: undefined };
@@ -162,7 +162,7 @@ const ended = (run: ExternalRun, status: ExternalRun['status'], at: Instant): Ex
   updatedAt: at,
 });
 
-/** Whoever has it in hand looks by himself before he lets go of it. */
+/** A run with a worker needs no wake-up: the worker checks its waits before it suspends the run. */
 const wakeRun = (run: ExternalRun, at: Instant): ExternalRun =>
   hasEnded(run) || run.workerId !== null || run.availableAt === null || run.availableAt <= at
     ? run

@@ -1,4 +1,4 @@
-/** What the log of a run comes to that another library's workers poll for: the run, its step attempts, what they wait for. */
+/** The state of an external-worker run: the run, its step attempts, and the signals and children they wait for. */
 import type { JsonValue } from '../json.ts';
 import { type DurationMs, type Instant, after, days, instant } from '../time.ts';
 import { latestEndAfterDeadline } from '../log/expiry.ts';
@@ -27,9 +27,9 @@ export interface ExternalRun {
   /** claims so far */
   readonly attempts: number;
   readonly parent: StepLink | null;
-  /** who has it in hand; null: nobody */
+  /** the worker that holds the lease; null: none */
   readonly workerId: string | null;
-  /** when it may be claimed: while somebody has it in hand, the end of the lease; null: it has ended */
+  /** when a worker may claim it, or the end of the current lease; null: the run has ended */
   readonly availableAt: Instant | null;
   readonly deadlineAt: Instant | null;
   readonly startedAt: Instant | null;
@@ -38,19 +38,19 @@ export interface ExternalRun {
   readonly updatedAt: Instant;
 }
 
-/** An error as the library writes it: `name`, `stack` and others besides. */
+/** An error in the library's format, with `name`, `stack` and other fields. */
 export interface ErrorRecord {
   readonly message: string;
   readonly [key: string]: JsonValue;
 }
 
-/** Times are ISO texts, as the library writes them: nothing here reads them. */
+/** Times are ISO texts in the library's format; the engine does not interpret them. */
 export type StepAttemptContext =
   | { readonly kind: 'sleep'; readonly resumeAt: string }
   | { readonly kind: 'workflow'; readonly timeoutAt: string | null }
   | { readonly kind: 'signal-wait'; readonly signal: string; readonly timeoutAt: string };
 
-/** Other namespaces may be named: the id is what a caller gave. */
+/** May name another namespace; the id is the caller's. */
 interface StepLink {
   readonly namespaceId: string;
   readonly stepAttemptId: string;
@@ -79,23 +79,23 @@ export interface StepAttempt {
   readonly updatedAt: Instant;
 }
 
-/** A signal that reached a wait. */
+/** A signal that was delivered to a wait. */
 export interface Delivery {
   readonly data: JsonValue;
-  /** tells one sending from another */
+  /** identifies the send request */
   readonly sendId: string;
 }
 
 export const hasEnded = ({ status }: Pick<ExternalRun, 'status'>): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
-/** A run without a deadline has this one, so that none outlives its records. */
+/** Lifetime of a run without a deadline, so that no run outlives its records. */
 const maxLifetime = days(400);
-/** Records are kept so long after the run's end. */
+/** Records are stored this long after the run's end. */
 const recordRetention: DurationMs = days(30);
 
 type Lifetime = Pick<ExternalRun, 'createdAt' | 'deadlineAt'>;
 export const endOfLife = ({ createdAt, deadlineAt }: Lifetime): Instant => deadlineAt ?? after(createdAt, maxLifetime);
-/** A run whose deadline had passed when it was created ends with the next poll, and is kept as long as any other. */
+/** A run that is created after its deadline ends with the next poll, and is stored as long as any other. */
 export const retainUntil = (run: Lifetime): Instant =>
   after(after(instant(Math.max(run.createdAt, endOfLife(run))), latestEndAfterDeadline), recordRetention);

@@ -33,7 +33,7 @@ interface Writers {
   readonly nodes: number[];
 }
 
-/** By name and enclosing loop: an iteration's variables are its own, whatever is written outside it. */
+/** By name and enclosing loop: an iteration's variables are its own, independent of those outside it. */
 const writersOf = (facts: readonly (NodeFacts | undefined)[], shape: Shape): ReadonlyMap<string, Writers> => {
   const writers = new Map<string, Writers>();
   facts.forEach((known, node) => {

@@ -34,7 +34,7 @@ export function readAll<Value>(reads: readonly (() => Value)[]): readonly Value[
   return values;
 }
 
-/** With this prefix and its id, the result of each node is readable, whatever its output variable. */
+/** With this prefix and its id, the result of each node is readable, with or without an output variable. */
 const nodePrefix = '__node_';
 
 /**

@@ -8,7 +8,6 @@ import { type LoadedPayloads, contextAt, itemOf, loopOf, readAll, valueOf } from
 import { edgeValue } from './edge-condition.ts';
 import type { MergeStrategy } from './definition.ts';
 import { edgeState } from './edge-state.ts';
-import { type Contribution, merge } from './merge.ts';
 import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
 import { type DecisionWork, NodeWork } from './work-limits.ts';
@@ -113,3 +112,26 @@ function sourceNameOf(plan: Plan, edge: PlanEdge): string {
   const isShared = [...plan.nodes.values()].some((other) => other.label === label && other.id !== edge.source);
   return isShared ? edge.source : label;
 }
+
+/** One of several values for an input, in the order of the definition's edges. */
+interface Contribution {
+  /** the source node's label, or its id if it has none or shares it */
+  readonly source: string;
+  readonly value: JsonValue;
+}
+
+function merge(strategy: MergeStrategy, contributions: readonly Contribution[]): JsonValue {
+  switch (strategy) {
+    case 'last_write_wins':
+      return contributions.at(-1)?.value ?? null;
+    case 'concat':
+      // The lens document joins texts with a blank line.
+      return contributions.map(({ value }) => asText(value)).join('\n\n');
+    case 'array':
+      return contributions.map(({ value }) => value);
+    case 'json_object':
+      return Object.fromEntries(contributions.map(({ source, value }) => [source, value]));
+  }
+}
+
+const asText = (value: JsonValue): string => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));

@@ -2,10 +2,8 @@
  * Validates a whole definition before any side effect, and reports all findings at once.
  * Pure: `inspect`, which the service supplies, evaluates the config of each node type.
  */
-import type { Finding, WorkflowDefinition } from './definition.ts';
-import { checkArguments } from './check-arguments.ts';
-import { checkBudget } from './check-budget.ts';
-import { checkConcurrency } from './check-concurrency.ts';
+import { maxSlots } from '../concurrency-slots.ts';
+import type { ArgumentDeclaration, Budget, Finding, WorkflowDefinition } from './definition.ts';
 import { checkEdges } from './check-edges.ts';
 import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
@@ -13,6 +11,7 @@ import { checkVariables } from './check-variables.ts';
 import { definitionLimits, finding, jsonPointer } from './findings.ts';
 import { type InspectNode, InspectionWork } from './inspection.ts';
 import { shapeOf } from './shape.ts';
+import { matchesArgumentType } from './validate-input.ts';
 
 /** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty if valid. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
@@ -67,3 +66,47 @@ const checkIds = ({ nodes }: WorkflowDefinition): readonly Finding[] => {
         ];
   });
 };
+
+const checkArguments = (declarations: readonly ArgumentDeclaration[]): readonly Finding[] =>
+  declarations.flatMap(({ name, type, default: defaultValue }, index) => [
+    ...(declarations.findIndex((other) => other.name === name) < index
+      ? [finding('argument_invalid', jsonPointer('options', 'args', index, 'name'), `the argument ${name} is declared twice`)]
+      : []),
+    ...(defaultValue !== undefined && !matchesArgumentType(type, defaultValue)
+      ? [
+          finding(
+            'argument_invalid',
+            jsonPointer('options', 'args', index, 'default'),
+            `the default of ${name} is not of the type ${type}`,
+          ),
+        ]
+      : []),
+  ]);
+
+/** Far more than a run reaches before its deadline, and small enough that sums stay exact integers. */
+export const maxBudget = 1_000_000_000;
+
+const checkBudget = (budget: Budget | undefined): readonly Finding[] =>
+  Object.entries(budget ?? {}).flatMap(([name, value]) =>
+    Number.isInteger(value) && value >= 1 && value <= maxBudget
+      ? []
+      : [
+          finding(
+            'budget_invalid',
+            jsonPointer('options', 'budget', name),
+            `${name} must be a whole number from 1 to ${maxBudget}; it is ${value}`,
+          ),
+        ],
+  );
+
+const checkConcurrency = (maxConcurrentRuns: number | undefined): readonly Finding[] =>
+  maxConcurrentRuns === undefined ||
+  (Number.isInteger(maxConcurrentRuns) && maxConcurrentRuns >= 1 && maxConcurrentRuns <= maxSlots)
+    ? []
+    : [
+        finding(
+          'concurrency_invalid',
+          jsonPointer('options', 'maxConcurrentRuns'),
+          `maxConcurrentRuns must be a whole number from 1 to ${maxSlots}; it is ${maxConcurrentRuns}`,
+        ),
+      ];

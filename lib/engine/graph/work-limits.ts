@@ -30,12 +30,12 @@ export const workLimits = {
 
 /** The node exceeds the rest of the decision's limit. Nothing of it is decided. */
 export class DecisionLimitReached extends Error {
-  override readonly name = 'DecisionIsFull';
+  override readonly name = 'DecisionLimitReached';
 }
 
 /** A node exceeds its own limit; the code that runs nodes turns it into a failure. */
 export class WorkLimitExceeded extends Error {
-  override readonly name = 'TooMuchWork';
+  override readonly name = 'WorkLimitExceeded';
   readonly code: string;
   /** path in the node's config, outermost step first */
   #steps: readonly (string | number)[] = [];

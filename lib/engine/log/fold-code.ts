@@ -2,10 +2,9 @@
 import { type EventId, type NodeId, attempt, eventId, firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { workflowExpiredCode } from '../durable/waits.ts';
-import type { CodeState } from './code-state.ts';
 import type { RunEvent } from './events.ts';
 import { type NodeState, isOpen } from './node-state.ts';
-import type { RunState } from './run-state.ts';
+import type { CodeState, RunState } from './run-state.ts';
 
 const initialCodeState: CodeState = { workflowTasks: 0, stepAttempts: 0, attempt: firstAttempt, attemptStartedAfter: eventId(1) };
 

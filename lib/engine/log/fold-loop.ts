@@ -45,7 +45,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       const { index, item } = event;
       invariant(
         index === loop.next && index < loop.items,
-        () => `${nodeKey(ref)} began iteration ${index} instead of ${loop.next}`,
+        () => `${nodeKey(ref)} began iteration ${index}, but the next of its ${loop.items} is ${loop.next}`,
       );
       const { wakeAt: _elapsedPause, ...rest } = loop;
       setOpenNode(state, { ...wait, loop: { ...rest, next: index + 1, open: [...loop.open, index] } });

@@ -45,6 +45,7 @@ export {
   type RunProgress,
   type RunState,
   type BudgetUsage,
+  type CodeState,
   type ContextWrite,
   emptyState,
   fork,

@@ -4,6 +4,7 @@ import {
   type CommitNo,
   type EventId,
   type IterationKey,
+  type NodeId,
   type NodeKey,
   type NodeRef,
   eventId,
@@ -14,8 +15,7 @@ import {
 import { invariant } from '../invariant.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
-import type { CodeState } from './code-state.ts';
-import type { Failure, TokenCount } from './events.ts';
+import type { Failure, RunOutcome, TokenCount } from './events.ts';
 import { LayeredMap } from './layered-map.ts';
 import type { LoopIteration } from './loop-state.ts';
 import { type NodeState, type OpenNode, isOpen } from './node-state.ts';
@@ -50,6 +50,24 @@ export interface Admission {
   readonly notBefore?: Instant;
   /** absent: the run waits for a slot, or ended without one */
   readonly slot?: number;
+}
+
+/** The state of a code run, beside its nodes. */
+export interface CodeState {
+  /** workflow tasks so far; also the number of the last one */
+  readonly workflowTasks: number;
+  /** attempts of all steps, retries included */
+  readonly stepAttempts: number;
+  /** 1 for the first attempt of the workflow */
+  readonly attempt: Attempt;
+  /** id of the event that began this attempt of the workflow: steps begun later belong to it, results of earlier steps stand */
+  readonly attemptStartedAfter: EventId;
+  /** for each step that calls a workflow: its failed calls in earlier attempts of the workflow; a new attempt calls a new run */
+  readonly failedCalls?: Readonly<Record<NodeId, number>>;
+  /** set when the rollback begins: how the run ends after it */
+  readonly runOutcome?: RunOutcome;
+  /** `workflowTasks` when the rollback began; a task that was lost before then leaves the rollback to another task */
+  readonly workflowTasksAtRollback?: number;
 }
 
 export interface RunState {

@@ -2,8 +2,15 @@
 import { defined } from '../defined.ts';
 import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type Admission, type RunProgress, type RunState, type BudgetUsage, type ContextWrite, emptyState } from './fold.ts';
-import type { CodeState } from './code-state.ts';
+import {
+  type Admission,
+  type RunProgress,
+  type RunState,
+  type BudgetUsage,
+  type CodeState,
+  type ContextWrite,
+  emptyState,
+} from './fold.ts';
 import type { LoopIteration } from './loop-state.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 

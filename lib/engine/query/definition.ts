@@ -1,4 +1,4 @@
-/** A stored query: what is asked, of whom, and with which arguments. Immutable once published; a new text is a new version. */
+/** Stored queries. A query version is immutable once published; a changed query is a new version. */
 import type { ArgumentDeclaration } from '../graph/definition.ts';
 import type { QueryName } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -10,35 +10,35 @@ export type QueryKind = (typeof queryKinds)[number];
 interface QueryBase {
   readonly name: QueryName;
   readonly description?: string;
-  /** every argument that a node may give; it becomes a value of the wire protocol, never a part of the text */
+  /** arguments that a node may pass; each is sent as a separate value, never as part of the text */
   readonly parameters: readonly ArgumentDeclaration[];
-  /** of the answer */
+  /** limit of the response */
   readonly maxBytes: number;
   readonly timeoutMs: DurationMs;
 }
 
 interface SqlQuery extends QueryBase {
   readonly connection: string;
-  /** SQL, with `:name` where an argument goes */
+  /** SQL, with `:name` for an argument */
   readonly statement: string;
-  /** asked in a transaction that can change nothing */
+  /** runs in a read-only transaction */
   readonly readOnly: boolean;
   readonly maxRows: number;
 }
 
-/** Its connection is the name of the secret that says where the database is and who asks. */
+/** `connection` is the name of the secret with the database's address and credentials. */
 export interface PostgresQuery extends SqlQuery {
   readonly kind: 'postgres';
 }
 
-/** Its connection is a name of the setting `databases`: a database of Aurora PostgreSQL that is asked by the RDS Data API. */
+/** `connection` is a name in the setting `databases`: an Aurora PostgreSQL database behind the RDS Data API. */
 export interface AuroraQuery extends SqlQuery {
   readonly kind: 'aurora';
 }
 
 export interface QueryRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** behind the connection, with `:name` for a whole step: `/orders/:id` */
+  /** appended to the connection, with `:name` for a whole segment: `/orders/:id` */
   readonly path: string;
   /** values are templates over the arguments: `{{ctx.id}}` */
   readonly query: JsonObject;
@@ -48,7 +48,7 @@ export interface QueryRequest {
 
 export interface HttpQuery extends QueryBase {
   readonly kind: 'http';
-  /** where the service is: `https://api.example.com/v2` */
+  /** base address of the service: `https://api.example.com/v2` */
   readonly connection: string;
   readonly request: QueryRequest;
 }
@@ -56,7 +56,7 @@ export interface HttpQuery extends QueryBase {
 export type QueryDefinition = PostgresQuery | HttpQuery | AuroraQuery;
 export type QueryVersion = QueryDefinition & { readonly version: number };
 
-/** What was asked to be published, before it is known to make sense. */
+/** A query before validation. */
 export interface QueryDraft extends QueryBase {
   readonly kind: QueryKind;
   readonly connection: string;
@@ -70,9 +70,9 @@ export const queryLimits = {
   parameters: 100,
   statementCharacters: 65_536,
   rows: { standard: 1_000, max: 10_000 },
-  /** as much as an `http` node may take */
+  /** the same as for an `http` node */
   bytes: { standard: 1_048_576, max: 5_242_880 },
   ms: { standard: 30_000, max: 840_000 },
-  /** what the Data API gives no more than: an answer of 1 MiB, and a statement of 45 s */
+  /** limits of the Data API: a response of 1 MiB, and a statement of 45 s */
   aurora: { bytes: 1_048_576, ms: 45_000 },
 } as const;

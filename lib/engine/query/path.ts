@@ -1,13 +1,13 @@
-/** The path of an HTTP query: steps that are texts, and steps that are arguments. */
+/** The path of an HTTP query: fixed segments and arguments. */
 
-/** The names of the arguments in the path, as often as they stand there. */
+/** Names of the arguments in the path, with repetitions. */
 export const argumentNamesIn = (path: string): readonly string[] =>
   path.split('/').flatMap((step) => {
     const [, name] = /^:([A-Za-z_]\w*)$/.exec(step) ?? [];
     return name === undefined ? [] : [name];
   });
 
-/** Undefined where an argument would be no step of its own: nothing, or one that leads elsewhere. */
+/** Undefined if an argument is empty, `.` or `..`, which would change the path. */
 export function fillPath(path: string, textOf: (name: string) => string): string | undefined {
   const steps = path.split('/').map((step) => {
     const [name] = argumentNamesIn(step);

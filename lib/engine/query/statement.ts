@@ -1,11 +1,11 @@
 /**
- * SQL with named parameters, made the SQL with numbered ones that the wire protocol takes. Only `:name` outside of
- * strings, quoted names, comments and casts is a parameter; nothing is ever put into the text but `$1`, `$2` …
+ * Converts SQL with named parameters into SQL with the numbered ones of the wire protocol. Only `:name` outside strings, quoted names,
+ * comments and casts is a parameter; only `$1`, `$2` … are ever inserted into the text.
  */
 
 export interface Statement {
   readonly text: string;
-  /** which argument is `$1`, which `$2` … each name once */
+  /** argument names of `$1`, `$2` …, each name once */
   readonly names: readonly string[];
 }
 
@@ -14,7 +14,7 @@ const numbered = /\$\d+/y;
 const identifier = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 
-/** Or why it is none, in words. */
+/** The statement, or a message that says why it is invalid. */
 export function parseStatement(sql: string): Statement | { readonly error: string } {
   const names: string[] = [];
   let text = '';
@@ -29,7 +29,7 @@ export function parseStatement(sql: string): Statement | { readonly error: strin
   };
   while (at < sql.length) {
     const skipped = endOfQuoted(sql, at, match);
-    if (skipped === 'open') return { error: `what begins at character ${at + 1} does not end` };
+    if (skipped === 'open') return { error: `the string or comment that begins at character ${at + 1} does not end` };
     if (skipped !== undefined) {
       copyTo(skipped);
       continue;
@@ -39,7 +39,7 @@ export function parseStatement(sql: string): Statement | { readonly error: strin
       continue;
     }
     const number = match(numbered);
-    if (number !== null) return { error: `${number[0]} at character ${at + 1}: parameters have names here, as in :customer` };
+    if (number !== null) return { error: `${number[0]} at character ${at + 1}: parameters must be named, as in :customer` };
     const named = match(name)?.[1];
     if (named !== undefined) {
       if (!names.includes(named)) names.push(named);
@@ -52,7 +52,7 @@ export function parseStatement(sql: string): Statement | { readonly error: strin
   return { text, names };
 }
 
-/** Whether anything but blanks and comments follows a `;`. False too where something does not end: that is no statement at all. */
+/** Whether anything but blanks and comments follows a `;`. False for unterminated text, which is invalid anyway. */
 export function hasSeveralStatements(sql: string): boolean {
   let isEnded = false;
   for (let at = 0; at < sql.length;) {
@@ -73,7 +73,7 @@ const matchAt =
     return pattern.exec(sql);
   };
 
-/** Where the string, quoted name or comment ends that begins here; `open` where it does not end. */
+/** End of the string, quoted name or comment that begins here; `open` if it does not end; undefined if none begins. */
 function endOfQuoted(sql: string, at: number, match: (pattern: RegExp) => RegExpExecArray | null): number | 'open' | undefined {
   if (sql.startsWith('--', at)) {
     const end = sql.indexOf('\n', at);
@@ -89,7 +89,7 @@ function endOfQuoted(sql: string, at: number, match: (pattern: RegExp) => RegExp
   return end === -1 ? 'open' : end + tag.length;
 }
 
-/** A quote is written twice, and in an `E''` string also behind a backslash. */
+/** A doubled quote is an escaped quote; in an `E''` string a backslash escapes it too. */
 function endOfString(sql: string, from: number, quote: string, hasEscapes: boolean): number | 'open' {
   for (let at = from; at < sql.length; at += 1) {
     if (hasEscapes && sql[at] === '\\') at += 1;
@@ -99,7 +99,7 @@ function endOfString(sql: string, from: number, quote: string, hasEscapes: boole
   return 'open';
 }
 
-/** Comments of SQL stand in one another. */
+/** Comments in PostgreSQL nest. */
 function endOfComment(sql: string, from: number): number | 'open' {
   let depth = 0;
   for (let at = from; at < sql.length; at += 1) {

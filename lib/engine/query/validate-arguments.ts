@@ -1,13 +1,13 @@
-/** The arguments that a node gives, held against the parameters of its query. */
+/** Validates the arguments of a node against the parameters of its query. */
 import { matchesArgumentType } from '../graph/validate-input.ts';
 import type { ArgumentDeclaration } from '../graph/definition.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
 export type ArgumentsValidation =
-  | { readonly kind: 'accepted'; /** every parameter has a value; null where nothing was given */ readonly values: JsonObject }
+  | { readonly kind: 'accepted'; /** every parameter has a value; null if none was given */ readonly values: JsonObject }
   | { readonly kind: 'refused'; readonly errors: readonly string[] };
 
-/** A null counts as not given: that is what a look-up finds where nothing is. */
+/** A null counts as not given, because a template lookup returns null for missing values. */
 export function validateArguments(parameters: readonly ArgumentDeclaration[], provided: JsonObject): ArgumentsValidation {
   const errors = [
     ...Object.keys(provided)

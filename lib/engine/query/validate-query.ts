@@ -1,4 +1,4 @@
-/** Whether a query makes sense, before it is published: everything that is wrong with it, each with a code and a place. */
+/** Validates a query before it is published; reports all findings, each with a code and a JSON pointer. */
 import { matchesArgumentType } from '../graph/validate-input.ts';
 import type { Finding } from '../graph/definition.ts';
 import { type FindingCode, finding, jsonPointer } from '../graph/findings.ts';
@@ -10,7 +10,7 @@ import { argumentNamesIn } from './path.ts';
 import { hasSeveralStatements, parseStatement } from './statement.ts';
 
 export interface QueryValidation {
-  /** absent where a finding is an error */
+  /** absent if a finding is an error */
   readonly query?: QueryDefinition;
   readonly findings: readonly Finding[];
 }
@@ -25,7 +25,7 @@ export function validateQuery(draft: QueryDraft): QueryValidation {
 interface KindValidation {
   readonly query?: QueryDefinition;
   readonly findings: readonly Finding[];
-  /** parameters that are used, with where */
+  /** parameters that the query uses, with their location */
   readonly usedParameters: readonly { readonly name: string; readonly pointer: string }[];
 }
 
@@ -35,10 +35,10 @@ function validateAurora(draft: QueryDraft): KindValidation {
   const { bytes, ms } = queryLimits.aurora;
   const validation = validateSql(draft, 'aurora', 'a configured database');
   const findings = [
-    ...(draft.maxBytes > bytes ? [invalid('/maxBytes', `the Data API answers at most ${bytes} bytes`)] : []),
+    ...(draft.maxBytes > bytes ? [invalid('/maxBytes', `the Data API returns at most ${bytes} bytes`)] : []),
     ...(draft.timeoutMs > ms ? [invalid('/timeoutMs', `the Data API ends a statement after ${ms} ms`)] : []),
     ...(draft.statement !== undefined && hasSeveralStatements(draft.statement)
-      ? [finding('statement_invalid', '/statement', 'is more than one statement')]
+      ? [finding('statement_invalid', '/statement', 'contains more than one statement')]
       : []),
   ];
   return { ...validation, findings: [...validation.findings, ...findings] };
@@ -55,7 +55,10 @@ function validateSql(
     ...(name.test(draft.connection) ? [] : [invalid('/connection', `must be the name of ${connection}`)]),
   ];
   if (statement === undefined)
-    return { findings: [...findings, invalid('/statement', `a query of the kind ${kind} has one`)], usedParameters: [] };
+    return {
+      findings: [...findings, invalid('/statement', `a query of the kind ${kind} needs a statement`)],
+      usedParameters: [],
+    };
   const parsed = parseStatement(statement);
   if ('error' in parsed)
     return { findings: [...findings, finding('statement_invalid', '/statement', parsed.error)], usedParameters: [] };
@@ -69,12 +72,13 @@ function validateSql(
 function validateHttp({ statement, request, readOnly, maxRows, ...draft }: QueryDraft): KindValidation {
   const isBase = /^https?:\/\/[^\s/?#@{}\\]+(\/[^\s?#{}\\]*)?$/i.test(draft.connection);
   const findings = [
-    ...(isBase ? [] : [invalid('/connection', 'must be a whole http or https address, without user, query or fragment')]),
+    ...(isBase ? [] : [invalid('/connection', 'must be an absolute http or https URL without user, query or fragment')]),
     ...Object.entries({ statement, readOnly, maxRows }).flatMap(([key, value]) =>
       value === undefined ? [] : [notAllowed(key, draft)],
     ),
   ];
-  if (request === undefined) return { findings: [...findings, invalid('/request', 'an http query has one')], usedParameters: [] };
+  if (request === undefined)
+    return { findings: [...findings, invalid('/request', 'an http query needs a request')], usedParameters: [] };
   const templates: readonly (readonly [string, JsonValue])[] = [
     ['query', request.query],
     ['headers', request.headers],
@@ -86,7 +90,7 @@ function validateHttp({ statement, request, readOnly, maxRows, ...draft }: Query
       ...findings,
       ...(/^(\/[^/?#{}\\]*)*$/.test(request.path)
         ? []
-        : [invalid('/request/path', 'must be steps behind /, without query or templates')]),
+        : [invalid('/request/path', 'must be path segments that begin with /, without query or templates')]),
       ...Object.keys(request.headers).flatMap((name) => {
         const reason = invalidHeaderReason(name);
         return reason === undefined ? [] : [invalid(jsonPointer('request', 'headers', name), reason)];
@@ -136,7 +140,7 @@ function validateParameters({ parameters }: QueryDraft, usedParameters: KindVali
         'argument_invalid',
         `is not of the type ${type}`,
       ),
-      ...findingIf(!usedNames.has(name), index, 'name', 'parameter_unused', `nothing asks for ${name}`),
+      ...findingIf(!usedNames.has(name), index, 'name', 'parameter_unused', `the query does not use ${name}`),
     ]),
   ];
 }
@@ -146,4 +150,4 @@ const findingIf = (condition: boolean, index: number, key: string, code: Finding
 
 const invalid = (pointer: string, message: string): Finding => finding('config_invalid', pointer, message);
 const notAllowed = (key: string, { kind }: Pick<QueryDraft, 'kind'>): Finding =>
-  invalid(jsonPointer(key), `a query of the kind ${kind} has none`);
+  invalid(jsonPointer(key), `a query of the kind ${kind} does not support this field`);

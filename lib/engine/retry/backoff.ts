@@ -1,13 +1,13 @@
-/** The wait before the next attempt. Formula and defaults: what the graph and the lens document say of retries. */
+/** The delay before the next attempt. Formula and defaults of the graph and lens documents. */
 import { invariant } from '../invariant.ts';
 import { type DurationMs, durationMs } from '../time.ts';
 import type { RetryPolicy } from './policy.ts';
 
 /**
- * `min(maxBackoff, backoff × 2^(attempt−1))`, and with jitter between half and all of it.
+ * `min(maxBackoff, backoff × 2^(attempt−1))`; with jitter, a random value between half of it and all of it.
  * @param failedAttempt the attempt that just failed, from 1
  * @param random from 0 up to 1; unused without jitter
- * @param requestedDelayMs a wait the other side asked for (`Retry-After`): never come back before it
+ * @param requestedDelayMs delay requested by the remote side (`Retry-After`), a lower bound
  */
 export function backoff(
   policy: Pick<RetryPolicy, 'backoffMs' | 'maxBackoffMs' | 'jitter'>,
@@ -15,7 +15,7 @@ export function backoff(
   random: number,
   requestedDelayMs: number = 0,
 ): DurationMs {
-  invariant(failedAttempt >= 1 && random >= 0 && random <= 1, `no backoff for attempt ${failedAttempt}, chance ${random}`);
+  invariant(failedAttempt >= 1 && random >= 0 && random <= 1, `no backoff for attempt ${failedAttempt} with random ${random}`);
   const full = Math.min(policy.maxBackoffMs, policy.backoffMs * 2 ** Math.min(failedAttempt - 1, 40));
   const wait = policy.jitter === 'half' ? full * (0.5 + random * 0.5) : full;
   return durationMs(Math.round(Math.max(wait, requestedDelayMs)));

@@ -1,37 +1,37 @@
 /**
- * Why an attempt failed. Policies look at the cause, people read the message. Time-outs, cancellations and
- * provider errors are different causes and are never mistaken for one another.
+ * Causes of failures. Policies evaluate the cause, people read the message. Timeouts, cancellations and provider errors are different
+ * causes and are never confused.
  */
 export const failureCauses = [
   /** the author's code threw */
   'error',
-  /** the attempt took longer than its limit, which is not a cancellation */
+  /** the attempt exceeded its timeout, which is not a cancellation */
   'timeout',
-  /** what the node called answered with an error, or could not be reached */
+  /** a remote service responded with an error, or was not reachable */
   'provider_error',
-  /** what the node called asked to be left alone for a while */
+  /** a remote service asked to slow down */
   'rate_limit',
-  /** an input or output contract does not hold */
+  /** the input or output violates its contract */
   'contract_violated',
-  /** the author's configuration cannot work, however often it is tried */
+  /** the author's configuration cannot work; a retry is useless */
   'invalid',
-  /** the node was asked for something that is not allowed, such as a private address */
+  /** the node attempted something that is not allowed, such as a private address */
   'forbidden',
-  /** a parent failed, and the node's policy hands that on */
+  /** a parent failed, and the node's policy propagates the failure */
   'upstream_failure',
-  /** the node's message died: its workers never got to an answer */
+  /** the node's message or its deliveries were lost before there was a result */
   'lost',
   /** the run's deadline passed */
   'deadline',
   /** the run's budget is used up */
   'budget',
-  /** our own bug */
+  /** a bug in Stepwell */
   'internal',
 ] as const;
 
 export type FailureCause = (typeof failureCauses)[number];
 
-/** The causes that trying again can mend; an author's `retry.retry_on` chooses among them. */
+/** Causes for which a retry can succeed; an author's `retry.retry_on` selects among them. */
 export const retryableCauses = [
   'error',
   'timeout',

@@ -1,4 +1,4 @@
-/** The failure of a run that its deadline ends, the same for every kind of run. */
+/** The failure of a run that exceeded its deadline, the same for every kind of run. */
 import type { Failure } from '../log/events.ts';
 
 export const deadlineExceeded: Failure = {

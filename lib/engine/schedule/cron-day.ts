@@ -1,17 +1,17 @@
-/** Which days a cron expression means: by their place in the month, or by the day of the week. */
+/** The day fields of a cron expression: days of the month, or weekdays. */
 import { type ReadField, fieldShapes, readField, readValue, rangeText } from './cron-field.ts';
 import { daysInMonth, weekdayOf } from './zone.ts';
 
 export type DayRule =
   | { readonly by: 'month'; readonly days: readonly number[] }
-  /** the last day of the month */
+  /** last day of the month */
   | { readonly by: 'last' }
-  /** the weekday, Monday to Friday, nearest to a day, within its month */
+  /** the weekday, Monday to Friday, nearest to a day, within the month */
   | { readonly by: 'nearest weekday'; readonly day: number }
   | { readonly by: 'week'; readonly weekdays: readonly number[] }
-  /** the last of a weekday in the month */
+  /** last of one weekday in the month */
   | { readonly by: 'last of weekday'; readonly weekday: number }
-  /** the first, second … of a weekday in the month */
+  /** first, second … of one weekday in the month */
   | { readonly by: 'nth of weekday'; readonly weekday: number; readonly nth: number };
 
 export type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly reason: string };
@@ -22,18 +22,18 @@ export function readDayOfMonth(text: string): ReadDay {
   if (nearest === undefined) return withPlainDays(readField(fieldShapes.dayOfMonth, text), (days) => ({ by: 'month', days }));
   const day = readValue(fieldShapes.dayOfMonth, nearest);
   return day === undefined
-    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfMonth)} before W, and not ${JSON.stringify(nearest)}` }
+    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfMonth)} before W, not ${JSON.stringify(nearest)}` }
     : { kind: 'read', rule: { by: 'nearest weekday', day } };
 }
 
 export function readDayOfWeek(text: string): ReadDay {
-  // Alone it is the last day of the week.
+  // `L` alone is the last day of the week.
   if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'week', weekdays: [fieldShapes.dayOfWeek.max] } };
   const [, lastOf] = /^(\w+)L$/i.exec(text) ?? [];
   if (lastOf !== undefined) return withWeekday(lastOf, (weekday) => ({ by: 'last of weekday', weekday }));
   if (!text.includes('#')) return withPlainDays(readField(fieldShapes.dayOfWeek, text), (weekdays) => ({ by: 'week', weekdays }));
   const [, name = '', nth = ''] = /^(\w+)#([1-5])$/.exec(text) ?? [];
-  if (nth === '') return { kind: 'refused', reason: `takes one weekday, # and 1 to 5, and not ${JSON.stringify(text)}` };
+  if (nth === '') return { kind: 'refused', reason: `takes one weekday, # and 1 to 5, not ${JSON.stringify(text)}` };
   return withWeekday(name, (weekday) => ({ by: 'nth of weekday', weekday, nth: Number(nth) }));
 }
 
@@ -43,11 +43,11 @@ const withPlainDays = (field: ReadField, rule: (values: readonly number[]) => Da
 function withWeekday(name: string, rule: (weekday: number) => DayRule): ReadDay {
   const weekday = readValue(fieldShapes.dayOfWeek, name);
   return weekday === undefined
-    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfWeek)}, and not ${JSON.stringify(name)}` }
+    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfWeek)}, not ${JSON.stringify(name)}` }
     : { kind: 'read', rule: rule(weekday) };
 }
 
-/** The days of a month that the rule means, in ascending order. */
+/** Days of the month that match the rule, ascending. */
 export function daysIn(rule: DayRule, year: number, month: number): readonly number[] {
   const last = daysInMonth(year, month);
   const all = Array.from({ length: last }, (_, index) => index + 1);

@@ -1,10 +1,10 @@
-/** One field of a cron expression: numbers, names, ranges, lists and steps, read into the values that it stands for. */
+/** Parses one field of a cron expression: numbers, names, ranges, lists and steps. */
 
 export interface FieldShape {
   readonly name: CronFieldName;
   readonly min: number;
   readonly max: number;
-  /** names of its values, the first standing for `least` */
+  /** names of the values, beginning with the name of `min` */
   readonly names?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export const fieldShapes = {
   year: { name: 'year', min: 1970, max: 2199 },
 } as const satisfies Record<string, FieldShape>;
 
-/** The values in ascending order, or what is wrong in words that fit behind the field's name. */
+/** The values in ascending order, or the error as the end of a sentence that begins with the field's name. */
 export type ReadField =
   | { readonly kind: 'read'; readonly values: readonly number[] }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -49,21 +49,21 @@ function readPart(shape: FieldShape, part: string): Range | string {
   const [range = '', stepText, ...more] = part.split('/');
   if (more.length > 0) return `has two steps in ${JSON.stringify(part)}`;
   const step = stepText === undefined ? 1 : wholeNumber(stepText);
-  if (step === undefined || step < 1) return `has a step that is no whole number from 1 up in ${JSON.stringify(part)}`;
+  if (step === undefined || step < 1) return `has a step that is not a whole number from 1 in ${JSON.stringify(part)}`;
   if (range === '*') return { first: shape.min, last: shape.max, step };
   const [firstText = '', lastText, ...ends] = range.split('-');
   if (ends.length > 0) return `has a range with more than two ends in ${JSON.stringify(part)}`;
   const first = readValue(shape, firstText);
-  if (first === undefined) return `takes ${rangeText(shape)}, and not ${JSON.stringify(firstText)}`;
+  if (first === undefined) return `takes ${rangeText(shape)}, not ${JSON.stringify(firstText)}`;
   if (lastText === undefined) return { first, last: stepText === undefined ? first : shape.max, step };
   const last = readValue(shape, lastText);
-  if (last === undefined) return `takes ${rangeText(shape)}, and not ${JSON.stringify(lastText)}`;
+  if (last === undefined) return `takes ${rangeText(shape)}, not ${JSON.stringify(lastText)}`;
   return last < first ? `has a range that ends before it begins: ${JSON.stringify(range)}` : { first, last, step };
 }
 
 const wholeNumber = (text: string): number | undefined => (/^\d{1,4}$/.test(text) ? Number(text) : undefined);
 
-/** A number or a name; undefined where it is neither, or out of bounds. */
+/** A number or a name; undefined if it is neither, or out of range. */
 export function readValue({ min, max, names }: FieldShape, text: string): number | undefined {
   const named = names?.indexOf(text.toUpperCase()) ?? -1;
   const value = named >= 0 ? min + named : wholeNumber(text);

@@ -1,7 +1,7 @@
 /**
- * Cron expressions as EventBridge Scheduler writes them: minutes, hours, day of month, month, day of week, year
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based). A time that clocks leave out is
- * passed over; one that they show twice counts once, the first time.
+ * Cron expressions in the format of EventBridge Scheduler: minutes, hours, day of month, month, day of week, year
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based). A local time that a clock change skips never
+ * fires; one that occurs twice fires once, the first time.
  */
 import type { Instant } from '../time.ts';
 import { type DayRule, type ReadDay, daysIn, readDayOfMonth, readDayOfWeek } from './cron-day.ts';
@@ -18,7 +18,7 @@ export interface Cron {
 
 export type ReadCron =
   | { readonly kind: 'read'; readonly cron: Cron }
-  /** each a whole sentence that follows "cron" */
+  /** each is the end of a sentence that begins with "cron" */
   | { readonly kind: 'refused'; readonly errors: readonly string[] };
 
 export function readCron(text: string): ReadCron {
@@ -56,7 +56,7 @@ export function readCron(text: string): ReadCron {
 
 const fieldError = (name: CronFieldName, reason: string): string => `the field ${name} ${reason}`;
 
-/** One of the two says which days, the other leaves it open. */
+/** One of the two fields selects the days, the other is `?`. */
 function readDay(dayOfMonth: string, dayOfWeek: string): ReadDay {
   if ((dayOfMonth === '?') === (dayOfWeek === '?')) {
     return { kind: 'refused', reason: 'exactly one of the fields day of month and day of week must be ?' };
@@ -66,7 +66,7 @@ function readDay(dayOfMonth: string, dayOfWeek: string): ReadDay {
   return read.kind === 'refused' ? { kind: 'refused', reason: fieldError(name, read.reason) } : read;
 }
 
-/** The first time after `after` that the expression means in this zone; undefined where there is none. */
+/** The first matching time after `after` in this time zone; undefined if there is none. */
 export function nextCronTime(cron: Cron, zone: string, after: Instant): Instant | undefined {
   const from = wallTimeAt(zone, after);
   for (const year of cron.years.filter((each) => each >= from.year)) {
@@ -89,7 +89,7 @@ function firstOfDay(
 ): Instant | undefined {
   const isFirst = date.year === from.year && date.month === from.month;
   if (isFirst && date.day < from.day) return undefined;
-  // Later wall times are first shown later, so what lies before `from` on its own day need not be asked for.
+  // Later local times begin later, so local times before `from` on its day cannot match.
   const isSameDay = isFirst && date.day === from.day;
   for (const hour of hours) {
     for (const minute of minutes) {

@@ -1,4 +1,4 @@
-/** Whether what somebody asks for is a timing: everything that is wrong with it at once, each with its place. */
+/** Validates a requested timing; reports all errors, each with a JSON pointer. */
 import { defined } from '../defined.ts';
 import { type Instant, instant } from '../time.ts';
 import { readCron } from './cron.ts';
@@ -32,7 +32,7 @@ export type TimingValidation =
   | { readonly kind: 'accepted'; readonly timing: Timing }
   | { readonly kind: 'refused'; readonly errors: readonly TimingError[] };
 
-/** @param anchor from when a rate counts that has no start of its own */
+/** @param anchor start of a rate without a start of its own */
 export function validateTiming(request: TimingRequest, anchor: Instant, now: Instant): TimingValidation {
   const errors = timingErrors(request);
   const recurrence = recurrenceOf(request, anchor);
@@ -45,16 +45,16 @@ export function validateTiming(request: TimingRequest, anchor: Instant, now: Ins
   });
   if (nextFire(timing, now) !== undefined) return { kind: 'accepted', timing };
   const pointer = endAt === undefined ? '/cron' : '/endAt';
-  return { kind: 'refused', errors: [{ pointer, code: 'never_fires', message: 'leaves no time in the future that is due' }] };
+  return { kind: 'refused', errors: [{ pointer, code: 'never_fires', message: 'never fires in the future' }] };
 }
 
 function timingErrors({ cron, rate, timeZone, startAt, endAt }: TimingRequest): readonly TimingError[] {
   const errors: TimingError[] = [];
   if (cron === undefined && rate === undefined) {
-    errors.push({ pointer: '', code: 'timing_missing', message: 'cron or rate must say when' });
+    errors.push({ pointer: '', code: 'timing_missing', message: 'one of cron and rate is required' });
   }
   if (cron !== undefined && rate !== undefined) {
-    errors.push({ pointer: '/rate', code: 'timing_twice', message: 'is one too many beside cron' });
+    errors.push({ pointer: '/rate', code: 'timing_twice', message: 'must not be given together with cron' });
   }
   if (cron !== undefined) {
     const read = readCron(cron);
@@ -71,7 +71,7 @@ function timingErrors({ cron, rate, timeZone, startAt, endAt }: TimingRequest): 
     errors.push({ pointer: '/timeZone', code: 'time_zone_unknown', message });
   }
   if (timeZone !== undefined && cron === undefined && rate !== undefined) {
-    errors.push({ pointer: '/timeZone', code: 'time_zone_unused', message: 'means nothing to a rate' });
+    errors.push({ pointer: '/timeZone', code: 'time_zone_unused', message: 'has no effect on a rate; use it with cron' });
   }
   if (startAt !== undefined && endAt !== undefined && endAt <= startAt) {
     errors.push({ pointer: '/endAt', code: 'ends_before_start', message: 'must be after startAt' });
@@ -86,7 +86,7 @@ function recurrenceOf({ cron, rate, timeZone = 'UTC', startAt }: TimingRequest, 
 
 const wholeMinute = (at: Instant): Instant => instant(Math.floor(at / 60_000) * 60_000);
 
-/** The timing as its author wrote it. */
+/** The timing as its author requested it. */
 export const timingRequestOf = ({ recurrence, startAt, endAt }: Timing): TimingRequest =>
   defined({
     ...(recurrence.kind === 'cron' ? { cron: recurrence.cron, timeZone: recurrence.timeZone } : { rate: recurrence.rate }),

@@ -1,10 +1,10 @@
 /**
- * What clocks on the wall show: an instant in a time zone, and back. The rules of the zones are the runtime's own (IANA);
- * the calendar's arithmetic is done here, so that no clock is near.
+ * Local time in a time zone: conversion of instants to local time and back. The runtime supplies the zone rules (IANA); the calendar
+ * arithmetic is here, so that no clock is read.
  */
 import { type Instant, instant } from '../time.ts';
 
-/** A minute as a wall clock and a calendar show it; months and days count from 1. */
+/** A local time to the minute; months and days count from 1. */
 export interface WallTime {
   readonly year: number;
   readonly month: number;
@@ -28,7 +28,7 @@ const dayNumber = ({ year, month, day }: Pick<WallTime, 'year' | 'month' | 'day'
 const isLeap = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 export const daysInMonth = (year: number, month: number): number =>
   month === 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
-/** 1 is Sunday, 7 is Saturday, as the expressions count. */
+/** 1 is Sunday, 7 is Saturday, as in cron expressions. */
 export const weekdayOf = (date: Pick<WallTime, 'year' | 'month' | 'day'>): number => ((((dayNumber(date) + 4) % 7) + 7) % 7) + 1;
 
 const asUtc = (wall: WallTime): number => dayNumber(wall) * dayMs + (wall.hour * 60 + wall.minute) * 60_000;
@@ -52,7 +52,7 @@ const formatOf = (zone: string): Intl.DateTimeFormat => {
   return made;
 };
 
-/** Names of the IANA database, as they are spelled there. Offsets such as `+01:00` are none. */
+/** Names as the IANA database spells them. Offsets such as `+01:00` are not names. */
 const zoneName = /^[A-Z][A-Za-z0-9_+-]*(\/[A-Z][A-Za-z0-9_+-]*)*$/;
 
 export function isTimeZone(text: string): boolean {
@@ -78,12 +78,12 @@ const wholeMinute = (at: number): number => Math.floor(at / 60_000) * 60_000;
 const offsetAt = (zone: string, at: number): number => asUtc(wallTimeAt(zone, instant(at))) - wholeMinute(at);
 
 /**
- * When a clock in the zone first shows that time: of an hour that comes twice the first; undefined for a time that is
- * left out when clocks are put forward.
+ * The first instant at which a clock in the zone shows that local time; undefined for a time that the start of daylight saving time
+ * skips.
  */
 export function firstInstantShowing(zone: string, wall: WallTime): Instant | undefined {
   const local = asUtc(wall);
-  // The offset that held a day before and the one that holds a day after: a zone changes once in between, at most.
+  // The offsets a day before and a day after: a zone changes at most once in between.
   const possible = [offsetAt(zone, local - dayMs), offsetAt(zone, local + dayMs)].map((offset) => local - offset);
   const shown = possible.filter((at) => asUtc(wallTimeAt(zone, instant(at))) === local);
   return shown.length === 0 ? undefined : instant(Math.min(...shown));

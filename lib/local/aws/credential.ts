@@ -1,4 +1,4 @@
-/** Who is asking, and the proof: the credential scope and the signature of SigV4, in a header or in a presigned address. */
+/** The caller of a request and its proof: the credential scope and the SigV4 signature, from a header or a presigned URL. */
 import type { SignatureParameters } from './signature.ts';
 import type { WireRequest } from './wire.ts';
 
@@ -23,24 +23,24 @@ export function readCredential({ headers, query }: Pick<WireRequest, 'headers' |
   return { accessKeyId, scope, service, date, signedHeaders, signature: part('Signature') };
 }
 
-/** Whether the query is a signature: an address that was signed beforehand, for whoever has it. */
+/** Whether the query contains a signature, so the URL is presigned and its possession is enough. */
 export const isPresigned = (query: URLSearchParams): boolean => query.has('X-Amz-Credential');
 
-/** A week, as AWS has it. */
+/** A week, the maximum in AWS. */
 const maxExpirySeconds = 604_800;
 
-/** Whether a presigned address says since when and for how long it is good. */
+/** Whether a presigned URL has a valid date and expiry. */
 export function hasValidExpiry(query: URLSearchParams): boolean {
   const expires = query.get('X-Amz-Expires') ?? '';
   const isCount = /^\d{1,6}$/.test(expires) && Number(expires) >= 1 && Number(expires) <= maxExpirySeconds;
   return isCount && /^\d{8}T\d{6}Z$/.test(query.get('X-Amz-Date') ?? '');
 }
 
-/** The headers that a presigned address was signed over and the request does not have: its signature would not match. */
+/** Signed headers of a presigned URL that the request does not have: its signature cannot match. */
 export const missingSignedHeaders = ({ query, headers }: Pick<WireRequest, 'headers' | 'query'>): readonly string[] =>
   (query.get('X-Amz-SignedHeaders') ?? '').split(';').filter((name) => name !== '' && headers[name] === undefined);
 
-/** Whether a presigned URL's time is over. The emulator answers expired ones all the same, so it is asked here. */
+/** Whether a presigned URL has expired. The emulator does not check it. */
 export function isExpired(query: URLSearchParams, now: Date): boolean {
   const [, year, month, day, hour, minute, second] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(query.get('X-Amz-Date') ?? '') ?? [];

@@ -1,4 +1,4 @@
-/** DynamoDB: which tables and indexes a request touches; the answer is the emulator's. */
+/** DynamoDB: finds the tables and indexes of a request, and forwards it to the emulator. */
 import * as z from 'zod';
 import { runsTableKeys } from '../../contract/environment.ts';
 import { arns, lastPart } from '../aws-environment.ts';
@@ -51,12 +51,12 @@ const operations = new Set(
 
 const tableArn = (name: string): string => arns.table(lastPart(name));
 
-/** Of every table that the product has. */
+/** The partition key of every table of the product. */
 const { partition } = runsTableKeys;
 
 /**
- * The partitions that a request names, for conditions on them. None where it names none that can be told (a scan, a batch of
- * writes, a transaction, an index): a condition on them then does not hold.
+ * The partition keys that a request names, for conditions on them. Empty where they are not known: a scan, a batch of writes,
+ * a transaction, an index. A condition on them then does not match.
  */
 function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
   const { Key, Item, IndexName, KeyConditionExpression = '' } = input;
@@ -71,7 +71,7 @@ const tokenPattern = /#?[A-Za-z_][\w-]*|:[A-Za-z_]\w*/g;
 const keywordPattern =
   /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN|attribute_exists|attribute_not_exists|attribute_type|begins_with|contains|size|if_not_exists|list_append)$/i;
 
-/** The attributes that a request names, of the item's top level. None where it does not name them: it then is about all of them. */
+/** The top-level attributes that a request names. Empty where it names none: the request then concerns all of them. */
 function attributes(input: z.infer<typeof inputShape>): RequestContext {
   const { UpdateExpression, ConditionExpression, ProjectionExpression, KeyConditionExpression, FilterExpression } = input;
   if (UpdateExpression === undefined && ProjectionExpression === undefined) return {};
@@ -110,7 +110,7 @@ function requiredPermissionsOf(operation: string, input: z.infer<typeof inputSha
   return [{ action, resource, context: { ...leadingKeys(input), ...attributes(input), ...returned } }];
 }
 
-/** `forward` hands the request to the emulator as it is. */
+/** `forward` sends the request to the emulator unchanged. */
 export function dynamodb(forward: (request: WireRequest) => Promise<WireResponse>): Service {
   return {
     name: 'dynamodb',
@@ -118,7 +118,7 @@ export function dynamodb(forward: (request: WireRequest) => Promise<WireResponse
       const name = targetOperation(request);
       if (!operations.has(name)) return unknownOperation(name);
       const input = inputShape.safeParse(jsonBody(request));
-      if (!input.success) return { code: 'SerializationException', message: 'The body is not understood', status: 400 };
+      if (!input.success) return { code: 'SerializationException', message: 'The body is not valid', status: 400 };
       return { name, input: input.data, requiredPermissions: requiredPermissionsOf(name, input.data) };
     },
     handle: (request) => forward(request),

@@ -1,4 +1,4 @@
-/** EventBridge: PutEvents is accepted, the rules are told, and the last events are kept to be looked at. */
+/** EventBridge: accepts PutEvents, passes the events to the rules, and stores the last events for inspection. */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { arns, lastPart } from '../aws-environment.ts';
@@ -20,7 +20,7 @@ export interface BusEvent {
   readonly at: Date;
 }
 
-/** How many of the last events are kept. */
+/** How many of the last events are stored. */
 const maxRecentEvents = 1_000;
 /** EventBridge's limit for one request, in bytes. */
 const maxRequestBytes = 1024 * 1024;
@@ -33,7 +33,7 @@ export interface EventBuses {
   readonly recent: () => readonly BusEvent[];
 }
 
-/** @param onEvent hears of each event, for the rules of its bus */
+/** @param onEvent is called for each event, and applies the rules of its bus */
 export function eventBridge(busNames: ReadonlySet<string>, onEvent: (event: BusEvent) => void = () => undefined): EventBuses {
   const recent: BusEvent[] = [];
 
@@ -52,7 +52,7 @@ export function eventBridge(busNames: ReadonlySet<string>, onEvent: (event: BusE
     } catch {
       return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
     }
-    // AWS accepts events for a bus that does not exist and drops them; here they are dropped as well
+    // AWS accepts events for a bus that does not exist and drops them; so does this service.
     if (busNames.has(bus)) {
       const event = { bus, source: Source, detailType: DetailType, detail, at: new Date() };
       recent.push(event);

@@ -1,4 +1,4 @@
-/** Posting to open sockets, asking about them and closing them: https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html */
+/** Posts to open sockets, describes them and closes them: https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html */
 import { arn } from '../aws-environment.ts';
 import type { Connections } from '../sockets/connections.ts';
 import { socketLimits } from '../sockets/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * The one endpoint that all handlers reach by `AWS_ENDPOINT_URL`: who asks, may they, and what do the services answer.
- * Use 127.0.0.1 and never localhost in its URL: S3 clients put the bucket before a host name, and an address forces the path.
+ * The one endpoint of all services (`AWS_ENDPOINT_URL`). It authenticates the caller, checks its permissions and calls the service.
+ * Its URL has 127.0.0.1, never localhost: S3 clients put the bucket before a host name, and an address forces the path style.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -17,11 +17,11 @@ interface GatewayParts {
   readonly principals: Principals;
   readonly services: readonly Service[];
   readonly recorder: Recorder;
-  /** a denial and an unknown operation are mistakes of template or handler: the person at the terminal is told */
+  /** Prints denials and unknown operations at the terminal: they are errors of the template or of a handler. */
   readonly warn: (line: string) => void;
 }
 
-/** S3's largest single upload here; the emulator takes 11 MiB and nobody else comes near. */
+/** The largest upload that the gateway accepts. The emulator accepts 11 MiB, and no handler sends that much. */
 const maxBodyBytes = 64 * 1024 * 1024;
 
 const missingToken: ServiceError = {
@@ -41,10 +41,10 @@ const badSignature: ServiceError = {
   status: 403,
 };
 
-/** What is wrong with an address that was signed beforehand. Anybody may send it, so it is judged more closely. */
+/** Why a presigned URL is refused. Anyone can send one, so the checks are stricter than for a signed header. */
 function presignedUrlError(request: WireRequest): ServiceError | undefined {
   if (!hasValidExpiry(request.query)) {
-    const message = 'X-Amz-Date and X-Amz-Expires must say since when and for how long the signature is good';
+    const message = 'X-Amz-Date and X-Amz-Expires must contain the time of the signature and its lifetime in seconds';
     return { code: 'AuthorizationQueryParametersError', message, status: 400 };
   }
   if (isExpired(request.query, new Date())) return { code: 'AccessDenied', message: 'Request has expired', status: 403 };
@@ -59,8 +59,8 @@ async function handleRequest(parts: GatewayParts, request: WireRequest): Promise
   if (credential === undefined) return jsonResponse(403, { __type: missingToken.code, message: missingToken.message });
   const service = parts.services.find(({ name }) => name === credential.service);
   if (service === undefined) {
-    parts.warn(`a handler called the service ${credential.service}, which the embedded cloud does not have`);
-    return jsonResponse(400, { __type: 'UnknownService', message: `No service ${credential.service} here` });
+    parts.warn(`a handler called the service ${credential.service}, which the embedded cloud does not implement`);
+    return jsonResponse(400, { __type: 'UnknownService', message: `The embedded cloud has no service ${credential.service}` });
   }
   const principal = parts.principals.byKey(credential.accessKeyId);
   if (principal === undefined) return service.toErrorResponse(badToken);
@@ -126,12 +126,12 @@ async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: S
 }
 
 export interface Gateway extends Listening {
-  /** for another server at whose address functions find a service too */
+  /** for another server whose address also serves AWS requests (the socket server) */
   readonly listener: RequestListener;
   mount(parts: GatewayParts): void;
 }
 
-/** The server must listen before the template is read, because queue URLs hold its port: `parts` come afterwards. */
+/** The server listens before the template is read, because queue URLs contain its port. `parts` are given afterwards. */
 export async function openGateway(): Promise<Gateway> {
   let mounted: GatewayParts | undefined;
   const listener: RequestListener = (incoming, outgoing) => {
@@ -142,7 +142,7 @@ export async function openGateway(): Promise<Gateway> {
     const { warn } = mounted;
     serve(mounted, incoming, outgoing).catch((error: unknown) => {
       warn(`the AWS gateway failed: ${error instanceof Error ? error.message : String(error)}`);
-      // a broken connection to an emulator is what an unavailable AWS looks like
+      // An unavailable AWS service appears to a client as a broken connection.
       if (!outgoing.headersSent) outgoing.writeHead(500);
       outgoing.end();
     });

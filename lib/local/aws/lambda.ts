@@ -1,4 +1,4 @@
-/** Lambda's Invoke, by one function of another and by schedules. */
+/** Lambda's Invoke, which functions and schedules call. */
 import { defined } from '../../engine/defined.ts';
 import { arns, lastPart } from '../aws-environment.ts';
 import { invokeAsync } from '../lambda/async-invoke.ts';

@@ -1,4 +1,4 @@
-/** Who may call the gateway: each function by a key of its own, with the statements of its role. */
+/** The callers of the gateway: each function has its own key and the policy statements of its role. */
 import { defined } from '../../engine/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { arn, lastPart, awsEnvironment } from '../aws-environment.ts';
@@ -7,28 +7,28 @@ import { denialMessage, evaluate, type RequiredPermission } from '../policy/eval
 import type { Roles } from '../policy/roles.ts';
 
 export interface Principal {
-  /** as AWS names it in a denial */
+  /** as AWS names the caller in a denial */
   readonly arn: string;
   /** the function's name, for the terminal and the recorder */
   readonly name: string;
   readonly roleArn: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** what IAM knows of whoever asks: of a function's own calls, which function it is */
+  /** the condition context of the caller, such as the ARN of the calling function */
   readonly context?: RequestContext;
-  /** may do everything: the person whose machine it is */
+  /** may do everything: the owner of the machine */
   readonly isOwner?: true;
 }
 
 export interface Principals {
-  /** Makes the key of a function for this start. */
+  /** Creates the key of a function; it is valid until the cloud stops. */
   createPrincipal(functionName: string, roleArn: string, functionArn?: string): Principal;
-  /** Makes the key by which the owner of the machine looks into the emulators, for this start. */
+  /** Creates the key by which the owner of the machine reads the emulators; it is valid until the cloud stops. */
   createOwnerPrincipal(): Principal;
-  /** Makes the key of a session with a role, which is nobody's any more after `until`. */
+  /** Creates the key of a role session. It expires at `until`. */
   createSessionPrincipal(sessionName: string, roleArn: string, expiresAt: Date): Principal;
   byKey(accessKeyId: string): Principal | undefined;
-  /** The sentence of the first denial, or undefined where everything is allowed. */
+  /** The message of the first denial; undefined where everything is allowed. */
   findDenial(
     principal: Pick<Principal, 'arn' | 'roleArn' | 'isOwner' | 'context'>,
     permissions: readonly RequiredPermission[],
@@ -57,8 +57,8 @@ export function createPrincipals(roles: Roles): Principals {
   const isExpired = ({ expiresAt }: { readonly expiresAt?: Date }): boolean =>
     expiresAt !== undefined && expiresAt.getTime() <= Date.now();
   return {
-    // Lambda puts it into the context of the credentials that a function's code gets, and of no request that Lambda itself makes with
-    // the function's role, such as a poll of a queue. (Lambda Developer Guide, "Using source function ARN")
+    // Lambda adds this key to the credentials of a function's code, and not to requests that Lambda itself makes with the role,
+    // such as a poll of a queue. (Lambda Developer Guide, "Using source function ARN")
     createPrincipal: (functionName, roleArn, functionArn) =>
       createPrincipal(
         functionName,
@@ -90,7 +90,7 @@ export function createPrincipals(roles: Roles): Principals {
   };
 }
 
-/** A service that acts with a role on behalf of the template: schedules do. */
+/** A service that uses a role of the template, as the scheduler does. */
 export const servicePrincipal = (service: string, roleArn: string): Pick<Principal, 'arn' | 'roleArn'> => ({
   arn: arn('sts', `assumed-role/${lastPart(roleArn)}/${service}`),
   roleArn,

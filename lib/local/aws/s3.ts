@@ -1,4 +1,4 @@
-/** S3: which bucket and object a request means; conditional puts are judged here, because the emulator ignores the condition. */
+/** S3: finds the bucket and object of a request. Checks conditional puts itself, because the emulator ignores the condition. */
 import { createHash } from 'node:crypto';
 import { arns } from '../aws-environment.ts';
 import type { RequiredPermission } from '../policy/evaluate.ts';
@@ -16,7 +16,7 @@ interface ObjectOperation {
   readonly permission: string;
 }
 
-/** The operation by method and by what the query names. Only those that the product uses. */
+/** The operation, by the method and the query. Only operations that the product uses. */
 function objectOperation({ method, query }: WireRequest): ObjectOperation | undefined {
   if (method === 'GET') return { name: 'GetObject', permission: 'GetObject' };
   if (method === 'HEAD') return { name: 'HeadObject', permission: 'GetObject' };
@@ -71,8 +71,8 @@ const badDigest: ServiceError = {
 };
 
 /**
- * A put whose digest stands in a header has the bytes themselves as its body, whatever encoding it names: the digest of a body in
- * chunks (`aws-chunked`) follows the body, and the emulator judges that one. undefined: the bytes are not those of the digest.
+ * Where a header contains the body's SHA-256, the body is the object's bytes, and its declared encoding is removed: the
+ * emulator would check the digest of an `aws-chunked` body. undefined: the bytes do not match the digest.
  */
 function withVerifiedDigest(request: WireRequest): WireRequest | undefined {
   const { 'x-amz-checksum-sha256': declaredDigest, 'content-encoding': encoding, ...headers } = request.headers;
@@ -83,7 +83,7 @@ function withVerifiedDigest(request: WireRequest): WireRequest | undefined {
 }
 
 export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Service {
-  /** conditional puts of one object, one after the other: look and put are two steps here */
+  /** conditional puts, by object. They run one after the other, because the check and the put are two requests here. */
   const pendingPuts = new Map<string, Promise<unknown>>();
 
   async function putIfAbsent(request: WireRequest): Promise<WireResponse> {

@@ -1,4 +1,4 @@
-/** Secrets Manager: the three operations that the product uses, over the secrets of the template and those of the owner. */
+/** Secrets Manager: the three operations that the product uses, for the template's secrets and the owner's. */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { arns } from '../aws-environment.ts';
@@ -52,7 +52,7 @@ export function secretsManager(store: SecretStore, templateArns: ReadonlySet<str
       if (!operations.has(name)) return unknownOperation(name);
       const input = inputShape.safeParse(jsonBody(request));
       if (!input.success) return serviceError('ValidationException', z.prettifyError(input.error));
-      // What is recorded of a request must not be what it keeps secret.
+      // The recorder must not store a secret's text.
       const { SecretString: _secret, ...recordedInput } = input.data;
       const requiredPermissions = [{ action: `secretsmanager:${name}`, resource: arnOf(input.data.SecretId) }];
       return { name, input: recordedInput, requiredPermissions };

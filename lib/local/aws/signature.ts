@@ -1,5 +1,5 @@
 /**
- * AWS Signature Version 4: what a signature of a request must be, by the secret of whoever signed it.
+ * AWS Signature Version 4: computes the signature of a request from the caller's secret, and compares.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -12,7 +12,7 @@ export interface SignatureParameters {
   readonly scope: string;
   /** `20261120T101112Z` */
   readonly date: string;
-  /** names in lower case, in their order */
+  /** names in lower case, in the order of the signature */
   readonly signedHeaders: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const hmac = (key: string | Buffer, data: string): Buffer => createHmac('sha256'
 const escapeUri = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** S3 signs the path as it is sent; every other service signs it encoded once more, without empty parts. */
+/** S3 signs the path as sent. Every other service signs it URI-encoded once more, without empty segments. */
 function canonicalPath(url: string, service: string): string {
   const path = url.split('?')[0] ?? '/';
   if (service === 's3') return path;
@@ -42,11 +42,11 @@ function canonicalQuery(query: URLSearchParams): string {
     .join('&');
 }
 
-/** What the sender says of the body: its digest, or in which form it is left unsigned. */
+/** The body digest that the request declares, or the marker of an unsigned body. */
 const declaredBodyDigest = ({ headers, query }: SignedRequest): string | undefined =>
   headers['x-amz-content-sha256'] ?? query.get('X-Amz-Content-Sha256') ?? undefined;
 
-/** Keys are made anew each day, for each region and service: a handful for each secret. */
+/** A signing key depends on the secret, day, region and service, so there are a few for each secret. */
 const signingKeys = new Map<string, Buffer>();
 const maxKeys = 1_000;
 
@@ -84,10 +84,10 @@ export function isSignatureValid(
 ): boolean {
   const { signedHeaders } = parameters;
   if (!signedHeaders.includes('host')) return false;
-  // They say what is asked: whoever was given a signed address could make it another request.
+  // The x-amz- headers select the operation: the holder of a presigned URL could change the request by an unsigned one.
   if (Object.keys(request.headers).some((name) => name.startsWith('x-amz-') && !signedHeaders.includes(name))) return false;
   const declaredDigest = declaredBodyDigest(request);
-  // A digest is of the body as it came; the other forms leave it to the digests of its pieces, or unsigned.
+  // A hex digest covers the body as received. The other forms cover its chunks, or nothing.
   if (declaredDigest !== undefined && /^[0-9a-f]{64}$/.test(declaredDigest) && declaredDigest !== sha256(request.body))
     return false;
   const expected = Buffer.from(signatureOf(request, parameters, secret));

@@ -1,4 +1,4 @@
-/** SQS: which queue a request means; the answer is the emulator's, with what it is known to get wrong put right. */
+/** SQS: finds the queue of a request, forwards it to the emulator, and corrects known errors of the emulator's response. */
 import * as z from 'zod';
 import { arns, lastPart, queueUrl } from '../aws-environment.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type WireResponse,
 } from './wire.ts';
 
-/** The permission that each operation needs; a batch needs that of the single one. */
+/** The permission of each operation; a batch needs the permission of the single operation. */
 const permissions: Readonly<Record<string, string>> = {
   SendMessage: 'SendMessage',
   SendMessageBatch: 'SendMessage',
@@ -28,8 +28,8 @@ const entries = z.array(z.looseObject({}));
 const sendShape = z.looseObject({ Entries: entries.optional() });
 
 /**
- * SQS takes the trace header of the request for each message that does not bring one, as its system attribute AWSTraceHeader: by
- * that Lambda knows how often a function was invoked in the chain that a message belongs to.
+ * SQS copies the request's trace header to each message that has none, as the system attribute AWSTraceHeader. Lambda reads
+ * from it how often a function was invoked in the message's chain.
  */
 function withTraceHeader(request: WireRequest, input: unknown): WireRequest {
   const StringValue = request.headers['x-amzn-trace-id'];
@@ -52,14 +52,14 @@ export function sqs(forward: (request: WireRequest) => Promise<WireResponse>, en
       const permission = permissions[name];
       if (permission === undefined) return unknownOperation(name);
       const input = inputShape.safeParse(jsonBody(request));
-      if (!input.success) return { code: 'SerializationException', message: 'The body is not understood', status: 400 };
+      if (!input.success) return { code: 'SerializationException', message: 'The body is not valid', status: 400 };
       const queue = lastPart(input.data.QueueUrl ?? input.data.QueueName ?? '');
       return { name, input: input.data, requiredPermissions: [{ action: `sqs:${permission}`, resource: arns.queue(queue) }] };
     },
     async handle(request, { name, input }) {
       const response = await forward(name.startsWith('SendMessage') ? withTraceHeader(request, input) : request);
       if (name !== 'GetQueueUrl' || response.status !== 200) return response;
-      // the emulator would name a host of its own, and the SDK calls whatever host a queue's URL names
+      // The emulator would return its own host, and the SDK calls the host of the queue's URL.
       const { QueueName } = inputShape.parse(input);
       return { ...response, body: Buffer.from(JSON.stringify({ QueueUrl: queueUrl(endpoint, QueueName ?? '') })) };
     },

@@ -1,11 +1,11 @@
-/** STS: AssumeRole, by which a function lends another role. The role of whoever asks must allow it, and the other role must trust it. */
+/** STS: AssumeRole. The caller's role must allow it, and the target role must trust the caller. */
 import { randomBytes } from 'node:crypto';
 import { lastPart, awsEnvironment } from '../aws-environment.ts';
 import { readCredential } from './credential.ts';
 import type { Principals } from './principals.ts';
 import { type Service, type ServiceError, type WireRequest, type WireResponse, unknownOperation } from './wire.ts';
 
-/** What STS takes, in seconds: a session that was asked for with a session lasts an hour at most. */
+/** The limits of STS, in seconds. A chained session (a session that assumes a role) lasts an hour at most. */
 const durationSeconds = { min: 900, max: 3_600 } as const;
 const accountRoot = `arn:${awsEnvironment.partition}:iam::${awsEnvironment.account}:root`;
 const sessionName = /^[\w+=,.@-]{2,64}$/;
@@ -36,7 +36,7 @@ function parseAssumeRole({ body }: WireRequest) {
   };
 }
 
-/** @param trust the roles that may take a role, by its ARN */
+/** @param trust the roles that may assume a role, by its ARN */
 export function sts(principals: Principals, trust: ReadonlyMap<string, readonly string[]>): Service {
   return {
     name: 'sts',
@@ -56,9 +56,9 @@ export function sts(principals: Principals, trust: ReadonlyMap<string, readonly 
       const { roleArn, name, seconds } = parseAssumeRole(request);
       const caller = principals.byKey(readCredential(request)?.accessKeyId ?? '');
       const trusted = trust.get(roleArn) ?? [];
-      // Trust in an account is trust in all of it whose own policy allows them to ask.
+      // Trust in an account covers every principal of the account whose own policy allows the call.
       if (caller === undefined || !(trusted.includes(caller.roleArn) || trusted.includes(accountRoot))) {
-        const message = `${caller?.arn ?? 'nobody'} is not trusted by ${roleArn}`;
+        const message = `${caller?.arn ?? 'an unknown caller'} is not trusted by ${roleArn}`;
         return toErrorResponse({ code: 'AccessDeniedException', message, status: 403 });
       }
       const expiresAt = new Date(Date.now() + seconds * 1_000);
@@ -66,7 +66,7 @@ export function sts(principals: Principals, trust: ReadonlyMap<string, readonly 
       const credentials = [
         `<AccessKeyId>${accessKeyId}</AccessKeyId>`,
         `<SecretAccessKey>${secretAccessKey}</SecretAccessKey>`,
-        // It is sent along with each request, and is not looked at: the secret is proof enough.
+        // Clients send it with each request. It is not checked, because the secret proves the caller.
         `<SessionToken>${randomBytes(20).toString('hex')}</SessionToken>`,
         `<Expiration>${expiresAt.toISOString()}</Expiration>`,
       ].join('');

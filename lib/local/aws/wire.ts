@@ -1,4 +1,4 @@
-/** What travels between the handlers' SDK clients and the services behind the gateway. */
+/** The requests of the handlers' SDK clients and the responses of the services behind the gateway. */
 import type { RequiredPermission } from '../policy/evaluate.ts';
 
 export interface WireRequest {
@@ -6,7 +6,7 @@ export interface WireRequest {
   /** without the query */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** as it came, for those who pass it on: path and query */
+  /** path and query, unchanged, for requests that are forwarded */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -18,16 +18,16 @@ export interface WireResponse {
   readonly body: Buffer;
 }
 
-/** What a request asks, once its service has read it. */
+/** The operation of a request, parsed by its service. */
 export interface Operation {
   /** `PutItem` */
   readonly name: string;
-  /** the parsed body where the service speaks JSON; undefined where it does not */
+  /** the parsed body where the service uses JSON; otherwise undefined */
   readonly input: unknown;
   readonly requiredPermissions: readonly RequiredPermission[];
 }
 
-/** A service's own error, in its own words; `code` is what the SDK makes the error's name of. */
+/** An error of a service; the SDK derives the error's name from `code`. */
 export interface ServiceError {
   readonly code: string;
   readonly message: string;
@@ -35,9 +35,9 @@ export interface ServiceError {
 }
 
 export interface Service {
-  /** as the credential scope of a signature spells it: `dynamodb`, `sqs`, `s3` … */
+  /** as in the credential scope of a signature: `dynamodb`, `sqs`, `s3` … */
   readonly name: string;
-  /** What is asked, or how it is refused; nothing has happened yet. */
+  /** Parses the operation or refuses the request; has no effects. */
   parse(request: WireRequest): Operation | ServiceError;
   handle(request: WireRequest, operation: Operation): Promise<WireResponse>;
   /** An error in the service's own format. */
@@ -58,14 +58,14 @@ export const jsonErrorResponse = (prefix: string, error: ServiceError, type?: st
 
 export const unknownOperation = (name: string): ServiceError => ({
   code: 'UnknownOperationException',
-  message: `The embedded cloud does not know the operation ${name}`,
+  message: `The embedded cloud does not implement the operation ${name}`,
   status: 400,
 });
 
 /** The operation's name in `X-Amz-Target: DynamoDB_20120810.PutItem`. */
 export const targetOperation = (request: WireRequest): string => request.headers['x-amz-target']?.split('.').at(-1) ?? '';
 
-/** The body as JSON; undefined where it is none. */
+/** The body as JSON; undefined where it is not JSON. */
 export function jsonBody(request: WireRequest): unknown {
   try {
     return JSON.parse(request.body.toString('utf8'));

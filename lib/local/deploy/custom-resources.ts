@@ -1,6 +1,6 @@
 /**
- * Custom resources, as CloudFormation has them: their function is asked to create what is new and to change what has changed,
- * and answers at an address that is open for just that. What it was told last is kept, so an unchanged template asks nobody.
+ * Custom resources, as in CloudFormation: creates new resources and updates changed ones by invoking their function, and receives
+ * the response at a one-time URL. The last request is stored, so an unchanged template invokes no function.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const responseShape = z.looseObject({
 });
 type ResourceResponse = z.output<typeof responseShape>;
 
-/** CloudFormation waits for an hour; here somebody is waiting. */
+/** CloudFormation waits for an hour; at a terminal that is too long. */
 const responseTimeoutMs = 60_000;
 const maxResponseBytes = 4_096;
 
@@ -46,7 +46,7 @@ export async function deployCustomResources({ template, directory, find }: Custo
     const existing = previous[id];
     const isSame = existing !== undefined && JSON.stringify(existing.properties) === JSON.stringify(resource.properties);
     next[id] = isSame ? existing : await invokeProvider(resource, existing, find);
-    // After each: what a later one does must not undo that this one was done.
+    // Stored after each resource, so that a later failure does not repeat the earlier ones.
     if (!isSame) writePrivateJson(file, { ...previous, ...next });
   }
 }
@@ -59,7 +59,7 @@ async function invokeProvider(
   const { stack, logicalId, type, properties } = resource;
   const token = properties['ServiceToken'];
   const target = typeof token === 'string' ? find(token) : undefined;
-  if (target === undefined) throw new TemplateError(`${logicalId}: no function has the ARN of its ServiceToken`);
+  if (target === undefined) throw new TemplateError(`${logicalId}: no function of the template has the ARN of its ServiceToken`);
   const endpoint = await openResponseEndpoint();
   try {
     const event = {
@@ -84,7 +84,7 @@ async function invokeProvider(
       );
     const providerResponse = await endpoint.providerResponse;
     if (providerResponse.Status === 'FAILED')
-      throw new TemplateError(`${logicalId}: ${providerResponse.Reason ?? 'its function says no reason'}`);
+      throw new TemplateError(`${logicalId}: ${providerResponse.Reason ?? 'its function reported FAILED without a reason'}`);
     return { physicalId: providerResponse.PhysicalResourceId, properties: { ...properties } };
   } finally {
     await endpoint.close();
@@ -97,15 +97,15 @@ interface ResponseEndpoint {
   close(): Promise<void>;
 }
 
-/** An address that takes one answer, and no other than that at the path nobody else knows. */
+/** A URL that accepts one response, at a secret path. */
 async function openResponseEndpoint(): Promise<ResponseEndpoint> {
   const path = `/${randomUUID()}`;
   const { promise, resolve, reject } = Promise.withResolvers<ResourceResponse>();
   const timeout = setTimeout(
-    () => reject(new TemplateError('the function of a custom resource does not answer')),
+    () => reject(new TemplateError(`the function of a custom resource did not respond: check its log in the state folder`)),
     responseTimeoutMs,
   );
-  // Whoever waits hears of it; without anybody it is nothing.
+  // The caller receives the rejection. Without a caller it must not end the process.
   promise.catch(() => undefined);
   const server = guardedServer(
     (request, response) => {

@@ -1,4 +1,4 @@
-/** Creates queues and buckets that are missing; those that stand get the template's attributes and keep what is in them. */
+/** Creates missing queues and buckets. Existing queues get the template's attributes and keep their messages. */
 import type { Fauxqs } from '../emulators/fauxqs.ts';
 import type { Template } from '../template/template.ts';
 
@@ -7,7 +7,7 @@ const attributeNames = (
   'DelaySeconds MaximumMessageSize MessageRetentionPeriod ReceiveMessageWaitTimeSeconds VisibilityTimeout RedrivePolicy'
 ).split(' ');
 
-/** Attributes are text, and a policy is JSON. */
+/** Attributes are text; a policy is JSON text. */
 function queueAttributes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const attributes: Record<string, string> = {};
   for (const name of attributeNames) {

@@ -1,4 +1,4 @@
-/** Creates the tables that are missing, and the indexes that are missing on those that stand. Nothing is ever taken away. */
+/** Creates missing tables, and missing indexes of existing tables. Never deletes any. */
 import { defined } from '../../engine/defined.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
@@ -48,12 +48,12 @@ async function create(callDynamodb: CallDynamodb, TableName: string, table: Tabl
     }),
   );
   await waitUntilActive(callDynamodb, TableName);
-  // dynalite does not know it, and no emulator sweeps expired items; readers compare the time themselves, as they must on AWS
+  // dynalite does not implement TTL, and no emulator deletes expired items. Readers compare the time themselves, as on AWS.
   if (TimeToLiveSpecification?.Enabled === true) await callDynamodb('UpdateTimeToLive', { TableName, TimeToLiveSpecification });
 }
 
 const activeShape = z.looseObject({ Table: z.looseObject({ TableStatus: z.string() }) });
-/** A table is being created for a moment, and refuses writes meanwhile, even where that moment is set to nothing. */
+/** A new table refuses writes for a moment, even where the emulator's creation delay is zero. */
 const maxPolls = 200;
 
 async function waitUntilActive(callDynamodb: CallDynamodb, TableName: string): Promise<void> {
@@ -77,7 +77,7 @@ async function ensureTable(callDynamodb: CallDynamodb, TableName: string, table:
   const { Table: existing } = describedShape.parse(described.output);
   if (JSON.stringify(existing.KeySchema) !== JSON.stringify(table.KeySchema)) {
     throw new TemplateError(
-      `the table ${TableName} stands with other keys than the template's; on AWS it would be replaced, and its data lost`,
+      `the table ${TableName} exists with other keys than the template's. On AWS it would be replaced and its data lost. Delete the state folder, or keep the keys`,
     );
   }
   const names = new Set(existing.GlobalSecondaryIndexes.map(({ IndexName }) => IndexName));

@@ -1,6 +1,6 @@
 /**
- * Makes dynalite's global indexes anew from its tables. Table and index are two writes there, so a kill between them leaves
- * an index that is out of step for good; nothing heals it but this, before the database is served again.
+ * Rebuilds dynalite's global indexes from its tables. dynalite writes table and index separately, so a kill in between leaves
+ * the index inconsistent for ever. The rebuild runs before the database is served again.
  */
 import { createRequire } from 'node:module';
 import * as z from 'zod';
@@ -33,17 +33,17 @@ function loadParts(): DynaliteParts {
   const database: object = dynalite('./db');
   const parts: unknown = { ...level, ...database };
   if (!isDynaliteParts(parts))
-    throw new Error('The installed dynalite is not the one the embedded cloud was made for: run npm ci');
+    throw new Error('The installed dynalite has another version than the embedded cloud expects: run npm ci');
   return parts;
 }
 
 const tableShape = z.looseObject({ TableName: z.string(), GlobalSecondaryIndexes: z.array(z.unknown()).default([]) });
 const actionsShape = z.object({ puts: z.array(z.object({ index: z.string(), key: z.string(), item: z.unknown() })) });
 
-/** dynalite's keys begin with what they belong to, parted by `~`. */
+/** dynalite's keys start with the name of their table or index, then `~`. */
 const keyRange = (prefix: string) => ({ gte: `${prefix}~`, lt: `${prefix}~\xFF` });
 
-/** To be called while nobody else has the database open. Answers how many index entries there are now. */
+/** Requires exclusive access to the database. Returns the number of index entries. */
 export async function rebuildIndexes(path: string): Promise<number> {
   const { Level, getIndexActions } = loadParts();
   const database = new Level(path, { valueEncoding: 'json' });

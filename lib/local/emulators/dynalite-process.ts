@@ -1,4 +1,4 @@
-/** The inside of dynalite's process: makes the indexes anew, serves a socket, says so, and ends when its parent does. */
+/** dynalite's process: rebuilds the indexes, listens on a socket, reports that it is ready, and exits with its parent. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -6,7 +6,8 @@ import { createRequire } from 'node:module';
 import { rebuildIndexes } from './dynalite-indexes.ts';
 
 const [, , path, socket] = process.argv;
-if (path === undefined || socket === undefined) throw new Error('dynalite needs the paths of its database and of its socket');
+if (path === undefined || socket === undefined)
+  throw new Error('dynalite needs two arguments: the path of its database and of its socket');
 if (existsSync(path)) await rebuildIndexes(path);
 
 const dynalite: (options: object) => Server = createRequire(import.meta.url)('dynalite');
@@ -16,5 +17,5 @@ server.listen(socket);
 await once(server, 'listening');
 process.send?.('listening');
 
-// the channel closes with the parent, however that ended
+// the channel closes with the parent, also when the parent is killed
 process.once('disconnect', () => server.close(() => process.exit(0)));

@@ -1,4 +1,4 @@
-/** DynamoDB by dynalite, where dynoxide's binary is not installed: slower, without transactions, and with indexes to be mended. */
+/** DynamoDB by dynalite, for machines without dynoxide's binary: slower, without transactions, with indexes rebuilt at the start. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,11 +9,11 @@ import type { DynamodbEmulator } from './dynoxide.ts';
 import { forwardTo } from './forward.ts';
 
 export async function startDynalite(directory: string, onExit: (reason: string) => void): Promise<DynamodbEmulator> {
-  // In a folder of its own that nobody else may enter (mkdtemp makes it with mode 700): it answers any credential. Not in the state
-  // folder, because the path of a socket has at most 107 characters.
+  // The socket is in a separate folder with mode 700 (mkdtemp), because dynalite accepts any credential. It is not in the state
+  // folder, because a socket path has at most 107 characters.
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-'));
   const socket = join(folder, 'dynalite.sock');
-  // a process of its own: in this one it would share the loop with everything else, and halve its speed
+  // A separate process: in this one it would block the event loop of everything else and halve its speed.
   const child = fork(fileURLToPath(new URL('./dynalite-process.ts', import.meta.url)), [join(directory, 'dynalite'), socket], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     detached: true,

@@ -1,4 +1,4 @@
-/** DynamoDB's operations by dynoxide's tools: the same names and values, and what the tools leave out is added here. */
+/** DynamoDB's operations by dynoxide's tools. Names and values are the same; this module adds what the tools omit. */
 import * as z from 'zod';
 import {
   jsonBody,
@@ -11,7 +11,7 @@ import {
 import type { DynoxidePipe, ToolResult } from './dynoxide-pipe.ts';
 import type { Forward } from './forward.ts';
 
-/** Parameters of DynamoDB that the tools do not take, and that change nothing: every read there is consistent, and nothing is billed. */
+/** Parameters that dynoxide's tools do not accept and that have no effect: every read is consistent, and nothing is billed. */
 const ignoredParameters: ReadonlySet<string> = new Set([
   'ConsistentRead',
   'ReturnConsumedCapacity',
@@ -37,7 +37,7 @@ const describedShape = z.looseObject({
   }),
 });
 
-const serializationError: ServiceError = { code: 'SerializationException', message: 'The body is not understood', status: 400 };
+const serializationError: ServiceError = { code: 'SerializationException', message: 'The body is not valid', status: 400 };
 const invalid = (message: string): ServiceError => ({ code: 'ValidationException', message, status: 400 });
 const errorResponse = (error: ServiceError): WireResponse => jsonErrorResponse('com.amazonaws.dynamodb.v20120810#', error);
 const okResponse = (text: string): WireResponse => ({
@@ -46,7 +46,7 @@ const okResponse = (text: string): WireResponse => ({
   body: Buffer.from(text),
 });
 
-/** dynoxide drops a line that it cannot parse, and answers nothing: JSON of more than 128 levels, and half a surrogate pair. */
+/** dynoxide drops a line that it cannot parse, without a response: JSON of more than 128 levels, or a lone surrogate. */
 const maxNestingLevels = 100;
 
 function isEncodable(value: unknown, levels = maxNestingLevels): boolean {
@@ -60,7 +60,7 @@ const writes: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteIte
 
 export function dynoxideOperations(pipe: DynoxidePipe): Forward {
   const schemas = new Map<string, Promise<z.infer<typeof describedShape>['Table'] | undefined>>();
-  /** writes of one item, one after the other: a write that failed reads what it met */
+  /** The last write of each item. Writes of one item run in sequence, so a failed condition returns the item that it was checked on. */
   const pendingWrites = new Map<string, Promise<unknown>>();
 
   const describe = (table: string) => {
@@ -70,7 +70,7 @@ export function dynoxideOperations(pipe: DynoxidePipe): Forward {
       .call('describe_table', { table_name: table, raw: true })
       .then(({ hasError, text }) => (hasError ? undefined : describedShape.parse(JSON.parse(text)).Table));
     schemas.set(table, description);
-    // A table may be created, or get an index, later.
+    // A missing table may be created later, and so may an index: do not cache them.
     void description.then(
       (found) => found ?? schemas.delete(table),
       () => schemas.delete(table),
@@ -86,13 +86,13 @@ export function dynoxideOperations(pipe: DynoxidePipe): Forward {
     for (const [name, value] of Object.entries(input)) {
       const parameter = snakeCase(name);
       if (parameters.has(parameter)) toolArguments[parameter] = value;
-      else if (!ignoredParameters.has(name)) return invalid(`${name} is not taken here`);
+      else if (!ignoredParameters.has(name)) return invalid(`The embedded cloud does not implement the parameter ${name}`);
     }
     if (operation === 'UpdateTable' || operation === 'DeleteTable') schemas.clear();
     return pipe.call(tool, toolArguments);
   };
 
-  /** A write whose condition failed says which item it met, where it was asked to. */
+  /** Adds the existing item to a failed condition, where the request asks for it (`ALL_OLD`). */
   async function write(operation: string, input: Readonly<Record<string, unknown>>): Promise<WireResponse> {
     const { TableName, Key, Item, ReturnValuesOnConditionCheckFailure: wanted } = writeShape.parse(input);
     const attributes = (await describe(TableName))?.KeySchema.map(({ AttributeName }) => AttributeName) ?? [];
@@ -135,7 +135,7 @@ function responseOf(outcome: ToolResult | ServiceError): WireResponse {
   if ('code' in outcome) return errorResponse(outcome);
   if (!outcome.hasError) return okResponse(outcome.text);
   const error = errorShape.safeParse(jsonOf(outcome.text));
-  // Parameters of another type than the operation's are refused before it, in words alone.
+  // dynoxide refuses parameters of a wrong type before the operation, with plain text.
   if (!error.success) return errorResponse(serializationError);
   const { error_type: code, message } = error.data;
   const failedResponse = errorResponse({ code, message, status: code.startsWith('InternalServer') ? 500 : 400 });

@@ -1,19 +1,19 @@
 /**
- * Speaks to dynoxide over a pair of pipes. Its HTTP server answers whoever reaches the port, with any credential; the same
- * operations are the tools of its other interface (MCP: JSON-RPC, one message a line), which needs no port at all.
+ * Sends requests to dynoxide over a pair of pipes. Its HTTP server would accept any caller on its port. The same operations are
+ * tools of its MCP interface (JSON-RPC, one message per line), which needs no port.
  */
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
 
-/** What a tool said: an operation's output as JSON, or why it was refused. */
+/** A tool's result: the operation's output as JSON, or its error. */
 export interface ToolResult {
   readonly hasError: boolean;
   readonly text: string;
 }
 
 export interface DynoxidePipe {
-  /** The names of the parameters that each tool takes. */
+  /** The parameter names of each tool. */
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>;
   call(tool: string, parameters: object): Promise<ToolResult>;
 }
@@ -36,10 +36,10 @@ const toolListShape = z.looseObject({
   ),
 });
 
-/** The newest version that dynoxide 1.2.1 speaks. */
+/** The newest version that dynoxide 1.2.1 supports. */
 const protocolVersion = '2025-03-26';
 
-/** Rejects what waits for an answer when the pipe ends. */
+/** When the pipe ends, all pending requests are rejected. */
 export async function openPipe(input: Writable, output: Readable): Promise<DynoxidePipe> {
   const pendingRequests = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
@@ -49,7 +49,7 @@ export async function openPipe(input: Writable, output: Readable): Promise<Dynox
     for (const { reject } of pendingRequests.values()) reject(new Error('dynoxide has ended'));
     pendingRequests.clear();
   };
-  // The emulator's end is heard of by its process; a write into a broken pipe says nothing more.
+  // The process module reports the exit. A write error on a broken pipe adds nothing.
   input.on('error', rejectPending);
   output.on('close', rejectPending);
   output.on('error', rejectPending);

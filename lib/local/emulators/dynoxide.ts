@@ -1,4 +1,4 @@
-/** DynamoDB by dynoxide, a single binary over SQLite: writes go through, indexes stay in step with their table after a kill. */
+/** DynamoDB by dynoxide, a single binary over SQLite: writes are durable, and indexes stay consistent after a kill. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface DynamodbEmulator {
   stop(): Promise<void>;
 }
 
-/** The binary's path where its package is installed: it is an optional one, for Linux on x64. */
+/** The binary's path; undefined where its package is not installed. The package is optional and exists for Linux on x64. */
 export function findDynoxide(): string | undefined {
   try {
     return createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide');
@@ -27,7 +27,7 @@ const waitForExit = (child: ChildProcess): Promise<void> =>
     child.exitCode !== null || child.signalCode !== null ? resolve() : child.once('exit', () => resolve()),
   );
 
-/** Up in 15 to 40 ms; ten seconds mean that it will not come. */
+/** A start takes 15 to 40 ms; after ten seconds it has failed. */
 const startTimeoutMs = 10_000;
 
 export async function startDynoxide(
@@ -38,7 +38,7 @@ export async function startDynoxide(
   const pidFile = join(directory, 'dynoxide.pid');
   const database = join(directory, 'dynamodb.sqlite');
   await endStaleProcess(pidFile);
-  // A group of its own: Ctrl-C at the terminal must reach it only after the functions have drained. It ends with its input, so
+  // Detached: Ctrl-C at the terminal must reach dynoxide only after the functions have drained. It exits when its input closes,
   // also when this process dies.
   const child = spawn(binary, ['mcp', '--db-path', database], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   let stopping = false;

@@ -1,4 +1,4 @@
-/** The emulators behind the gateway, and where each keeps what it is told. */
+/** Starts the emulators behind the gateway, each with its state in the state folder. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDynalite } from './dynalite.ts';
@@ -11,7 +11,7 @@ export interface Emulators {
   stop(): Promise<void>;
 }
 
-/** `onDeath` is told when DynamoDB's process ends without having been stopped. */
+/** `onExit` is called when DynamoDB's process exits without having been stopped. */
 export async function startEmulators(directory: string, onExit: (reason: string) => void): Promise<Emulators> {
   const state = join(directory, 'state');
   mkdirSync(state, { recursive: true });

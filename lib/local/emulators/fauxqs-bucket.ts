@@ -1,4 +1,4 @@
-/** S3 by fauxqs's own routes, which are handed requests without a port. They are loaded when the first one comes. */
+/** S3 by fauxqs's own routes. Requests are injected, so there is no port. The routes are loaded at the first request. */
 import { defined } from '../../engine/defined.ts';
 import type { buildApp as build } from 'fauxqs';
 import type { Forward } from './forward.ts';
@@ -6,7 +6,7 @@ import type { Forward } from './forward.ts';
 type BuildOptions = NonNullable<Parameters<typeof build>[0]>;
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
-/** Of the connection, and not of the answer. */
+/** Headers of the connection, which are not copied to the response. */
 const connectionHeaders = new Set(['connection', 'transfer-encoding', 'content-length']);
 
 export interface Bucket {
@@ -33,14 +33,14 @@ export function openBucket(options: BuildOptions): Bucket {
         defined({
           method,
           url: request.url,
-          // The emulator's one server parses some types as messages of SQS and SNS, and refuses what is no type: to S3 a body is bytes.
+          // The emulator's server parses some content types as SQS and SNS messages and refuses unknown ones. For S3 a body is bytes.
           headers: { ...headers, host: '127.0.0.1', 'content-type': 'application/octet-stream' },
           payload: request.body.length > 0 || method === 'PUT' || method === 'POST' ? request.body : undefined,
         }),
       );
       const responseHeaders: Record<string, string> = {};
       for (const [name, value] of Object.entries(response.headers)) {
-        // a HEAD tells the size of what it does not send
+        // The content-length of a HEAD response is the object's size.
         if (!connectionHeaders.has(name) || (method === 'HEAD' && name === 'content-length'))
           responseHeaders[name] = String(value);
       }

@@ -1,6 +1,6 @@
 /**
- * The parts inside fauxqs. Its package exports only a server that listens on every address of the machine; from its parts
- * the embedded cloud makes one that listens on none. The version is pinned, and what is taken from it is checked here.
+ * The internal classes of fauxqs. Its package exports only a server that listens on every address of the machine; with these
+ * classes the embedded cloud needs no listener. The version is pinned, and the imports are checked here.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { buildApp as build } from 'fauxqs';
@@ -24,7 +24,7 @@ export interface FauxqsClasses {
   readonly PersistenceManager: (new (directory: string) => Persistence) & { readonly prototype: Persistence };
 }
 
-/** What answers one operation of SQS; its errors bear a code and a status. */
+/** The handler of one SQS operation; its errors have a code and a status. */
 export type QueueAction = (input: unknown, store: QueueStore, request: { readonly headers: object }) => unknown;
 
 type Loaded = Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ const hasClasses = (found: Loaded): found is Loaded & FauxqsClasses =>
 const isAction = (value: unknown): value is QueueAction => typeof value === 'function';
 
 const unsupportedVersion = (): Error =>
-  new Error('The installed fauxqs is not the one the embedded cloud was made for: run npm ci');
+  new Error('The installed fauxqs has another version than the embedded cloud expects: run npm ci');
 
 const load = (file: string): Promise<Loaded> => import(new URL(file, import.meta.resolve('fauxqs')).href);
 
@@ -56,7 +56,7 @@ export async function loadFauxqsClasses(): Promise<FauxqsClasses> {
   return found;
 }
 
-/** The actions by the name of their operation, such as `SendMessage`. */
+/** The actions by operation name, such as `SendMessage`. */
 export async function loadQueueActions(operations: readonly string[]): Promise<ReadonlyMap<string, QueueAction>> {
   const actions = await Promise.all(
     operations.map(async (operation) => {

@@ -1,23 +1,24 @@
 /**
- * What fauxqs 2.4.1 does otherwise than SQS, put right on its classes when they are loaded:
- * 1. ReceiveMessage returns one message of a group; SQS returns up to ten, in order. Without this no batch of one group
- *    would ever be seen here.
- * 2. Several messages of a group that come back at once come back in the wrong order.
- * 3. ChangeMessageVisibility(0) throws with persistence on, after the message has left the memory.
+ * Corrects differences between fauxqs 2.4.1 and SQS, on its classes when they are loaded:
+ * 1. ReceiveMessage returns one message of a group; SQS returns up to ten, in order. Without the correction no batch would
+ *    contain two messages of a group.
+ * 2. Several messages of a group that become visible at once are redelivered in the wrong order.
+ * 3. ChangeMessageVisibility(0) throws with persistence on, after the message has been removed from memory.
  * 4. `DeduplicationScope: messageGroup` deduplicates over the whole queue.
+ * 5. A dead letter does not name its source queue.
  * 5. A dead letter does not say which queue it comes from.
  */
 import type { FauxqsClasses, Queue } from './fauxqs-classes.ts';
 
 const patched = new WeakSet<object>();
 
-/** Parts the group from the deduplication id in the ids that the emulator is given for queues with dedup per group. */
+/** Separates the group from the deduplication id, for queues that deduplicate per group. */
 const separator = '\u001F';
 
 export const hasGroupDeduplication = (queue: Pick<Queue, 'attributes'>): boolean =>
   queue.attributes['DeduplicationScope'] === 'messageGroup';
 
-/** What the emulator is told as deduplication id, so that equal ids of two groups differ. */
+/** The deduplication id for the emulator, which includes the group, so that equal ids of two groups differ. */
 export const scopedDeduplicationId = (groupId: string, deduplicationId: string): string =>
   `${groupId}${separator}${deduplicationId}`;
 
@@ -30,17 +31,17 @@ function restoreOrder(queue: Queue): void {
   }
 }
 
-/** Under this message attribute a dead letter keeps the system attribute DeadLetterQueueSourceArn. */
+/** The message attribute in which a dead letter stores the system attribute DeadLetterQueueSourceArn. */
 export const sourceArnAttribute = 'AWS.DeadLetterQueueSourceArn';
 
-/** Idempotent: the classes are shared by all servers of a process. */
+/** Idempotent: all servers of a process share the classes. */
 export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): void {
   if (patched.has(SqsQueue)) return;
   patched.add(SqsQueue);
   // oxlint-disable-next-line typescript/unbound-method -- both are called with the queue they belong to
   const { dequeue, enqueue } = SqsQueue.prototype;
 
-  /** the queue that is handing out messages: what another queue gets meanwhile is a dead letter of it */
+  /** the queue that is currently receiving: a message that another queue gets meanwhile is a dead letter of it */
   let dequeuingQueue: Pick<Queue, 'arn'> | undefined;
 
   SqsQueue.prototype.dequeue = function (this: Queue, ...args) {
@@ -64,7 +65,7 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
       if (next === undefined || group === undefined) break;
       received.push(next);
       takenPerGroup.set(group, (takenPerGroup.get(group) ?? 0) + 1);
-      // open again for the rest of this one receive
+      // unlocks the group for the rest of this receive
       this.fifoLockedGroups.delete(group);
     }
     for (const [group, count] of takenPerGroup) this.fifoLockedGroups.set(group, count);

@@ -1,6 +1,6 @@
 /**
- * SQS's operations on the queues in memory, with what fauxqs does not know: deduplication per group for the queues that ask for
- * it, and the system attributes AWSTraceHeader and DeadLetterQueueSourceArn.
+ * SQS's operations on the queues in memory. Adds what fauxqs does not implement: deduplication per group, and the system
+ * attributes AWSTraceHeader and DeadLetterQueueSourceArn.
  */
 import * as z from 'zod';
 import { jsonBody, jsonErrorResponse, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
@@ -20,10 +20,10 @@ const entryShape = z.looseObject({
 });
 const sendShape = entryShape.extend({ QueueUrl: z.string(), Entries: z.array(entryShape).optional() });
 
-/** What fauxqs throws for a mistake of the caller's. */
+/** An error that fauxqs throws for an invalid request. */
 const errorShape = z.looseObject({ code: z.string(), message: z.string(), statusCode: z.number(), queryErrorHeader: z.string() });
 
-/** Equal deduplication ids of two groups are made to differ. */
+/** Makes equal deduplication ids of two groups different. */
 function withScopedDeduplication(input: unknown, store: QueueStore): unknown {
   const parsed = sendShape.safeParse(input);
   const queue = parsed.success ? store.getQueueByName(lastPart(parsed.data.QueueUrl)) : undefined;
@@ -37,9 +37,9 @@ function withScopedDeduplication(input: unknown, store: QueueStore): unknown {
 }
 
 /**
- * Under this message attribute fauxqs keeps AWSTraceHeader, so that it outlives a restart. SQS lets no caller name an attribute
- * of its own so. fauxqs counts its bytes with the message and in the digest of the attributes; SQS does neither, and no client
- * here looks at that digest.
+ * The message attribute in which fauxqs stores AWSTraceHeader, so that it survives a restart. SQS reserves this name. fauxqs
+ * counts its bytes in the message size and in the digest of the attributes; SQS does not, and no client here checks that
+ * digest.
  */
 const traceHeaderAttribute = 'AWS.TraceHeader';
 
@@ -50,7 +50,7 @@ const tracedShape = z.looseObject({
 });
 const tracedSendShape = tracedShape.extend({ Entries: z.array(tracedShape).optional() });
 
-/** The message with its trace header where fauxqs keeps it. */
+/** The message with its trace header as a message attribute. */
 function withTraceHeader(input: unknown): unknown {
   const parsed = tracedSendShape.safeParse(input);
   if (!parsed.success) return input;
@@ -77,13 +77,13 @@ const receivedShape = z.looseObject({
     .optional(),
 });
 
-/** System attributes by the message attribute under which they are kept. */
+/** System attributes, by the message attribute that stores them. */
 const storedSystemAttributes: ReadonlyMap<string, string> = new Map([
   [traceHeaderAttribute, 'AWSTraceHeader'],
   [sourceArnAttribute, 'DeadLetterQueueSourceArn'],
 ]);
 
-/** Receives, and gives what is kept as the system attributes that they are, to whoever asks for them. */
+/** Receives messages, and returns the stored attributes as system attributes to requests that ask for them. */
 async function receive(action: QueueAction, input: unknown, store: QueueStore): Promise<unknown> {
   const parsedRequest = receiveShape.safeParse(input);
   if (!parsedRequest.success) return action(input, store, { headers: {} });

@@ -1,4 +1,4 @@
-/** SQS and S3 by fauxqs, inside this process and without a port; SQLite keeps what they are told. */
+/** SQS and S3 by fauxqs, inside this process and without a port. SQLite stores their data. */
 import { mkdirSync } from 'node:fs';
 import { arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
 import { openBucket } from './fauxqs-bucket.ts';
@@ -10,14 +10,14 @@ import type { Forward } from './forward.ts';
 export interface Fauxqs {
   readonly queues: Forward;
   readonly bucket: Forward;
-  /** Creates the queue, or gives an existing one the attributes; its messages stay. */
+  /** Creates the queue, or updates the attributes of an existing one; its messages stay. */
   ensureQueue(name: string, attributes: Readonly<Record<string, string>>): void;
   ensureBucket(name: string): void;
-  /** Makes every message that is in somebody's hands visible again: whoever held one died with the last start. */
+  /** Makes every in-flight message visible again: its receiver ended with the last start. */
   releaseInFlight(): void;
-  /** Ends all long polls, empty-handed. */
+  /** Ends all long polls without messages. */
   endLongPolls(): void;
-  /** Messages of a queue by state, for tests and for the person who looks. */
+  /** The number of messages of a queue by state, for tests and for diagnostics. */
   depth(name: string): { readonly ready: number; readonly delayed: number; readonly inFlight: number };
   stop(): Promise<void>;
 }
@@ -29,9 +29,9 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
   const stores = { sqsStore: new classes.SqsStore(), snsStore: new classes.SnsStore(), s3Store: new classes.S3Store() };
   const { sqsStore, snsStore, s3Store } = stores;
   const persistence = new classes.PersistenceManager(directory);
-  // what was written survives a kill of this process; only a machine that loses its power may lose the last moments
+  // Writes survive a kill of this process. Only a power failure may lose the last moments.
   persistence.db.exec('PRAGMA synchronous = NORMAL');
-  // loading before the stores know where to persist: a queue created under persistence is first wiped there
+  // Load before the stores get their persistence: creating a queue with persistence deletes its stored messages first.
   persistence.load(sqsStore, snsStore, s3Store);
   Object.assign(sqsStore, { persistence, region: awsEnvironment.region });
   Object.assign(s3Store, { persistence });

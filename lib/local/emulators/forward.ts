@@ -1,4 +1,4 @@
-/** Hands a request to an emulator behind a socket of this machine, over connections that stay open. */
+/** Forwards a request to an emulator behind a local socket, over persistent connections. */
 import { Agent, request as open } from 'node:http';
 import type { WireRequest, WireResponse } from '../aws/wire.ts';
 
@@ -7,7 +7,7 @@ export type Forward = (request: WireRequest) => Promise<WireResponse>;
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect']);
 
 export function forwardTo(socketPath: string): Forward {
-  // FIFO would wake the connection that has idled longest, which is the one that may just have been closed
+  // FIFO would reuse the connection that has idled longest, which the emulator may just have closed.
   const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: 'lifo' });
   return (request) =>
     new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@ export function forwardTo(socketPath: string): Forward {
     });
 }
 
-/** A DynamoDB operation asked directly of the emulator: what a deploy does, and no function could. */
+/** Calls a DynamoDB operation on the emulator directly, for deployments: no function has the permission. */
 export type CallDynamodb = (operation: string, input: object) => Promise<{ status: number; output: unknown }>;
 
 export const createDynamodbCaller =
@@ -45,7 +45,7 @@ export const createDynamodbCaller =
       headers: {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': `DynamoDB_20120810.${operation}`,
-        // emulators want the form of a signature and look at nothing in it
+        // The emulator requires a signature's format and does not check it.
         authorization:
           'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
         'x-amz-date': '20260101T000000Z',

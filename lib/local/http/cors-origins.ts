@@ -1,4 +1,4 @@
-/** The pages that the owner lets in by the setting `corsOrigins`: the functions of the template are told them. */
+/** The origins of the setting `corsOrigins`, read from the functions' variables in the template. */
 import * as z from 'zod';
 import { environmentNames } from '../../contract/environment.ts';
 import type { Template } from '../template/template.ts';

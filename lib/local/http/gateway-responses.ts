@@ -1,14 +1,14 @@
-/** What API Gateway says itself, in the words that the template gives it: https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html */
+/** API Gateway's own responses, with the template's texts: https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html */
 import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 
-/** The types that can happen here, with the status and the message that stand where the template says nothing. */
+/** The response types that can occur here, with the status and message that apply where the template sets none. */
 const defaultResponses = {
   MISSING_AUTHENTICATION_TOKEN: { status: 403, message: 'Missing Authentication Token' },
   REQUEST_TOO_LARGE: { status: 413, message: 'Request Too Long' },
   INTEGRATION_FAILURE: { status: 504, message: 'Internal server error' },
   INTEGRATION_TIMEOUT: { status: 504, message: 'Endpoint request timed out' },
-  /** a function that failed, or answered in no form of a response */
+  /** the function failed, or its result is not a valid response */
   DEFAULT_5XX: { status: 502, message: 'Internal server error' },
 } as const;
 
@@ -20,7 +20,7 @@ interface RenderedResponse {
   readonly body: string;
 }
 
-/** The variables that templates and headers may name, `requestId` for `$context.requestId`. */
+/** The variables of templates and headers: `requestId` for `$context.requestId`. */
 type ContextVariables = Readonly<Record<string, string>>;
 
 export interface GatewayResponses {
@@ -37,7 +37,7 @@ const shape = z.looseObject({
 const defaultTemplate = '{"message":$context.error.messageString}';
 const headerPrefix = 'gatewayresponse.header.';
 
-/** `'text'` is the text itself, `context.name` a variable. */
+/** `'text'` is the literal text, `context.name` a variable. */
 function headerValue(expression: string, context: ContextVariables): string | undefined {
   if (expression.startsWith("'")) return expression.slice(1, -1);
   return expression.startsWith('context.') ? context[expression.slice('context.'.length)] : undefined;

@@ -1,6 +1,6 @@
 /**
- * A server of the embedded cloud. Every request passes the guard, its head is bounded as API Gateway bounds it, and a request that
- * the parser refuses is answered too: Node by itself answers it without a body, or resets the connection.
+ * An HTTP server of the embedded cloud. Every request passes the caller guard, its head has API Gateway's limits, and a request
+ * that the parser refuses gets a response with a body. Node alone would send no body, or reset the connection.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -8,13 +8,13 @@ import { type AllowedOrigins, checkCaller } from './caller-guard.ts';
 import { limits } from './limits.ts';
 import { type RefusedRequest, refusalResponse, refusedRequests } from './refused-request.ts';
 
-/** Up to here Node reads a request's head whole, so that what is too long is known; beyond, only that it is too long. In bytes. */
+/** Node reads heads up to this size completely, so the limit check is exact; a larger head is refused by the parser. In bytes. */
 const maxParsedHeadBytes = 1024 * 1024;
-/** How long a refused connection is read on, so that its sender gets to read the answer, in milliseconds. */
+/** How long a refused connection is read, so that its sender can read the response, in milliseconds. */
 const lingerMs = 2_000;
 
 export interface Guard {
-  /** asked for each request, because the ports are known only once all servers listen; undefined: no page may ask */
+  /** read for each request, because the ports are known only once all servers listen; undefined: no page may call */
   readonly origins: () => AllowedOrigins | undefined;
 }
 
@@ -23,17 +23,17 @@ export function guardedServer(listener: RequestListener, guard: Guard): Server {
     const refused = checkRequestHead(request, guard);
     if (refused === undefined) return listener(request, response);
     sendRefusal(response, refused);
-    // What is left of the body is read and thrown away, so that the connection stays of use.
+    // The rest of the body is read and discarded, so that the connection can be reused.
     request.resume();
   };
-  // Without Host the guard refuses: Node would do so without a body.
+  // The guard refuses a request without Host, with a body; Node's own check would send none.
   const server = createServer({ maxHeaderSize: maxParsedHeadBytes, requireHostHeader: false }, guarded);
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
     sendRefusal(response, refusedRequests.expectation),
   );
   const answeredSockets = new WeakSet<Duplex>();
   server.on('clientError', (error: Error & { readonly code?: string }, socket: Duplex) => {
-    // The parser complains of each further piece.
+    // The parser reports an error for each further chunk.
     if (answeredSockets.has(socket)) return;
     answeredSockets.add(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -42,7 +42,7 @@ export function guardedServer(listener: RequestListener, guard: Guard): Server {
   return server;
 }
 
-/** Why the request is refused before anything of it is looked at; undefined: it is not. Also for upgrades. */
+/** Why the request is refused, from its head alone; undefined: accepted. Also for upgrades. */
 export function checkRequestHead({ url = '', headers, rawHeaders, method = '' }: IncomingMessage, guard: Guard) {
   const rejection = checkCaller(headers, guard.origins());
   if (rejection !== undefined) return refusedRequests[rejection];
@@ -62,7 +62,7 @@ const refusalOfParserError = (code: string | undefined): RefusedRequest => {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? refusedRequests.slow : refusedRequests.malformed;
 };
 
-/** Writes the refusal to a connection without a response, and reads on for a while: closing it unread would reset it. */
+/** Writes the refusal to a connection without a response object, and reads on for a while: closing early would reset it. */
 export function refuseConnection(socket: Duplex, refused: RefusedRequest): void {
   const { headers, body } = refusalResponse(refused);
   const lines = Object.entries({ ...headers, connection: 'close' });

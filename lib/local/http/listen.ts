@@ -4,7 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 export interface Listening {
   readonly port: number;
   readonly url: string;
-  /** Stops taking requests and ends what is still open after `graceMs`. */
+  /** Stops accepting requests, and ends open ones after `graceMs`. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -19,11 +19,11 @@ const tryPort = (server: Server, port: number): Promise<void> =>
     });
   });
 
-/** Listens on the first free port from `first` on, of at most 100; on any free one where it is 0. */
+/** Listens on the first free port of the 100 ports from `first`; on any free port where it is 0. */
 export async function listen(server: Server, firstPort: number): Promise<Listening> {
-  // an SDK client may keep an idle connection for longer than Node's 5 s and must not meet a closed one
+  // An SDK client may keep an idle connection for longer than Node's 5 s, and must not use a closed one.
   server.keepAliveTimeout = 120_000;
-  // uploads and streams may be slow; who sends them is on this machine
+  // Uploads and streams may be slow; their senders are on this machine.
   server.requestTimeout = 0;
   for (let port = firstPort; ; port++) {
     try {
@@ -47,7 +47,7 @@ export async function listen(server: Server, firstPort: number): Promise<Listeni
   };
 }
 
-/** The whole body, or a refusal as soon as it is known to be too large; the rest is then read and thrown away. */
+/** Reads the whole body, or refuses as soon as it is too large. The rest is then read and discarded. */
 export async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer | 'too large'> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -60,7 +60,7 @@ export async function readBody(incoming: IncomingMessage, maxBytes: number): Pro
   return bytes > maxBytes ? 'too large' : Buffer.concat(chunks);
 }
 
-/** Whatever stands before the path is not looked at: a proxy's form of a request line names a host once more. The guard has seen `Host`. */
+/** Anything before the path is ignored: an absolute-form request target names a host again, and the guard has checked `Host`. */
 export function requestUrl({ url = '/', headers }: IncomingMessage): URL {
   const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
   return new URL(`http://${headers.host}${target.startsWith('/') ? '' : '/'}${target}`);

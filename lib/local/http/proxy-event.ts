@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 }
 
 function grouped(pairs: Iterable<readonly [string, string]>): Record<string, string[]> {
-  // A name may be any text, and some are members of every object.
+  // Without a prototype: a name may be any text, also that of a member of every object.
   const groups = new Map<string, string[]>();
   for (const [name, value] of pairs) groups.set(name, [...(groups.get(name) ?? []), value]);
   return Object.fromEntries(groups);
@@ -22,7 +22,7 @@ function grouped(pairs: Iterable<readonly [string, string]>): Record<string, str
 const lastOfEach = (groups: Record<string, string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(groups).map(([name, values]) => [name, values.at(-1) ?? '']));
 
-/** Names as the client spelled them: two spellings of one header are one entry under the first. */
+/** Names as the client spelled them. Two spellings of one header are one entry under the first. */
 function headersOf({ rawHeaders }: IncomingMessage): Record<string, string[]> {
   const spelling = new Map<string, string>();
   const pairs: [string, string][] = [];
@@ -54,7 +54,7 @@ export function proxyEvent(received: ReceivedRequest, route: Route, routes: Rout
   const { request, url, body, requestId, receivedAt } = received;
   const sourceIp = (request.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
   const multiValueHeaders = {
-    // What a caller says of these is not kept, however it spells them.
+    // A caller's own values of these headers are discarded, in any spelling.
     ...Object.fromEntries(Object.entries(headersOf(request)).filter(([name]) => !/^x-forwarded-(for|proto|port)$/i.test(name))),
     'X-Forwarded-For': [sourceIp],
     'X-Forwarded-Proto': ['http'],

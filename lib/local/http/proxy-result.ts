@@ -1,4 +1,4 @@
-/** What a function answers to a proxy event, as an HTTP response. */
+/** Converts a function's proxy result to an HTTP response. */
 import type { ServerResponse } from 'node:http';
 import * as z from 'zod';
 
@@ -18,12 +18,12 @@ export type ResponseHead = z.infer<typeof headShape>;
 const dropped: ReadonlySet<string> = new Set(['keep-alive', 'transfer-encoding']);
 
 /**
- * API Gateway keeps the names of these for itself, and sends what a function answered under another one: a client never sees them.
+ * API Gateway reserves these names and sends a function's headers under another one.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html
  */
 const remapped: ReadonlySet<string> = new Set(['authorization', 'connection', 'content-length', 'date', 'www-authenticate']);
 
-/** The name under which a client sees a header; undefined: it does not. */
+/** The name under which a client receives a header; undefined: the header is dropped. */
 function clientHeaderName(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (dropped.has(lower)) return undefined;
@@ -38,10 +38,10 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** The prelude of a streamed response; undefined where it is malformed. */
+/** The prelude of a streamed response; undefined where it is invalid. */
 export const parseHead = (text: string): ResponseHead | undefined => headShape.safeParse(parse(text)).data;
 
-/** A buffered response; undefined where it is malformed. */
+/** A buffered response; undefined where it is invalid. */
 export function parseResult(payload: string): { readonly head: ResponseHead; readonly body: Buffer } | undefined {
   const result = resultShape.safeParse(parse(payload)).data;
   if (result === undefined) return undefined;

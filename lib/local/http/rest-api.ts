@@ -1,4 +1,4 @@
-/** API Gateway's REST API: from a request to a function and back, with everything that the gateway says by itself. */
+/** API Gateway's REST API: routes a request to a function, returns its response, and sends the gateway's own errors. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { streamTo } from './streamed-response.ts';
 export interface RestApiParts {
   readonly routes: Routes;
   readonly responses: GatewayResponses;
-  /** the function of an ARN */
+  /** returns the function of an ARN */
   readonly functionOf: (arn: string) => LambdaFunction | undefined;
   readonly recorder: Recorder;
   readonly guard: Guard;
@@ -99,7 +99,7 @@ async function integrate(
   const event = JSON.stringify(proxyEvent(received, route, parts.routes));
   const responseStream = route.method.isStreaming ? streamTo(response, received.requestId) : undefined;
   const timeoutAbort = new AbortController();
-  // the function goes on after the gateway has given up, as it does on AWS
+  // The function continues after the gateway has timed out, as on AWS.
   const timedOut = wait(route.method.timeoutMs, 'timed_out' as const, { signal: timeoutAbort.signal }).catch(
     () => 'timed_out' as const,
   );
@@ -111,7 +111,7 @@ async function integrate(
     return { status: 200, bytes: 0 };
   }
   if (responseStream?.hasStarted() === true) {
-    // what has begun cannot become an error any more: a connection that breaks tells the client to resume
+    // A response that has begun cannot become an error: the broken connection tells the client to resume.
     if (outcome.kind === 'streamed') response.end();
     else response.destroy();
     return { status: response.statusCode, bytes: 0 };
@@ -129,7 +129,7 @@ function respond(
   if (outcome.kind === 'refused') {
     return refuse(outcome.code === 'RequestTooLargeException' ? 'REQUEST_TOO_LARGE' : 'INTEGRATION_FAILURE');
   }
-  // a streaming method whose function did not stream, or sent no whole prelude, is misconfigured on AWS too
+  // A streaming method whose function did not stream, or sent no complete prelude, fails on AWS too.
   const result = outcome.kind === 'returned' && !isStreaming ? parseResult(outcome.payload) : undefined;
   if (result === undefined) return refuse('DEFAULT_5XX');
   writeHead(response, result.head, requestId);

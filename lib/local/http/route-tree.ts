@@ -1,4 +1,4 @@
-/** The REST API's resources as a tree of path parts, each with the methods it answers. */
+/** The REST API's resources as a tree of path segments, each with its methods. */
 import * as z from 'zod';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
@@ -7,7 +7,7 @@ import { limits } from './limits.ts';
 export interface Method {
   readonly functionArn: string;
   readonly timeoutMs: number;
-  /** whether the answer is passed on piece by piece */
+  /** whether the response is sent chunk by chunk */
   readonly isStreaming: boolean;
 }
 
@@ -38,7 +38,7 @@ function readMethod({ logicalId, properties }: Resource): z.infer<typeof methodS
   const parsed = methodShape.safeParse(properties);
   if (!parsed.success)
     throw new TemplateError(
-      `${logicalId}: a method of another kind than AWS_PROXY without authorizer: ${z.prettifyError(parsed.error)}`,
+      `${logicalId}: the embedded cloud supports only AWS_PROXY methods without an authorizer: ${z.prettifyError(parsed.error)}`,
     );
   const { Integration } = parsed.data;
   const [, functionArn, operation] = invocationUri.exec(Integration.Uri) ?? [];
@@ -57,7 +57,7 @@ export function buildTree(template: Template, api: Resource): RouteNode {
   const root: RouteNode = { id: `${api.ref}-root`, part: '', path: '', methods: new Map(), children: [] };
   const nodes = new Map([[root.id, root]]);
   const pending = template.of('AWS::ApiGateway::Resource').filter(({ properties }) => properties['RestApiId'] === api.ref);
-  // a parent may stand behind its child in the template
+  // A parent may follow its child in the template.
   for (let pendingBefore = pending.length; pending.length > 0;) {
     for (const resource of pending.splice(0)) {
       const parent = nodes.get(textOf(resource.properties['ParentId']));

@@ -1,4 +1,4 @@
-/** Which method of the REST API answers a request. */
+/** Finds the REST API's method for a request. */
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 import { buildTree, type Method, type RouteNode } from './route-tree.ts';
@@ -15,7 +15,7 @@ export interface Routes {
   readonly apiId: string;
   readonly stage: string;
   readonly binaryMediaTypes: readonly string[];
-  /** the ARNs of the functions that answer in one piece */
+  /** the ARNs of the functions with buffered responses */
   readonly bufferedFunctions: ReadonlySet<string>;
   /** the ARNs of the functions that only stream */
   readonly streamingFunctions: ReadonlySet<string>;
@@ -28,7 +28,7 @@ const isGreedy = (part: string): boolean => /^\{.+\+\}$/.test(part);
 const isParameter = (part: string): boolean => /^\{[^+]+\}$/.test(part);
 const parameterName = (part: string): string => part.replace(/[{}+]/g, '');
 
-/** A literal part before a parameter, a parameter before a greedy one. A resource without any method is not deployed. */
+/** Literal segments win over parameters, and parameters over greedy ones. A resource without any method is not deployed. */
 function descend(node: RouteNode, parts: readonly string[]): MatchedNode | undefined {
   const [part, ...rest] = parts;
   if (part === undefined) return node.methods.size > 0 ? { node, parameters: {} } : undefined;

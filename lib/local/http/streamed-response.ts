@@ -1,4 +1,4 @@
-/** Passes a streamed response on as it comes: first the prelude with status and headers, then the body's pieces. */
+/** Sends a streamed response as it arrives: the prelude with status and headers, then the chunks of the body. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { preludeEnd, preludeType } from '../lambda/response-stream.ts';
@@ -10,7 +10,7 @@ const maxPreludeBytes = 16 * 1024;
 
 export interface StreamedResponse {
   readonly onChunk: ChunkReader;
-  /** whether status and headers have been sent; before that a failure can still be told in a response of its own */
+  /** whether status and headers have been sent; before that, a failure gets its own response */
   readonly hasStarted: () => boolean;
 }
 
@@ -19,7 +19,7 @@ export function streamTo(response: ServerResponse, requestId: string): StreamedR
   let isMalformed = false;
   let buffered = Buffer.alloc(0);
 
-  /** Resolves when the client has taken enough of it, or has gone. */
+  /** Resolves when the client has read enough, or has disconnected. */
   const writeChunk = async (bytes: Uint8Array): Promise<void> => {
     if (bytes.length === 0 || response.destroyed || response.write(bytes)) return;
     await Promise.race([once(response, 'drain'), once(response, 'close')]);

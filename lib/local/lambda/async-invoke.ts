@@ -1,6 +1,6 @@
 /**
- * Asynchronous invocation, as Lambda does it: an accepted event waits in a queue of its function's. A throttled event goes back
- * to the queue until it is too old; one whose invocation failed is retried a few times. After that Lambda drops it:
+ * Asynchronous invocation, as in Lambda: an accepted event waits in a queue of its function. A throttled event returns to the
+ * queue until it is too old. A failed invocation is retried a few times. After that Lambda drops the event:
  * https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
  */
 import * as z from 'zod';
@@ -9,7 +9,7 @@ import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 import type { InvocationCause, LambdaFunction } from './function.ts';
 
-/** What the EventInvokeConfig of a function says, or the defaults of Lambda. */
+/** The EventInvokeConfig of a function, or Lambda's defaults. */
 export interface AsyncInvokeConfig {
   /** retries after an invocation that failed */
   readonly retries: number;
@@ -18,7 +18,7 @@ export interface AsyncInvokeConfig {
 
 export const defaultAsyncInvokeConfig: AsyncInvokeConfig = { retries: 2, maxAgeMs: 21_600_000 };
 
-/** Lambda refuses what is not within these bounds. */
+/** The bounds are Lambda's. */
 const configShape = z.strictObject({
   FunctionName: z.string(),
   Qualifier: z.literal('$LATEST'),
@@ -31,13 +31,13 @@ const configShape = z.strictObject({
     .default(defaultAsyncInvokeConfig.maxAgeMs / 1_000),
 });
 
-/** By the names of the functions; a function without a config has the defaults. */
+/** By function name; a function without a config has the defaults. */
 export function readAsyncInvokeConfigs(template: Template): ReadonlyMap<string, AsyncInvokeConfig> {
   return new Map(
     template.of('AWS::Lambda::EventInvokeConfig').map(({ logicalId, properties }) => {
       const parsed = configShape.safeParse(properties);
       if (!parsed.success)
-        throw new TemplateError(`${logicalId}: the EventInvokeConfig is not understood: ${z.prettifyError(parsed.error)}`);
+        throw new TemplateError(`${logicalId}: the EventInvokeConfig is not valid: ${z.prettifyError(parsed.error)}`);
       const { FunctionName, MaximumRetryAttempts, MaximumEventAgeInSeconds } = parsed.data;
       return [lastPart(FunctionName), { retries: MaximumRetryAttempts, maxAgeMs: MaximumEventAgeInSeconds * 1_000 }];
     }),
@@ -46,12 +46,12 @@ export function readAsyncInvokeConfigs(template: Template): ReadonlyMap<string, 
 
 /** One minute before the first retry of a failed invocation, two before the second. */
 const failureBackoffMs = [60_000, 120_000] as const;
-/** A throttled event is tried again after 1 s, 2 s, 4 s and so on, at most every five minutes. */
+/** A throttled event is retried after 1 s, 2 s, 4 s and so on, at most every five minutes. */
 const throttleBackoffMs = (throttles: number): number => Math.min(300_000, 1_000 * 2 ** (throttles - 1));
 
 type AsyncTarget = Pick<LambdaFunction, 'name' | 'invoke' | 'asyncInvoke'>;
 
-/** Accepts an event and lets the function have it afterwards. `warn` hears of an event that is dropped. */
+/** Accepts an event and invokes the function later. `warn` reports an event that is dropped. */
 export function invokeAsync(
   target: AsyncTarget,
   event: string,
@@ -66,7 +66,7 @@ export function invokeAsync(
   const drop = (reason: string): void => warn(`${target.name}: an asynchronous event was dropped: ${reason}`);
   const scheduleRetry = (delayMs: number): void => {
     if (Date.now() + delayMs - acceptedAt > maxAgeMs) drop(`it is older than ${maxAgeMs / 1_000} s`);
-    // A process that stops does not wait for it: what is in the queue is lost with the embedded cloud.
+    // A stopping process does not wait for the timer: queued events are lost with the embedded cloud.
     else setTimeout(attempt, delayMs).unref();
   };
   const onFailure = (): void => {

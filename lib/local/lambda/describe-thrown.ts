@@ -1,8 +1,8 @@
-/** What a handler threw, in words. Anything can be thrown, also what has no text: a listener that reads it must not throw itself. */
+/** Describes what a handler threw. A handler can throw any value, also one that has no text, and this function must not throw. */
 export function describeThrown(thrown: unknown): string {
   try {
     return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   } catch {
-    return 'something that has no text was thrown';
+    return 'the handler threw a value that has no text';
   }
 }

@@ -1,11 +1,11 @@
-/** A function of the template with its threads: made on demand, used again while they live, replaced when they die. */
+/** A function of the template with its threads: created on demand, reused while they live, replaced when they crash. */
 import { randomUUID } from 'node:crypto';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig } from './async-invoke.ts';
 import { limits } from './limits.ts';
 import { invocationTraceHeader, invocationsIn, maxInvocationsPerChain } from './lineage.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
-/** The account's concurrency that functions without a reservation share. */
+/** The account's concurrency, which functions without a reservation share. */
 export interface Account {
   readonly concurrency: number;
   running: number;
@@ -16,22 +16,22 @@ export interface FunctionSettings extends ThreadSettings {
   readonly arn: string;
   /** how many invocations may run at once */
   readonly concurrency: number;
-  /** whether the template reserves that number: then one more is refused, as Lambda does, and does not wait */
+  /** whether the template reserves that number: then a further invocation is refused, as in Lambda, and does not wait */
   readonly isReserved: boolean;
-  /** Default: nothing bounds functions together. */
+  /** Default: no shared limit. */
   readonly account?: Account;
-  /** told of an invocation that is refused because too many run */
+  /** called when an invocation is refused because too many run */
   readonly onThrottled?: (requestBytes: number) => void;
-  /** what the template says of loops in which the function takes part; Lambda ends them unless it says otherwise */
+  /** whether Lambda ends recursive loops of the function; by default it does */
   readonly recursiveLoop: 'Allow' | 'Terminate';
-  /** Default: what Lambda does without an EventInvokeConfig. */
+  /** Default: Lambda's behaviour without an EventInvokeConfig. */
   readonly asyncInvoke?: AsyncInvokeConfig;
-  /** a short line for the person at the terminal */
+  /** writes a line to the terminal */
   readonly warn: (line: string) => void;
   readonly onInvoked: (invocation: { readonly tookMs: number; readonly requestBytes: number; readonly failed: boolean }) => void;
 }
 
-/** Refused before anything ran. */
+/** Refused before any code ran. */
 export interface Refused {
   readonly kind: 'refused';
   readonly code: 'TooManyRequestsException' | 'RequestTooLargeException' | 'RecursiveInvocationException' | 'ServiceException';
@@ -39,9 +39,9 @@ export interface Refused {
 }
 
 export interface InvocationCause {
-  /** A streaming function's pieces go here; without it they are put together. */
+  /** Receives the chunks of a streaming function; without it they are joined. */
   readonly onChunk?: ChunkReader | undefined;
-  /** the trace headers of whatever invokes the function: of each message of a batch; none: a chain of requests begins here */
+  /** the trace headers of the callers: one for each message of a batch; none: a new chain of requests starts here */
   readonly traceHeaders?: readonly (string | undefined)[];
 }
 
@@ -50,11 +50,11 @@ export interface LambdaFunction {
   readonly arn: string;
   readonly concurrency: number;
   readonly timeoutMs: number;
-  /** what becomes of its asynchronous events */
+  /** how its asynchronous events are retried */
   readonly asyncInvoke: AsyncInvokeConfig;
-  /** Has a thread load the module, so that the first invocation need not wait for it. */
+  /** Starts a thread that loads the module, so that the first invocation does not wait for it. */
   warm(): void;
-  /** Why Lambda would not invoke the function with what came with this trace header; undefined: it would. */
+  /** Why Lambda would refuse an invocation with this trace header; undefined: it would not. */
   recursionError(traceHeader: string | undefined): string | undefined;
   /** `event` is JSON text. */
   invoke(event: string, cause?: InvocationCause): Promise<InvokeOutcome | Refused>;
@@ -62,11 +62,11 @@ export interface LambdaFunction {
   stop(graceMs: number): Promise<void>;
 }
 
-/** A thread takes 60 MB, and a new one 200 ms. */
+/** A thread takes 60 MB, and a new one needs 200 ms. */
 const idleThreadTtlMs = 60_000;
 
 export function createFunction(settings: FunctionSettings): LambdaFunction {
-  /** the one used last at the end */
+  /** the most recently used last */
   const idle: { readonly thread: Thread; readonly since: number }[] = [];
   const waitingForThread: (() => void)[] = [];
   const running = new Set<Promise<unknown>>();
@@ -74,7 +74,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
   let busyCount = 0;
   let stopped = false;
 
-  /** The thread used last is the warmest; dead ones are thrown away on the way. */
+  /** Returns the most recently used thread that lives, and removes dead ones. */
   function acquireThread(): Thread {
     for (let newest = idle.pop(); newest !== undefined; newest = idle.pop()) {
       if (newest.thread.isAlive()) return newest.thread;
@@ -85,7 +85,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     return thread;
   }
 
-  /** Ends threads that nothing has needed for a while, but for the warmest. */
+  /** Ends threads that have been idle for a while, except for the most recently used. */
   function stopIdleThreads(): void {
     while (idle.length > 1 && performance.now() - (idle[0]?.since ?? 0) > idleThreadTtlMs) {
       const thread = idle.shift()?.thread;
@@ -149,10 +149,10 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
         settings.onThrottled?.(bytes);
         return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
       }
-      // In AWS it would run now: what waits for a thread of this machine takes part of the account's concurrency.
+      // In AWS it would run now, so an invocation that waits for a thread counts towards the account's concurrency.
       if (sharedAccount !== undefined) sharedAccount.running += 1;
       if (busyCount >= settings.concurrency) {
-        // the slot of whoever ends next is handed over, so `busy` stays as it is
+        // The ending invocation hands its thread over, so `busyCount` does not change.
         await new Promise<void>((resolve) => waitingForThread.push(resolve));
         if (stopped) {
           if (sharedAccount !== undefined) sharedAccount.running -= 1;

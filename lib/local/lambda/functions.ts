@@ -1,4 +1,4 @@
-/** Every function of the template, with its bundle, its variables and a key of its own. */
+/** Creates every function of the template, with its bundle, its variables and its own key. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,24 +34,24 @@ export interface FunctionParts {
   readonly recorder: Recorder;
   readonly logs: Logs;
   readonly endpoint: string;
-  /** where Node keeps what it makes of the bundles */
+  /** where Node stores its compile cache of the bundles */
   readonly cache: string;
   /** where the functions' temporary folders are */
   readonly ephemeral?: string;
   /** threads per function where the template reserves no concurrency */
   readonly threads: number;
-  /** ARNs of functions that only stream: an open stream holds a thread that mostly waits */
+  /** ARNs of functions that only stream: an open stream occupies a thread that mostly waits */
   readonly streaming?: ReadonlySet<string>;
   /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
   readonly warn: (line: string) => void;
 }
 
-/** More streams than anybody has open on a laptop; each thread takes 60 MB once it is used. */
+/** More streams than one developer opens; a thread takes 60 MB once it is used. */
 const maxStreamThreads = 64;
 
 /**
- * Lambda refuses a reservation that leaves too little to the functions that have none, and the deployment rolls back.
+ * Lambda refuses a reservation that leaves too little for functions without one, and the deployment rolls back.
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
  */
 function validateReservations(template: Template, accountConcurrency: number): void {
@@ -61,7 +61,7 @@ function validateReservations(template: Template, accountConcurrency: number): v
     unreserved -= Number(properties['ReservedConcurrentExecutions'] ?? 0);
     if (unreserved >= minUnreserved) continue;
     throw new TemplateError(
-      `${logicalId}: Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [${minUnreserved}]. The account has ${accountConcurrency}: STEPWELL_ACCOUNT_CONCURRENCY`,
+      `${logicalId}: Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [${minUnreserved}]. The account's quota here is ${accountConcurrency}; set STEPWELL_ACCOUNT_CONCURRENCY to change it`,
     );
   }
 }
@@ -75,17 +75,17 @@ function validateEnvironmentSize(variables: Readonly<Record<string, string>>, lo
   );
 }
 
-/** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
+/** The module file of a handler such as `index.handler`. ES modules come first, as in Lambda. */
 function moduleOf(folder: string, file: string, logicalId: string): string {
   const path = ['.mjs', '.js', '.cjs'].map((ending) => join(folder, `${file}${ending}`)).find(existsSync);
   if (path === undefined) throw new TemplateError(`${logicalId}: no ${file}.mjs, .js or .cjs in its asset`);
   return pathToFileURL(path).href;
 }
 
-/** What a person calls the function: its logical id without the hash. */
+/** The function's name in messages: its logical id without the hash. */
 const displayNameOf = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
-/** What of the quota is left to functions without a reservation. */
+/** The part of the quota that is left to functions without a reservation. */
 function accountOf(template: Template, accountConcurrency: number): Account {
   const reserved = template
     .of('AWS::Lambda::Function')
@@ -100,14 +100,14 @@ function createFromResource(
 ): LambdaFunction {
   const { name, arn = '', logicalId } = resource;
   const parsed = shape.safeParse(resource.properties);
-  if (!parsed.success) throw new TemplateError(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new TemplateError(`${logicalId}: the function is not valid: ${z.prettifyError(parsed.error)}`);
   const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, RecursiveLoop, Environment, LoggingConfig } =
     parsed.data;
   validateEnvironmentSize(Environment.Variables, logicalId);
   const folder = parts.assembly.assetPath(Code.S3Key.replace(/\.zip$/, ''));
   const [file, handler] = Handler.split('.');
   if (folder === undefined || file === undefined || handler === undefined) {
-    throw new TemplateError(`${logicalId}: no asset for ${Code.S3Key}, or no handler in '${Handler}'`);
+    throw new TemplateError(`${logicalId}: no asset for ${Code.S3Key}, or the handler '${Handler}' names no module`);
   }
   const principal = parts.principals.createPrincipal(name, Role, arn);
   const logGroup = LoggingConfig?.LogGroup ?? `/aws/lambda/${name}`;
@@ -165,7 +165,7 @@ function createFromResource(
   });
 }
 
-/** A project's share of the workers is counted from how many there are, and here these are threads. */
+/** Concurrency slots of projects are shares of the worker count, and here a worker is a thread. */
 const localConcurrency = (
   { [nodeConcurrency]: configured }: Readonly<Record<string, string>>,
   threads: number,
@@ -182,7 +182,7 @@ interface RuntimeSettings {
   readonly parts: FunctionParts;
 }
 
-/** What Lambda's runtime sets, and nothing of this machine's own environment: no proxy, no profile, no home. */
+/** The variables of Lambda's runtime. Nothing of this machine's environment is inherited: no proxy, profile or home. */
 const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: RuntimeSettings): Record<string, string> => ({
   AWS_ENDPOINT_URL: parts.endpoint,
   AWS_REGION: awsEnvironment.region,
@@ -194,7 +194,7 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
   AWS_LAMBDA_LOG_GROUP_NAME: logGroup,
   AWS_LAMBDA_LOG_STREAM_NAME: 'local',
   AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
-  // Lambda has neither file; the owner's own could send handlers to a real account
+  // Lambda has neither file; the owner's files could make handlers call a real account.
   AWS_CONFIG_FILE: join(folder, 'no-config'),
   AWS_SHARED_CREDENTIALS_FILE: join(folder, 'no-credentials'),
   AWS_EC2_METADATA_DISABLED: 'true',

@@ -6,8 +6,8 @@ export const limits = {
   asyncPayloadBytes: 1_048_576,
   /** of the environment variables as JSON */
   environmentBytes: 4_096,
-  /** concurrent executions of an account; a new one may have 10 */
+  /** concurrent executions of an account; a new account may have 10 */
   accountConcurrency: 1_000,
-  /** of an account's concurrency, what reservations must leave to all functions without one; an account with less can reserve none */
+  /** the part of the account's concurrency that reservations must leave to functions without one */
   minUnreservedConcurrency: 100,
 } as const;

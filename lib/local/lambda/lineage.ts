@@ -1,20 +1,20 @@
 /**
- * Recursive loop detection, as Lambda does it: each invocation has an X-Ray trace header that says how often each function was
- * invoked in this chain of requests, AWS's SDK sends it on with what the function sends, and a function that was invoked too often
- * is not invoked again. X-Ray itself may be off.
+ * Recursive loop detection, as in Lambda. Each invocation has an X-Ray trace header that counts the invocations of each function
+ * in this chain of requests. The AWS SDK adds the header to what the function sends. Lambda refuses a function that was invoked
+ * too often in the chain. X-Ray itself may be off.
  * https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
  */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** AWS says "approximately 16": the next invocation of the function in the same chain is stopped. */
+/** AWS says "approximately 16": the next invocation of the function in the same chain is refused. */
 export const maxInvocationsPerChain = 16;
 
-/** Invocations in this chain so far, by function: the first eight hex digits of the digest of its ARN. */
+/** Invocations in this chain so far, by function: the first eight hex digits of the SHA-256 of its ARN. */
 type Lineage = ReadonlyMap<string, number>;
 
 const idOf = (functionArn: string): string => createHash('sha256').update(functionArn).digest('hex').slice(0, 8);
 
-/** `Root=1-…;Parent=…;Sampled=0;Lineage=a87bd80c:1|68fd508a:5`; what is no such header has no fields. */
+/** `Root=1-…;Parent=…;Sampled=0;Lineage=a87bd80c:1|68fd508a:5`; another text has no fields. */
 function fieldsOf(header: string | undefined): ReadonlyMap<string, string> {
   const parts = (header ?? '').split(';').map((part) => part.trim().split('='));
   return new Map(parts.flatMap(([name = '', value]) => (value === undefined ? [] : [[name, value] as const])));
@@ -25,13 +25,13 @@ function lineageOf(header: string | undefined): Lineage {
   return new Map(entries.flatMap((entry) => (entry === null ? [] : [[entry[1] ?? '', Number(entry[2])] as const])));
 }
 
-/** How often the function was invoked in the chain that this header comes from. */
+/** How often the function was invoked in the chain of this header. */
 export const invocationsIn = (header: string | undefined, functionArn: string): number =>
   lineageOf(header).get(idOf(functionArn)) ?? 0;
 
 /**
- * The header of an invocation. The messages of a batch may come from several chains: then the invocation continues each of them, and
- * of each function the highest count is kept.
+ * The header of an invocation. A batch may contain messages of several chains: the invocation continues all of them, with the
+ * highest count of each function.
  */
 export function invocationTraceHeader(functionArn: string, traceHeaders: readonly (string | undefined)[], now: number): string {
   const counts = new Map<string, number>();

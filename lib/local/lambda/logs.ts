@@ -1,4 +1,4 @@
-/** What functions print, one file each. A file that has grown too long is moved aside when the cloud starts. */
+/** The output of functions, one file each. A file that is too long is renamed when the cloud starts. */
 import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,7 +18,7 @@ export function openLogs(directory: string): Logs {
       const path = join(directory, `${functionName}.log`);
       if (existsSync(path) && statSync(path).size > rotateAtBytes) renameSync(path, `${path}.1`);
       const file = createWriteStream(path, { flags: 'a' });
-      // a full disk must not end the cloud: what is lost is a log line
+      // A full disk loses log lines, and must not end the cloud.
       file.on('error', () => {});
       files.push(file);
       return (text) => void file.write(text);

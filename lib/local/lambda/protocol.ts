@@ -1,11 +1,11 @@
-/** What travels between the cloud and the thread that runs a function. */
+/** The messages between the cloud and the thread of a function. */
 
 export interface Invocation {
   readonly kind: 'invoke';
   readonly requestId: string;
   /** JSON text */
   readonly event: string;
-  /** epoch milliseconds at which the function's time is over */
+  /** the invocation's deadline, in epoch milliseconds */
   readonly deadlineAt: number;
   /** the X-Ray trace header of the invocation */
   readonly traceHeader: string;
@@ -18,7 +18,7 @@ export interface FunctionError {
   readonly trace?: readonly string[];
 }
 
-/** One for every chunk, once it has been passed on: a slow reader slows the function down. */
+/** One per chunk, once the reader has accepted it: a slow reader slows the function down. */
 interface ChunkAck {
   readonly kind: 'chunk_ack';
 }
@@ -30,7 +30,7 @@ export type FromThread =
   | { readonly kind: 'load_failed'; readonly error: FunctionError }
   | { readonly kind: 'returned'; readonly payload: string }
   | { readonly kind: 'failed'; readonly error: FunctionError }
-  /** a piece of a streamed response; `contentType` with the first */
+  /** a chunk of a streamed response; the first one has `contentType` */
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array; readonly contentType?: string }
   | { readonly kind: 'stream_ended'; readonly contentType?: string };
 
@@ -43,6 +43,6 @@ export interface ThreadData {
   readonly functionArn: string;
   readonly memoryMb: number;
   readonly logGroup: string;
-  /** where Node keeps what it makes of modules; undefined: nowhere */
+  /** where Node stores its compile cache; undefined: nowhere */
   readonly cache?: string;
 }

@@ -1,19 +1,19 @@
-/** `awslambda` as the Lambda runtime gives it to handlers: streamed responses, and the prelude that holds status and headers. */
+/** `awslambda`, as the Lambda runtime gives it to handlers: streamed responses, with a prelude of status and headers. */
 import { Writable } from 'node:stream';
 import type { FromThread } from './protocol.ts';
 
-/** A handler that writes to a stream is marked so; the runtime passes it the stream as second argument. */
+/** Marks a handler that writes to a stream; the runtime passes the stream as the second argument. */
 const streamingSymbol = Symbol.for('aws.lambda.runtime.handler.streaming');
 
 export const isStreamified = (handler: object): boolean => Reflect.get(handler, streamingSymbol) === 'response';
 
-/** The media type that tells API Gateway of a prelude: JSON with status and headers, then eight zero bytes, then the body. */
+/** The media type that announces a prelude: JSON with status and headers, eight zero bytes, then the body. */
 export const preludeType = 'application/vnd.awslambda.http-integration-response';
 export const preludeEnd = Buffer.alloc(8);
 
 export class ResponseStream extends Writable {
   contentType: string | undefined;
-  /** set by HttpResponseStream: written before the first chunk, or at the end where there is none */
+  /** the prelude, set by HttpResponseStream: written before the first chunk, or at the end where there is none */
   onBeforeFirstWrite: ((write: (bytes: Buffer) => void) => void) | undefined;
 
   setContentType(contentType: string): void {
@@ -39,7 +39,7 @@ export const streaming = {
   },
 };
 
-/** A stream whose chunks go to the cloud one at a time; `acknowledgeChunk` is told when the last one has been passed on. */
+/** A stream that sends its chunks to the cloud one at a time; `acknowledgeChunk` reports that the reader has accepted the last. */
 export function createResponseStream(send: (message: FromThread) => void) {
   let resumeWrite: (() => void) | undefined;
   let hasStarted = false;
@@ -71,7 +71,7 @@ export function createResponseStream(send: (message: FromThread) => void) {
     });
     stream.once('error', reject);
   });
-  // a handler that fails before it ends its stream is reported by its own error
+  // A handler that fails before it ends its stream reports its own error.
   finished.catch(() => {});
   return {
     stream,

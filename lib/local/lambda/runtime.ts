@@ -1,5 +1,5 @@
 /**
- * The inside of a function's thread: Node's Lambda runtime, as far as a handler can tell.
+ * The code of a function's thread: emulates Node's Lambda runtime for a handler.
  * It loads the module once and then runs one invocation at a time.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module';
@@ -13,7 +13,7 @@ type Handler = (event: unknown, context: Context) => unknown;
 type StreamHandler = (event: unknown, stream: ResponseStream, context: Context) => unknown;
 
 const port = parentPort;
-if (port === null) throw new Error('This module is the inside of a thread');
+if (port === null) throw new Error('This module must run in a worker thread');
 const data: ThreadData = workerData;
 const send = (message: FromThread): void => port.postMessage(message);
 
@@ -28,7 +28,7 @@ function describe(error: unknown): FunctionError {
 
 function contextOf({ requestId, deadlineAt }: Invocation): Context {
   const unsupportedCallback = (): never => {
-    throw new Error('A handler answers by what it returns');
+    throw new Error('This runtime does not support callbacks: return the result from the handler');
   };
   return {
     callbackWaitsForEmptyEventLoop: true,
@@ -46,7 +46,7 @@ function contextOf({ requestId, deadlineAt }: Invocation): Context {
   };
 }
 
-/** Called for each chunk that the cloud has passed on. */
+/** Called for each chunk that the reader has accepted. */
 let onChunkAck: () => void = () => {};
 
 async function run(handler: Handler & StreamHandler, invocation: Invocation): Promise<void> {
@@ -63,7 +63,7 @@ async function run(handler: Handler & StreamHandler, invocation: Invocation): Pr
       send({ kind: 'returned', payload: JSON.stringify(result) ?? 'null' });
     }
   } catch (error) {
-    // what an operator reads in the function's log; console is the function's log here
+    // For the operator: console writes to the function's log.
     console.error(error);
     send({ kind: 'failed', error: describe(error) });
   }
@@ -83,7 +83,7 @@ async function load(): Promise<void> {
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'chunk_ack') onChunkAck();
     else {
-      // A thread runs one invocation at a time, and its environment is its own.
+      // A thread runs one invocation at a time, so it can set its own environment.
       process.env['_X_AMZN_TRACE_ID'] = message.traceHeader;
       void run(handler, message);
     }

@@ -10,13 +10,13 @@ export interface ThreadSettings {
   readonly data: ThreadData;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** where each execution environment gets a temporary folder of its own, which goes with it; undefined: they share the machine's */
+  /** parent folder of each thread's temporary folder, which is deleted with the thread; undefined: the machine's */
   readonly ephemeral?: string;
   /** what the function prints */
   readonly print: (text: string) => void;
 }
 
-/** Receives a streamed response piece by piece; each promise is kept before the next piece comes. */
+/** Receives a streamed response chunk by chunk; the next chunk follows when the promise has settled. */
 export interface ChunkReader {
   (bytes: Uint8Array, contentType: string | undefined): Promise<void>;
 }
@@ -29,12 +29,12 @@ export type InvokeOutcome =
 export interface Thread {
   /** false once it has crashed, exited, timed out or was stopped: it takes no further invocation */
   readonly isAlive: () => boolean;
-  /** `traceHeader`: of the invocation; the function's SDK sends it on */
+  /** `traceHeader`: of the invocation; the function's SDK propagates it */
   invoke(event: string, requestId: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome>;
   stop(): Promise<void>;
 }
 
-/** A function's module gets ten seconds to load, as on Lambda, before and beside its own time. */
+/** A function's module has ten seconds to load, as in Lambda, in addition to the function's timeout. */
 const loadTimeoutMs = 10_000;
 
 const runtime = new URL('./runtime.ts', import.meta.url);

@@ -1,8 +1,8 @@
-/** The condition operators of IAM that templates of this product may use. Another one stops the start. */
+/** The IAM condition operators that templates of this product may use. Any other operator stops the start. */
 import { TemplateError } from '../template/template-error.ts';
 import { wildcard } from './wildcard.ts';
 
-/** What is known about a request beside action and resource, by condition key in lower case. */
+/** The condition keys of a request, beside action and resource, in lower case. */
 export type RequestContext = Readonly<Record<string, readonly string[]>>;
 export type ConditionTest = (context: RequestContext) => boolean;
 
@@ -39,7 +39,7 @@ function compileOne(operator: string, key: string, value: unknown, origin: strin
   const [, quantifier, base, ifExists] = /^(ForAllValues:|ForAnyValue:)?(\w+?)(IfExists)?$/.exec(operator) ?? [];
   const known = base === undefined ? undefined : operators[base];
   if (known === undefined)
-    throw new TemplateError(`${origin}: the condition operator ${operator} is not known to the embedded cloud`);
+    throw new TemplateError(`${origin}: the condition operator ${operator} is not implemented by the embedded cloud`);
   const compares = expectedValues.map(known.compare);
   const matches = (actual: string): boolean => compares.some((compare) => compare(actual)) !== known.negated;
   return (context) => {
@@ -49,7 +49,7 @@ function compileOne(operator: string, key: string, value: unknown, origin: strin
   };
 }
 
-/** Every operator and every key of a block must hold; the values of one key are alternatives. */
+/** Every operator and every key of a block must match; the values of one key are alternatives. */
 export function compileConditions(
   block: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
   origin: string,

@@ -1,8 +1,8 @@
-/** Whether a role may do something: its identity policies, as IAM evaluates them. Resource policies are not looked at. */
+/** Evaluates a role's identity policies as IAM does. Resource policies are not evaluated. */
 import type { RequestContext } from './conditions.ts';
 import type { Statement } from './statements.ts';
 
-/** One thing a request needs permission for; a batch or a transaction needs several. */
+/** A permission that a request needs; a batch or a transaction needs several. */
 export interface RequiredPermission {
   /** `dynamodb:PutItem` */
   readonly action: string;
@@ -12,7 +12,7 @@ export interface RequiredPermission {
 
 export type AccessDecision = 'allowed' | 'explicit_deny' | 'implicit_deny';
 
-/** A Deny wins over every Allow, and what nobody allows is denied. */
+/** A Deny wins over every Allow, and without an Allow the request is denied. */
 export function evaluate(statements: readonly Statement[], permission: RequiredPermission): AccessDecision {
   let decision: AccessDecision = 'implicit_deny';
   for (const statement of statements) {
@@ -24,7 +24,7 @@ export function evaluate(statements: readonly Statement[], permission: RequiredP
   return decision;
 }
 
-/** The sentence that AWS answers with. */
+/** The message of AWS. */
 export const denialMessage = (
   principalArn: string,
   permission: RequiredPermission,

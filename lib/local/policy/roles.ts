@@ -4,13 +4,13 @@ import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 import { parsePolicy, type Statement } from './statements.ts';
 
-/** Statements by the role's ARN, and those of managed policies by their own. */
+/** Statements by the ARN of a role or of a managed policy. */
 export type Roles = ReadonlyMap<string, readonly Statement[]>;
 
 const inlineShape = z.array(z.looseObject({ PolicyName: z.unknown(), PolicyDocument: z.unknown() })).default([]);
 const namesShape = z.array(z.string()).default([]);
 
-/** AWS's own policies that functions and APIs come with. They are about logs and traces, which have no service here. */
+/** AWS's own policies for functions and APIs. They concern logs and traces, which the embedded cloud does not implement. */
 const ignoredManagedPolicies =
   /:aws:policy\/(service-role\/(AWSLambdaBasicExecutionRole|AmazonAPIGatewayPushToCloudWatchLogs)|AWSXRayDaemonWriteAccess|AWSXrayWriteOnlyAccess)$/;
 
@@ -18,7 +18,7 @@ const trustShape = z.looseObject({
   Statement: z.array(z.looseObject({ Effect: z.literal('Allow'), Principal: z.looseObject({ AWS: z.unknown() }) })),
 });
 
-/** Which roles a role may be taken by, by its ARN: those that its own policy of trust names. Services are not among them. */
+/** The principals of each role's trust policy, by the role's ARN. Services are omitted. */
 export function readTrust(template: Template): ReadonlyMap<string, readonly string[]> {
   return new Map(
     template.of('AWS::IAM::Role').flatMap(({ arn, properties }) => {
@@ -35,7 +35,7 @@ export function readRoles(template: Template): Roles {
   const managed = new Map<string, readonly Statement[]>();
   const attachStatements = (roleName: string, statements: readonly Statement[], origin: string): void => {
     const role = roles.get(arnOfName.get(roleName) ?? '');
-    if (role === undefined) throw new TemplateError(`${origin} is attached to the role ${roleName}, which no stack has`);
+    if (role === undefined) throw new TemplateError(`${origin} is attached to the role ${roleName}, which is in no stack`);
     role.push(...statements);
   };
 
@@ -60,7 +60,7 @@ export function readRoles(template: Template): Roles {
       const statements = managed.get(policyArn);
       if (statements !== undefined) attachStatements(name, statements, logicalId);
       else if (!ignoredManagedPolicies.test(policyArn)) {
-        throw new TemplateError(`${logicalId}: the managed policy ${policyArn} is not known to the embedded cloud`);
+        throw new TemplateError(`${logicalId}: the managed policy ${policyArn} is not implemented by the embedded cloud`);
       }
     }
   }

@@ -1,4 +1,4 @@
-/** IAM policy documents as CloudFormation writes them, parsed once into patterns that are quick to ask. */
+/** IAM policy documents as CloudFormation writes them, parsed once into compiled patterns. */
 import * as z from 'zod';
 import { TemplateError } from '../template/template-error.ts';
 import { compileConditions, type ConditionTest } from './conditions.ts';
@@ -40,11 +40,10 @@ const oneOf = (positive: readonly string[] | undefined, negative: readonly strin
   return (text: string): boolean => !excluded(text);
 };
 
-/** `origin` names the policy in errors. The document's intrinsics are already answered. */
+/** `origin` names the policy in errors. The document's intrinsics are already resolved. */
 export function parsePolicy(document: unknown, origin: string): readonly Statement[] {
   const parsed = documentShape.safeParse(document);
-  if (!parsed.success)
-    throw new TemplateError(`${origin}: the policy document is not understood: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new TemplateError(`${origin}: the policy document is not valid: ${z.prettifyError(parsed.error)}`);
   return parsed.data.Statement.map((statement) => ({
     effect: statement.Effect,
     matchesAction: oneOf(statement.Action, statement.NotAction, 'i', 'action'),

@@ -1,4 +1,4 @@
-/** `*` stands for any characters, `?` for one. */
+/** `*` matches any characters, `?` matches one. */
 export function wildcard(pattern: string, flags = ''): RegExp {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')

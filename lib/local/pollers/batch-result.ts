@@ -1,4 +1,4 @@
-/** Which messages of a batch have to come back, from what the function answered. */
+/** Reads from a function's response which messages of a batch SQS must redeliver. */
 import * as z from 'zod';
 import type { Refused } from '../lambda/function.ts';
 import type { InvokeOutcome } from '../lambda/thread.ts';
@@ -16,7 +16,7 @@ const parse = (text: string): { readonly value: unknown } | undefined => {
 };
 
 /**
- * The ids that failed. Nothing reported is success; a report of the wrong shape, or of a message that is not in the batch,
+ * The ids that failed. No report means success. A report of the wrong shape, or of a message that is not in the batch,
  * fails the whole batch: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
  */
 export function failedMessages(

@@ -1,4 +1,4 @@
-/** The event source mappings of the template, checked as Lambda checks them when they are created. */
+/** The event source mappings of the template, with the checks that Lambda makes at their creation. */
 import * as z from 'zod';
 import { lastPart } from '../aws-environment.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
@@ -8,11 +8,11 @@ import { TemplateError } from '../template/template-error.ts';
 export interface Mapping {
   readonly queueArn: string;
   readonly queueUrl: string;
-  /** after so many receives a message goes to the dead-letter queue; undefined: there is none */
+  /** after this many receives a message moves to the dead-letter queue; undefined: there is none */
   readonly maxReceiveCount: number | undefined;
   readonly target: LambdaFunction;
   readonly batchSize: number;
-  /** batches in the function's hands at once */
+  /** maximum concurrent batches */
   readonly concurrency: number;
   readonly reportsFailures: boolean;
 }
@@ -30,7 +30,7 @@ const shape = z.strictObject({
 
 const redriveShape = z.looseObject({ maxReceiveCount: z.coerce.number() }).optional();
 
-/** The permissions that the function's role must give before Lambda accepts the mapping. */
+/** The permissions that the function's role must have before Lambda accepts the mapping. */
 export const mappingActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
 export function readMappings(
@@ -40,7 +40,7 @@ export function readMappings(
   return template.of('AWS::Lambda::EventSourceMapping').flatMap(({ logicalId, properties }) => {
     const parsed = shape.safeParse(properties);
     if (!parsed.success)
-      throw new TemplateError(`${logicalId}: the event source mapping is not understood: ${z.prettifyError(parsed.error)}`);
+      throw new TemplateError(`${logicalId}: the event source mapping is not valid: ${z.prettifyError(parsed.error)}`);
     const { EventSourceArn, FunctionName, BatchSize, FunctionResponseTypes, ScalingConfig, Enabled } = parsed.data;
     const queue = template.of('AWS::SQS::Queue').find(({ arn }) => arn === EventSourceArn);
     const target = functionOf(lastPart(FunctionName));

@@ -1,17 +1,17 @@
-/** Hands a queue's messages to a function: deletes what it did, and leaves what it did not to become visible again. */
+/** Delivers a queue's messages to a function. Deletes processed messages; failed ones stay until their visibility timeout. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { lastPart, awsEnvironment } from '../aws-environment.ts';
 import { failedMessages } from './batch-result.ts';
 import type { Mapping } from './mapping.ts';
 import type { Message, QueueClient } from './queue-client.ts';
 
-/** The longest that SQS waits for a message. */
+/** SQS's maximum wait for a message. */
 const longPollSeconds = 20;
-/** SQS gives no more at once, whatever the batch size. */
+/** SQS returns no more at once, whatever the batch size. */
 const maxMessagesPerReceive = 10;
 
 export interface Poller {
-  /** Takes no more messages, and waits for the batches in the function's hands. */
+  /** Receives no more messages, and waits for the running batches. */
   stop(): Promise<void>;
 }
 
@@ -36,10 +36,10 @@ const record = (message: Message, queueArn: string) => ({
 const traceHeaderOf = ({ Attributes }: Message): string | undefined => Attributes['AWSTraceHeader'];
 
 export interface PollerOptions {
-  /** ends the emulator's long polls, so that stopping need not wait for them */
+  /** ends the emulator's long polls, so that stopping does not wait for them */
   readonly endLongPolls: () => void;
   readonly warn: (line: string) => void;
-  /** How long a message of a throttled invocation stays invisible, in milliseconds. Default: the queue's own time, as in AWS. */
+  /** How long a message of a throttled invocation stays invisible, in milliseconds. Default: its visibility timeout, as in AWS. */
   readonly throttledVisibilityMs?: number | undefined;
 }
 
@@ -56,8 +56,8 @@ export function startPoller(
     warn(`${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`);
 
   /**
-   * Lambda refuses a message whose chain it ends each time that the queue gives it, until the queue makes it a dead letter. Here
-   * it does not wait for the visibility timeout in between, and what has no dead-letter queue is dropped, not refused for days.
+   * Lambda refuses a message of a terminated chain at each receive, until the queue makes it a dead letter. The embedded cloud
+   * skips the visibility timeout in between, and drops the message where there is no dead-letter queue.
    */
   async function endRecursion(message: Message, recursionMessage: string): Promise<void> {
     if (maxReceiveCount !== undefined) await queue.makeVisible(queueUrl, message);
@@ -69,7 +69,7 @@ export function startPoller(
     warn(`${lastPart(queueUrl)}: message ${message.MessageId} ${outcomeText}. ${recursionMessage}`);
   }
 
-  /** Nothing ran, and each message has one receive more. It is not deleted: it becomes visible when the queue's time is over. */
+  /** Nothing ran, and the receive count of each message has grown. The messages stay until their visibility timeout ends. */
   async function releaseThrottled(messages: readonly Message[]): Promise<void> {
     if (throttledVisibilityMs === undefined) return;
     await wait(throttledVisibilityMs);
@@ -122,7 +122,7 @@ export function startPoller(
   return {
     async stop() {
       stopped = true;
-      // again and again: a receive that is just on its way in begins to wait after the first call
+      // Repeatedly: a receive that arrives after the first call would start a new long poll.
       while (!ended) {
         endLongPolls();
         await Promise.race([polling, wait(20)]);

@@ -1,4 +1,4 @@
-/** What the service behind an event source asks of a queue; it acts for the function, and is billed like any other caller. */
+/** The requests of an event source to its queue. They use the function's permissions and are billed like any other call. */
 import { defined } from '../../engine/defined.ts';
 import * as z from 'zod';
 import type { Forward } from '../emulators/forward.ts';
@@ -25,7 +25,7 @@ export interface QueueClient {
   receive(queueUrl: string, maxMessages: number, waitSeconds: number): Promise<readonly Message[]>;
   /** At most ten. */
   delete(queueUrl: string, messages: readonly Message[]): Promise<void>;
-  /** Makes the message visible again at once: its receive counts, and after too many of those it is a dead letter. */
+  /** Makes the message visible at once. Its receive count stays, so repeated calls make it a dead letter. */
   makeVisible(queueUrl: string, message: Message): Promise<void>;
   send(queueUrl: string, body: string, groupId: string | undefined): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Starts the pollers of all event source mappings, once the roles of their functions allow what polling needs. */
+/** Starts the pollers of all event source mappings, after checking that their functions' roles allow polling. */
 import type { FindFunction } from '../aws/lambda.ts';
 import type { Principals } from '../aws/principals.ts';
 import type { Fauxqs } from '../emulators/fauxqs.ts';

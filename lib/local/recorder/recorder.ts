@@ -1,7 +1,7 @@
-/** Who wants to know what was asked of the cloud: the bill counts from it, tests look at it. */
+/** Records the calls to the cloud's services, for listeners such as the bill and the tests. */
 
 export interface RecordedCall {
-  /** the function that asked; 'pollers' for what event sources ask on a function's behalf; 'schedules' for the scheduler */
+  /** the calling function; 'pollers' for the polls of event sources; 'schedules' for the scheduler */
   readonly caller: string;
   /** `dynamodb`, `sqs`, `s3`, `scheduler`, `events`, `lambda`, `apigateway` */
   readonly service: string;
@@ -19,7 +19,7 @@ type CallListener = (call: RecordedCall) => void;
 
 export interface Recorder {
   record(call: RecordedCall): void;
-  /** Hears every call from now on; answers how to stop. */
+  /** Calls the listener for every later call; returns a function that stops it. */
   listen(listener: CallListener): () => void;
 }
 

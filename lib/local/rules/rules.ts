@@ -1,6 +1,6 @@
 /**
- * EventBridge's rules: which event goes to which queue (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html). Only
- * patterns of plain values are understood, and only queues are targets: a template with another rule does not start here.
+ * EventBridge's rules: route events to queues (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html). Only
+ * patterns of plain values and targets that are queues are supported; a template with another rule does not start.
  */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
@@ -35,7 +35,7 @@ const policyShape = z.looseObject({
 interface Rule {
   readonly bus: string;
   readonly pattern: z.output<typeof ruleShape>['EventPattern'];
-  /** of queues */
+  /** URLs of queues */
   readonly urls: readonly string[];
 }
 
@@ -51,13 +51,13 @@ export function readRules(template: Template, queueUrlOf: (arn: string) => strin
   );
   return template.of('AWS::Events::Rule').flatMap(({ logicalId, properties }) => {
     const parsed = ruleShape.safeParse(properties);
-    if (!parsed.success) throw new TemplateError(`${logicalId}: the rule is not understood: ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success) throw new TemplateError(`${logicalId}: the rule is not valid: ${z.prettifyError(parsed.error)}`);
     const { EventBusName, State, EventPattern, Targets } = parsed.data;
     const urls = Targets.map(({ Arn }) => {
       const url = queueUrlOf(Arn);
       if (url === undefined) throw new TemplateError(`${logicalId}: the target ${Arn} is no queue of a stack`);
       if (!permittedQueues.has(url))
-        throw new TemplateError(`${logicalId}: no policy of the queue ${Arn} lets EventBridge send to it`);
+        throw new TemplateError(`${logicalId}: no policy of the queue ${Arn} allows EventBridge to send to it`);
       return url;
     });
     return State === 'ENABLED' ? [{ bus: lastPart(EventBusName), pattern: EventPattern, urls }] : [];
@@ -76,7 +76,7 @@ function matchesEvent({ bus, pattern }: Rule, event: BusEvent): boolean {
   );
 }
 
-/** Sends the event to the queues of the rules that it matches, in the envelope that EventBridge puts around it. */
+/** Sends the event to the queues of the matching rules, in EventBridge's envelope. */
 export async function deliverEvent(rules: readonly Rule[], queues: Pick<QueueClient, 'send'>, event: BusEvent): Promise<void> {
   const urls = rules.filter((rule) => matchesEvent(rule, event)).flatMap((rule) => rule.urls);
   const envelope = JSON.stringify({

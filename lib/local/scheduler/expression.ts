@@ -1,15 +1,15 @@
-/** When a schedule is due: `at(…)`, `rate(…)` and `cron(…)` as EventBridge Scheduler writes them. */
+/** Computes when a schedule is due, from `at(…)`, `rate(…)` and `cron(…)` as EventBridge Scheduler writes them. */
 import { Cron } from 'croner';
 
 export interface Timing {
   readonly isOneTime: boolean;
   /** The first time at or after `created`, in epoch milliseconds; undefined where there is none. */
   first(created: number): number | undefined;
-  /** The next time after one that was due. */
+  /** The next time after a due time. */
   next(due: number, now: number): number | undefined;
 }
 
-/** The members of a definition that say when. */
+/** The properties of a definition that contain its timing. */
 interface ScheduleFields {
   readonly ScheduleExpression: string;
   readonly ScheduleExpressionTimezone: string;
@@ -33,7 +33,7 @@ function rate(count: number, unit: string): Timing | undefined {
   return {
     isOneTime: false,
     first: (created) => created,
-    // what was missed while nobody ran is not made up for
+    // Times that were missed while the cloud was stopped are skipped.
     next: (due, now) => due + intervalMs * Math.max(1, Math.ceil((now - due) / intervalMs)),
   };
 }
@@ -58,14 +58,14 @@ function cron(text: string, timezone: string): Timing | undefined {
     timezone,
     paused: true,
     alternativeWeekdays: true,
-    // `?` in one of the two day fields leaves the other alone to say; croner would join them with "or"
+    // `?` in one of the two day fields means that only the other applies; croner would combine them with "or".
     domAndDow: true,
   });
   const after = (moment: number): number | undefined => pattern.nextRun(new Date(moment))?.getTime();
   return { isOneTime: false, first: (created) => after(created), next: (due, now) => after(Math.max(due, now)) };
 }
 
-/** A timing within its dates, in epoch seconds: nothing before the one, nothing after the other. */
+/** Limits a timing to its start and end dates, in epoch seconds. */
 function withinDates(timing: Timing, startDate: number | undefined, endDate: number | undefined): Timing {
   const start = startDate === undefined ? -Infinity : startDate * 1_000;
   const end = endDate === undefined ? Infinity : endDate * 1_000;
@@ -77,7 +77,7 @@ function withinDates(timing: Timing, startDate: number | undefined, endDate: num
   };
 }
 
-/** undefined where the expression or the time zone is not understood. */
+/** undefined where the expression or the time zone is invalid. */
 export function parseExpression(expression: string, timezone = 'UTC'): Timing | undefined {
   const [, kind, inner] = /^(at|rate|cron)\((.*)\)$/.exec(expression.trim()) ?? [];
   if (kind === undefined || inner === undefined) return undefined;
@@ -91,7 +91,7 @@ export function parseExpression(expression: string, timezone = 'UTC'): Timing | 
   }
 }
 
-/** What a definition says; undefined where that is not understood. */
+/** The timing of a definition; undefined where it is invalid. */
 export function timingOf(definition: ScheduleFields): Timing | undefined {
   const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
   return timing && withinDates(timing, definition.StartDate, definition.EndDate);

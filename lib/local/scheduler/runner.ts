@@ -1,4 +1,4 @@
-/** Fires schedules when they are due, tries again what failed, and removes what is done. Delivery is at least once. */
+/** Fires schedules when they are due, retries failed deliveries, and removes completed schedules. Delivery is at least once. */
 import { arns } from '../aws-environment.ts';
 import { timingOf } from './expression.ts';
 import type { Definition, Schedule, ScheduleStore } from './schedule-store.ts';
@@ -17,24 +17,24 @@ export interface RunnerParts {
 }
 
 export interface Runner {
-  /** To be called whenever the store has changed. */
+  /** Sets the timer again. Call it after every change of the store. */
   rearm(): void;
   /** Fires everything that is due, once. */
   fireDue(): Promise<void>;
-  /** Fires no more, and waits for what is being delivered. */
+  /** Stops firing, and waits for running deliveries. */
   stop(): Promise<void>;
 }
 
 /** The service's defaults: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html */
 const defaultRetries = 185;
 const defaultMaxAgeSeconds = 86_400;
-/** A timer of Node holds no longer; it is simply set again. */
+/** The maximum delay of a Node timer, after which it is set again. */
 const maxTimerMs = 2_147_483_647;
 
-/** A failed delivery is tried again after 1, 2, 4 … seconds, a minute at most. */
+/** A failed delivery is retried after 1, 2, 4 … seconds, a minute at most. */
 const backoffMs = (failures: number): number => Math.min(60_000, 1_000 * 2 ** Math.min(failures - 1, 6));
 
-/** What a target is sent: its input with the context attributes filled in, or the event that stands for none. */
+/** The payload for a target: its input with the context attributes filled in, or the default event. */
 function inputOf({ group, name, definition, dueAt, failures }: Schedule, executionId: string): string {
   const scheduledTime = new Date(dueAt ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
   const scheduleArn = arns.schedule(group, name);
@@ -54,7 +54,7 @@ function inputOf({ group, name, definition, dueAt, failures }: Schedule, executi
     .replaceAll('<aws.scheduler.attempt-number>', String(failures + 1));
 }
 
-/** The schedule after its due time has been dealt with; undefined where it is to be deleted. */
+/** The schedule after a due time has been processed; undefined where it is to be deleted. */
 function advance(schedule: Schedule, now: number): Schedule | undefined {
   const { definition, dueAt } = schedule;
   const timing = timingOf(definition);
@@ -70,7 +70,7 @@ export function createRunner({ store, deliver, warn, now = Date.now }: RunnerPar
 
   function storeResult(fired: Schedule, next: Schedule | undefined): void {
     const current = store.get(fired);
-    // deleted or changed while it was being delivered: the change stands
+    // The schedule was deleted or changed during the delivery: the change wins.
     if (current === undefined || JSON.stringify(current.definition) !== JSON.stringify(fired.definition)) return;
     if (next === undefined) store.delete(fired);
     else store.put(next);
@@ -109,7 +109,7 @@ export function createRunner({ store, deliver, warn, now = Date.now }: RunnerPar
     clearTimeout(timer);
     const at = store.nextTryAt();
     if (stopped || at === undefined) return;
-    // not at once when overdue: what is being delivered right now is still in the store as due
+    // Not at once when overdue: schedules that are being delivered are still due in the store.
     const waitMs = Math.min(maxTimerMs, Math.max(at - now(), firing.size > 0 ? 100 : 0));
     timer = setTimeout(() => {
       void fireDue().then(rearm);

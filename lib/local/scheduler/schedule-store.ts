@@ -1,4 +1,4 @@
-/** Schedules in a SQLite file of their own: they outlive the process, as they outlive everything on AWS. */
+/** Schedules in a separate SQLite file, so they survive a restart, as on AWS. */
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 
@@ -8,7 +8,7 @@ export const definitionShape = z.looseObject({
   State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
   ActionAfterCompletion: z.enum(['NONE', 'DELETE']).default('NONE'),
   Description: z.string().optional(),
-  /** epoch seconds, as the wire has them */
+  /** epoch seconds, as in requests */
   StartDate: z.number().optional(),
   EndDate: z.number().optional(),
   FlexibleTimeWindow: z.looseObject({ Mode: z.string() }),
@@ -33,7 +33,7 @@ export interface ScheduleName {
 export interface Schedule extends ScheduleName {
   readonly definition: Definition;
   readonly createdAt: number;
-  /** when it is due; undefined once it is done */
+  /** when it is due; undefined once it is completed */
   readonly dueAt: number | undefined;
   /** when to try next: `dueAt`, or later after failed deliveries */
   readonly tryAt: number | undefined;

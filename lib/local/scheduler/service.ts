@@ -20,13 +20,13 @@ const operations: Readonly<Record<string, string>> = {
   DELETE: 'DeleteSchedule',
 };
 
-/** `defaultTo` is what both places of a group's name leave open. */
+/** The group's name from the body, else from the query, else the default group. */
 const groupOf = (request: WireRequest, body: unknown): string => {
   const inBody = typeof body === 'object' && body !== null && 'GroupName' in body ? body.GroupName : undefined;
   return typeof inBody === 'string' ? inBody : (request.query.get('groupName') ?? 'default');
 };
 
-/** A schedule as it is when it begins; undefined where the expression is not understood. */
+/** A new schedule; undefined where the expression is invalid. */
 export function newSchedule(name: ScheduleName, definition: Definition, now: number): Schedule | undefined {
   const timing = timingOf(definition);
   if (timing === undefined) return undefined;
@@ -49,7 +49,7 @@ const describeSchedule = ({ group, name, definition, createdAt }: Schedule) => (
   CreationDate: createdAt / 1_000,
 });
 
-/** `onChange` is told after every write, so that the runner sets its timer anew. */
+/** `onChange` is called after every write, so that the runner sets its timer again. */
 export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onChange: () => void): Service {
   function write(request: WireRequest, operation: string, name: ScheduleName): WireResponse {
     const definition = definitionShape.safeParse(jsonBody(request));

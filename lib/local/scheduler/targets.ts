@@ -1,4 +1,4 @@
-/** Delivers what schedules fire, with the permissions of the role that each schedule names. */
+/** Delivers the payloads of schedules, with the permissions of the role that each schedule names. */
 import type { FindFunction } from '../aws/lambda.ts';
 import { servicePrincipal, type Principals } from '../aws/principals.ts';
 import { invokeAsync } from '../lambda/async-invoke.ts';
@@ -15,7 +15,7 @@ export interface Targets {
   readonly warn: (line: string) => void;
 }
 
-/** Rejects where the role may not, or the target is not there: then the schedule tries again as its policy says. */
+/** Rejects where the role lacks the permission or the target does not exist; the schedule's retry policy applies. */
 export async function deliverTo(
   { principals, find, queueUrlOf, queues, warn }: Targets,
   { target, input }: Delivery,

@@ -1,4 +1,4 @@
-/** Puts the template's own schedules into the store, and takes out those that the template no longer has. */
+/** Writes the template's schedules to the store, and deletes those that the template no longer contains. */
 import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
@@ -13,10 +13,10 @@ export function deploySchedules(template: Template, store: ScheduleStore, now: n
   for (const { logicalId, name, properties } of template.of('AWS::Scheduler::Schedule')) {
     const definition = definitionShape.safeParse({ ...properties, GroupOrigin: templateOrigin });
     if (!definition.success)
-      throw new TemplateError(`${logicalId}: the schedule is not understood: ${z.prettifyError(definition.error)}`);
+      throw new TemplateError(`${logicalId}: the schedule is not valid: ${z.prettifyError(definition.error)}`);
     const group = z.string().default('default').parse(properties['GroupName']);
     const schedule = newSchedule({ group, name }, definition.data, now);
-    if (schedule === undefined) throw new TemplateError(`${logicalId}: ${definition.data.ScheduleExpression} is not understood`);
+    if (schedule === undefined) throw new TemplateError(`${logicalId}: ${definition.data.ScheduleExpression} is not valid`);
     store.put(schedule);
   }
 }

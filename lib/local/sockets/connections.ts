@@ -1,4 +1,4 @@
-/** The sockets that are open, by the ids that the gateway gives them; each closes by itself when its time is over. */
+/** The open sockets by connection id. Each closes when it has been idle or open for too long. */
 import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { socketLimits } from './limits.ts';
@@ -6,22 +6,22 @@ import { socketLimits } from './limits.ts';
 interface OpenSocket {
   readonly id: string;
   readonly openedAt: Date;
-  /** when something last passed */
+  /** time of the last message in either direction */
   readonly activeAt: Date;
 }
 
 export interface Connections {
   add(id: string, socket: WebSocket): void;
   find(id: string): OpenSocket | undefined;
-  /** Something came from the client. */
+  /** Resets the idle time: a message came from the client. */
   touch(id: string): void;
-  /** Resolves when the text has left this process: never, where the other end reads nothing. False: there is no such socket. */
+  /** Resolves when the text has left this process, which never happens if the client reads nothing. False: the socket does not exist. */
   send(id: string, text: string): Promise<boolean>;
   close(id: string, code: number): boolean;
   closeAll(): void;
 }
 
-/** Base64 with padding, as the gateway's ids are. */
+/** Base64 with padding, as API Gateway's ids. */
 export const newConnectionId = (): string => randomBytes(11).toString('base64');
 
 interface Entry {
@@ -32,7 +32,7 @@ interface Entry {
   readonly lifetimeTimer: NodeJS.Timeout;
 }
 
-/** What the gateway closes a socket with whose time is over. */
+/** The close code of API Gateway for a socket whose time has ended. */
 const goingAway = 1_001;
 
 export function createConnections(
@@ -49,7 +49,7 @@ export function createConnections(
     const entry = entries.get(id);
     if (entry === undefined) return false;
     entry.socket.close(code);
-    // One that reads nothing never says goodbye.
+    // A client that reads nothing never completes the closing handshake.
     setTimeout(() => entry.socket.terminate(), 1_000).unref();
     return true;
   };

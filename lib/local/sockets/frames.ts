@@ -1,13 +1,13 @@
-/** How long the frames are that a client sends (RFC 6455, section 5.2): the library that reads them knows of messages alone. */
+/** Measures the frames of a client (RFC 6455, section 5.2): the WebSocket library reports only whole messages. */
 
-/** Reads the stream as it comes, in pieces of any size. */
+/** Reads the stream in chunks of any size. */
 export class FrameLengths {
-  /** of a header that has come in part */
+  /** bytes of an incomplete header */
   #header: Buffer = Buffer.alloc(0);
-  /** bytes of the frame's content that are still to come */
+  /** bytes of the frame's payload that are still to come */
   #remainingBytes = 0;
 
-  /** The lengths of the frames that begin in this piece, in bytes. */
+  /** The lengths of the frames that begin in this chunk, in bytes. */
   read(chunk: Buffer): readonly number[] {
     const lengths: number[] = [];
     let rest = chunk;
@@ -32,12 +32,12 @@ export class FrameLengths {
 }
 
 const isMasked = 0x80;
-/** What stands in place of a length that does not fit seven bits. */
+/** The marker in place of a length that does not fit seven bits. */
 const in16Bits = 126;
 const in64Bits = 127;
 const maskBytes = 4;
 
-/** Undefined where it has not come whole. */
+/** Undefined where the header is incomplete. */
 function headerIn(bytes: Buffer): { readonly bytes: number; readonly contentBytes: number } | undefined {
   const second = bytes[1];
   if (second === undefined) return undefined;

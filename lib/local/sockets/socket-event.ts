@@ -1,4 +1,4 @@
-/** What the function is told of a socket: https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html */
+/** The events of a WebSocket API for its functions: https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html */
 import { defined } from '../../engine/defined.ts';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -43,7 +43,7 @@ export function connectEvent(routes: SocketRoutes, opened: OpenedConnection): Ev
   const { request, url } = opened;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
-    // What a caller says of these is not kept.
+    // The caller's own values of these headers are discarded.
     if (value !== undefined && !/^x-forwarded-(for|proto|port)$/.test(name))
       headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }

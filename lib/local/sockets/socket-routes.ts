@@ -1,18 +1,18 @@
-/** The one WebSocket API of the template: which function answers which event, and whether its answer is sent to the client. */
+/** The template's WebSocket API: which function handles each route, and whether its response is sent to the client. */
 import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 
 interface SocketRoute {
   readonly functionArn: string;
-  /** what the function answers goes to the client */
+  /** whether the function's response is sent to the client */
   readonly sendsResponse: boolean;
 }
 
 export interface SocketRoutes {
   readonly apiId: string;
   readonly stage: string;
-  /** `$connect`, `$disconnect`, or what a message selects: its action where there is a route of that name, else `$default` */
+  /** `$connect`, `$disconnect`, or the route of a message: its action where a route has that name, else `$default` */
   find(key: string): SocketRoute | undefined;
 }
 
@@ -30,11 +30,11 @@ const api = z.looseObject({ ProtocolType: z.literal('WEBSOCKET'), RouteSelection
 
 const parseOrThrow = <Output>(what: string, schema: z.ZodType<Output>, value: unknown): Output => {
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new TemplateError(`${what} is not understood: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new TemplateError(`${what} is not valid: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 };
 
-/** Undefined where the template has no such API. */
+/** Undefined where the template has no WebSocket API. */
 export function readSocketRoutes(template: Template): SocketRoutes | undefined {
   const [socketApi, ...otherApis] = template.of('AWS::ApiGatewayV2::Api');
   if (socketApi === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * API Gateway's WebSocket API on a port of its own. The same address answers the posts of functions, signed as any request to AWS:
- * those go to the gateway of the services. The server must listen before the template is read, because the address is in it.
+ * API Gateway's WebSocket API on a separate port. The same address also accepts the signed posts of functions to connections and
+ * passes them to the services' gateway. The server listens before the template is read, because the template needs its address.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -19,7 +19,7 @@ import type { SocketRoutes } from './socket-routes.ts';
 interface SocketParts {
   readonly routes: SocketRoutes;
   readonly find: FindFunction;
-  /** of pages that may open sockets */
+  /** origins of pages that may open sockets */
   readonly origins: AllowedOrigins;
   readonly warn: (line: string) => void;
 }
@@ -32,7 +32,7 @@ export interface SocketServer extends Listening {
 const responseShape = z.looseObject({ statusCode: z.coerce.number().int().default(200), body: z.string().nullish() });
 const actionShape = z.looseObject({ action: z.string() });
 
-/** @param fallback what answers requests that open no socket */
+/** @param fallback handles requests that open no socket */
 export async function openSocketServer(fallback: RequestListener, firstPort: number): Promise<SocketServer> {
   let mounted: SocketParts | undefined;
   const connections = createConnections();
@@ -68,14 +68,14 @@ export async function openSocketServer(fallback: RequestListener, firstPort: num
   };
 }
 
-/** What the gateway closes a socket with that brings too much at once. */
+/** The close code of API Gateway for a message that is too big. */
 const messageTooBig = 1_009;
 
-/** A handshake that is refused gets a status and no body. */
+/** A refused handshake gets a status without a body. */
 const refuseHandshake = (stream: Duplex, status: number): void =>
   void stream.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 
-/** The socket to be opened, or the status that refuses it. */
+/** Opens the socket, or returns the status that refuses it. */
 async function runConnectRoute({ routes, find }: SocketParts, request: IncomingMessage): Promise<OpenedConnection | number> {
   const url = requestUrl(request);
   if (url.pathname.replace(/\/$/, '') !== `/${routes.stage}`) return 403;
@@ -88,7 +88,7 @@ async function runConnectRoute({ routes, find }: SocketParts, request: IncomingM
   return statusCode >= 200 && statusCode < 300 ? opened : statusCode;
 }
 
-/** Says whether a frame was too long that has come so far. Asked for before the stream is handed over: it sees each piece first. */
+/** Returns a check whether a frame so far was too long. Attach it before the stream is handed over, so that it sees all chunks. */
 function watchFrameLengths(stream: Duplex): () => boolean {
   const lengths = new FrameLengths();
   let isTooLong = false;
@@ -127,7 +127,7 @@ function serve(
     const routeKey = routeKeyOf(text);
     invoke(routeKey, messageEvent(routes, opened, routeKey, text)).catch(warnFailure);
   });
-  // Also a message that is too long, which closes the socket with 1009.
+  // Also for a message that is too long, which closes the socket with 1009.
   socket.on('error', () => undefined);
   socket.on('close', (code) => void invoke('$disconnect', disconnectEvent(routes, opened, code)).catch(warnFailure));
 }

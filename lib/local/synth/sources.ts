@@ -1,4 +1,4 @@
-/** One digest over everything that a synthesis reads: equal digests, equal templates and bundles. */
+/** A digest over all inputs of a synthesis: equal digests mean equal templates and bundles. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';

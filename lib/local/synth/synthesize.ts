@@ -1,4 +1,4 @@
-/** Runs the CDK app in a process of its own, without the CDK's command line; the last result is used while its sources stand. */
+/** Runs the CDK app in a separate process, without the CDK CLI. Reuses the last result while its sources are unchanged. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { demoProviders } from '../demo-webhook.ts';
 import { localSecretsSetting } from '../local-secrets-setting.ts';
 import { digestSources } from './sources.ts';
 
-/** The app said no: its own words, for the person at the terminal. */
+/** The app could not be synthesized. The message contains its output for the terminal. */
 class SynthesisError extends Error {
   override readonly name = 'SynthesisError';
 }
@@ -15,14 +15,14 @@ class SynthesisError extends Error {
 const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });
 
 /**
- * Settings of the product that differ on a laptop. Its API is served over http, and says so to the functions. Its first key is
- * this machine's own, and the keys and databases of an installation are not wanted here.
+ * The product's settings that differ on a laptop. The API is served over http, and the functions must know it. The first key
+ * belongs to this machine. Keys and databases of an installation are not used.
  */
 const localSettings = {
   'stepwell:requireHttps': false,
   'stepwell:firstKey': { projectId: 'default', environment: 'local', rateLimitPerMinute: 'none' },
   'stepwell:seedKeys': [],
-  // The embedded cloud has no Data API, so nothing here leads to it.
+  // The embedded cloud does not implement the Data API, so database settings are removed.
   'stepwell:databases': {},
 };
 
@@ -30,7 +30,7 @@ const webhooksSetting = 'stepwell:webhooks';
 const secretsSetting = 'stepwell:secrets';
 const webhooksShape = z.record(z.string(), z.looseObject({})).catch({});
 
-/** The checkout's own providers, whose runs are this machine's, and one to try them out with. */
+/** The checkout's own webhook providers, assigned to this machine's project, and a demo provider. */
 const localWebhooks = (configured: unknown): object => ({
   ...Object.fromEntries(
     Object.entries(webhooksShape.parse(configured ?? {})).map(([name, provider]) => [
@@ -43,20 +43,20 @@ const localWebhooks = (configured: unknown): object => ({
 
 const codeSetting = 'stepwell:codeRunsIn';
 
-/** Workers may come here too, and where the checkout says so they are alone. */
+/** External workers may connect too. If the checkout's setting is `worker`, only they run code. */
 const localCodeRuns = (configured: unknown): object => ({ [codeSetting]: configured === 'worker' ? 'worker' : 'both' });
 
 const modelsSetting = 'stepwell:models';
 const moderationSetting = 'stepwell:moderation';
 const modelsShape = z.record(z.string(), z.unknown()).catch({});
 
-/** The checkout's own models, and one that needs no provider for lenses that name none; the same for moderation. */
+/** The checkout's own models, and the deterministic one for lenses that name no provider; the same for moderation. */
 const localModels = (configured: Readonly<Record<string, unknown>>): object => ({
   [modelsSetting]: { default: { provider: 'deterministic' }, ...modelsShape.parse(configured[modelsSetting] ?? {}) },
   [moderationSetting]: configured[moderationSetting] ?? { provider: 'deterministic', words: ['forbidden'] },
 });
 
-/** What the app is told: the checkout's own context, and over it what is so on this machine. */
+/** The context of the app: the checkout's own, overridden by the settings of this machine. */
 const contextOf = (root: string, stateDirectory: string, settings: object): string => {
   const file = join(root, 'cdk.json');
   const configured = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
@@ -74,7 +74,7 @@ const contextOf = (root: string, stateDirectory: string, settings: object): stri
   });
 };
 
-/** The CDK's built-in rules of CloudFormation take half of a synthesis; every check and deploy asks them. Those of cdk-nag stay. */
+/** The CDK's built-in CloudFormation rules take half of a synthesis, and `check` and `deploy` run them. cdk-nag's rules stay. */
 const withoutBuiltInRules = { CDK_VALIDATION: 'false' };
 
 function runApp(root: string, outdir: string, context: string): Promise<void> {
@@ -91,18 +91,18 @@ function runApp(root: string, outdir: string, context: string): Promise<void> {
     child.once('error', reject);
     child.once('exit', (code) => {
       if (code === 0) resolve();
-      else reject(new SynthesisError(`The app could not be synthesized:\n${output.trim()}`));
+      else reject(new SynthesisError(`The app could not be synthesized. Its output:\n${output.trim()}`));
     });
   });
 }
 
 export interface Synthesis {
-  /** the folder of the cloud assembly */
+  /** the directory of the cloud assembly */
   readonly directory: string;
   readonly isFresh: boolean;
 }
 
-/** @param settings of the context (`stepwell:…`), in place of those of this machine */
+/** @param settings context values (`stepwell:…`) that override those of this machine */
 export async function synthesize(
   root: string,
   stateDirectory: string,
@@ -118,7 +118,7 @@ export async function synthesize(
   const temporaryDirectory = `${directory}.new`;
   rmSync(temporaryDirectory, { recursive: true, force: true });
   await runApp(root, temporaryDirectory, context);
-  // first the old digest, last the new one: a kill in between costs a synthesis and never pairs a digest with another's result
+  // Delete the old digest first and write the new one last: after a kill in between, the next start synthesizes again.
   rmSync(digestFile, { force: true });
   rmSync(directory, { recursive: true, force: true });
   renameSync(temporaryDirectory, directory);

@@ -1,4 +1,4 @@
-/** Reads what the CDK app wrote: every stack's template, and where the bundled assets lie. */
+/** Reads the cloud assembly: every stack's template, and the paths of the bundled assets. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -44,7 +44,7 @@ export interface Stack {
 
 export interface Assembly {
   readonly stacks: readonly Stack[];
-  /** the folder or file of an asset by its hash: the name of its S3 key without the ending */
+  /** the directory or file of an asset, by its hash: the name of its S3 key without the extension */
   assetPath(hash: string): string | undefined;
 }
 

@@ -1,8 +1,8 @@
-/** The intrinsic functions of CloudFormation, over values that are known before anything is created. */
+/** CloudFormation's intrinsic functions, over values that are known before anything is created. */
 import { awsEnvironment } from '../aws-environment.ts';
 import { TemplateError } from './template-error.ts';
 
-/** What an intrinsic may ask of the template around it. */
+/** The parts of the template that an intrinsic may read. */
 export interface TemplateScope {
   readonly stackName: string;
   /** the value of a parameter or the `Ref` of a resource; undefined where there is neither */
@@ -13,7 +13,7 @@ export interface TemplateScope {
   mapping(map: string, first: string, second: string): unknown;
 }
 
-/** `{ Ref: 'AWS::NoValue' }` takes the property away. */
+/** `{ Ref: 'AWS::NoValue' }` removes the property. */
 const noValue = Symbol('AWS::NoValue');
 
 type Resolve = (value: unknown) => unknown;
@@ -118,7 +118,7 @@ const intrinsics: Readonly<Record<string, Intrinsic>> = {
   Condition: (argument, _resolve, scope) => scope.condition(text(argument, 'Condition')),
 };
 
-/** The value with every intrinsic in it answered. An intrinsic that is not known here stops the start. */
+/** Returns the value with every intrinsic resolved. An unknown intrinsic stops the start. */
 export function resolveValue(value: unknown, scope: TemplateScope): unknown {
   const resolve: Resolve = (inner) => {
     if (Array.isArray(inner)) return inner.map(resolve).filter((item) => item !== noValue);
@@ -127,11 +127,11 @@ export function resolveValue(value: unknown, scope: TemplateScope): unknown {
     if (single !== undefined && more.length === 0) {
       const [name, argument] = single;
       const intrinsic = Object.hasOwn(intrinsics, name) ? intrinsics[name] : undefined;
-      // a policy statement may hold a lone key named Condition: only the textual form is the intrinsic
+      // A policy statement may contain the key Condition alone: only the textual form is the intrinsic.
       if (intrinsic !== undefined && (name !== 'Condition' || typeof argument === 'string'))
         return intrinsic(argument, resolve, scope);
       if (name.startsWith('Fn::'))
-        throw new TemplateError(`${scope.stackName}: the intrinsic ${name} is not known to the embedded cloud`);
+        throw new TemplateError(`${scope.stackName}: the intrinsic ${name} is not implemented by the embedded cloud`);
     }
     return Object.fromEntries(
       Object.entries(inner)

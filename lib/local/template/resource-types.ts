@@ -1,24 +1,24 @@
 /**
- * What `Ref` and `Fn::GetAtt` of each resource type mean here, and which property holds its name.
- * A type that is not listed stops the start: either it needs behaviour, or a line in `withoutLocalBehaviour`.
+ * The values of `Ref` and `Fn::GetAtt` for each resource type, and the property that contains its name.
+ * A type that is not listed stops the start: implement it, or list it in `withoutLocalBehaviour`.
  */
 import { arn, arns, queueUrl } from '../aws-environment.ts';
 
 export interface Naming {
-  /** unique over all stacks; the name that CloudFormation would make up */
+  /** unique over all stacks, like the names that CloudFormation generates */
   readonly generated: string;
   /** the resource's own name: from its property, or the generated one */
   readonly name: string;
-  /** where the AWS endpoint of this cloud is */
+  /** the AWS endpoint of this cloud */
   readonly endpoint: string;
-  /** where sockets are opened */
+  /** the URL of the WebSocket API */
   readonly sockets: string;
   readonly property: (name: string) => unknown;
 }
 
 export interface ResourceType {
   readonly nameProperty?: string;
-  /** what a generated name must look like where CloudFormation's own would break the service's rules */
+  /** adapts a generated name to the service's rules, which CloudFormation's own name would violate */
   readonly shapeName?: (generated: string, property: Naming['property']) => string;
   readonly ref: (naming: Naming) => string;
   readonly attributes: Readonly<Record<string, (naming: Naming) => string>>;
@@ -97,18 +97,18 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGatewayV2::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
 };
 
-/** What a stack asks a function for: `Custom::…`, and the type that says no more. */
+/** A custom resource: `Custom::…`, or the generic type. */
 const customResource: ResourceType = { ref: ({ generated }) => generated, attributes: {} };
 
 export const isCustom = (type: string): boolean => type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource';
 
-/** What is known of a type; undefined: nothing. */
+/** The definition of a type; undefined where it is unknown. */
 export const findType = (type: string): ResourceType | undefined =>
   isCustom(type) ? customResource : (knownTypes[type] ?? withoutLocalBehaviour[type]);
 
 export const hasNoBehaviour = (type: string): boolean => !isCustom(type) && knownTypes[type] === undefined;
 
-/** Types that change nothing on a laptop: said once here, so that nobody wonders whether they were forgotten. */
+/** Types without effects on a laptop. They are listed, so that an unknown type is an error. */
 const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::Account': byId,
   'AWS::ApiGateway::RequestValidator': byId,

@@ -1,4 +1,4 @@
-/** The template asks for something that the embedded cloud does not know. It names the place, and stops the start. */
+/** The template contains something that the embedded cloud does not implement. The message names where; the start stops. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }

@@ -1,4 +1,4 @@
-/** All stacks as one set of resources with every intrinsic answered: what is to be created and run on this machine. */
+/** All stacks as one set of resources with every intrinsic resolved. */
 import type { Assembly, RawResource, Stack } from './assembly.ts';
 import { resolveValue, type TemplateScope } from './intrinsics.ts';
 import { hasNoBehaviour, findType, type Naming, type ResourceType } from './resource-types.ts';
@@ -8,11 +8,11 @@ export interface Resource {
   readonly stack: string;
   readonly logicalId: string;
   readonly type: string;
-  /** its own name: the table's, the queue's … */
+  /** its own name, such as the table's or the queue's */
   readonly name: string;
-  /** what `Ref` answers */
+  /** the value of `Ref` */
   readonly ref: string;
-  /** undefined where the type has none */
+  /** undefined where the type has no ARN */
   readonly arn: string | undefined;
   readonly properties: Readonly<Record<string, unknown>>;
 }
@@ -21,16 +21,16 @@ export interface Template {
   readonly all: readonly Resource[];
   /** the resources of these types, in the order of the template */
   of(...types: readonly string[]): readonly Resource[];
-  /** resolved outputs: by name, over all stacks */
+  /** resolved outputs by name, over all stacks */
   readonly outputs: ReadonlyMap<string, unknown>;
-  /** which types were met that change nothing here, and how often */
+  /** the types without local behaviour that were found, and how often */
   readonly ignored: ReadonlyMap<string, number>;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An ARN names one resource: AWS refuses to create a second one, in another stack too. */
+/** An ARN names one resource: AWS refuses to create a second one, also in another stack. */
 function rejectDuplicateArns(resources: readonly Resource[]): void {
   const byArn = new Map<string, Resource>();
   for (const resource of resources) {
@@ -43,7 +43,7 @@ function rejectDuplicateArns(resources: readonly Resource[]): void {
 }
 
 /** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL,
- * `sockets` where sockets are opened. */
+ * `sockets` the URL of the WebSocket API. */
 export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string, sockets = endpoint): Template {
   const unknownTypes = new Set<string>();
   const ignored = new Map<string, number>();
@@ -64,7 +64,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
     if (resource === undefined) return undefined;
     const type = typeOf(resource);
     if (type === undefined)
-      throw new TemplateError(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not know`);
+      throw new TemplateError(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not implement`);
     return { naming: namingOf(stack, logicalId, resource, type), type };
   };
 
@@ -95,7 +95,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
         const found = find(stack, id);
         const attribute = found?.type.attributes[name];
         if (found === undefined || attribute === undefined) {
-          throw new TemplateError(`${stack.name}: the attribute ${name} of ${id} is not known to the embedded cloud`);
+          throw new TemplateError(`${stack.name}: the attribute ${name} of ${id} is not implemented by the embedded cloud`);
         }
         return attribute(found.naming);
       },
@@ -144,7 +144,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
     for (const [name, output] of Object.entries(stack.template.Outputs)) outputs.set(name, resolveValue(output.Value, scope));
   }
   if (unknownTypes.size > 0) {
-    throw new TemplateError(`the embedded cloud does not know these resource types: ${[...unknownTypes].join(', ')}`);
+    throw new TemplateError(`the embedded cloud does not implement these resource types: ${[...unknownTypes].join(', ')}`);
   }
   rejectDuplicateArns(all);
   return { all, of: (...types) => all.filter((resource) => types.includes(resource.type)), outputs, ignored };

@@ -1,4 +1,4 @@
-/** A branch of a condition, read in its present form and in the older ones, and what it comes to. */
+/** A branch of a condition: parses its current and older forms, and evaluates it. */
 import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
@@ -11,7 +11,7 @@ const operator = z.enum(comparisonNames);
 const expressionText = z.string().min(1).max(65_536);
 
 const comparison = z.object({ leftValue: jsonValue.default(null), operator, rightValue: jsonValue.default(null) });
-/** A script that is one expression over `ctx` and `inputs`; its truthiness counts. Forms put it into `leftValue`. */
+/** A script expression over `ctx` and `inputs`; its truthiness counts. Forms store it in `leftValue`. */
 const scripted = z
   .object({ operator: z.literal('expression'), expression: expressionText.optional(), leftValue: expressionText.optional() })
   .transform(({ expression, leftValue }, issues) => {
@@ -20,14 +20,14 @@ const scripted = z
     issues.addIssue({ code: 'custom', path: ['expression'], message: 'an expression is missing' });
     return z.NEVER;
   });
-/** One of the two by the operator, so that what is wrong is said of the form that was meant. */
+/** The error message depends on the operator, so that it fits the form that the author meant. */
 const condition = z.union([scripted, comparison], {
   error: ({ input }) => conditionError(input),
 });
 
 const conditionError = (input: unknown): string =>
   typeof input === 'object' && input !== null && 'operator' in input && input.operator === 'expression'
-    ? 'an expression condition needs its expression, a text that is not empty'
+    ? 'an expression condition needs an expression, a non-empty string'
     : `a condition needs an operator, one of ${comparisonNames.join(', ')}, expression`;
 
 export type Condition = z.output<typeof condition>;
@@ -45,7 +45,7 @@ export const branch = z
     label: z.string().max(256).optional(),
     conditionLogic: z.enum(['AND', 'OR']).default('AND'),
     conditions: z.array(condition).max(100).optional(),
-    // older forms: one expression, or one comparison spelled out
+    // older forms: a single expression, or a single comparison
     condition: expressionText.optional(),
     expression: expressionText.optional(),
     leftOperand: jsonValue.optional(),
@@ -54,7 +54,7 @@ export const branch = z
   })
   .transform((read, issues): Branch => {
     const forms = [read.conditions, read.condition ?? read.expression, read.conditionType].filter((form) => form !== undefined);
-    if (forms.length > 1) issues.addIssue({ code: 'custom', message: 'a branch is written in one form: give its conditions' });
+    if (forms.length > 1) issues.addIssue({ code: 'custom', message: 'a branch must use one form only: set conditions' });
     if (forms.length === 0 || read.conditions?.length === 0)
       issues.addIssue({ code: 'custom', path: ['conditions'], message: 'a branch without conditions can never be taken' });
     return {
@@ -78,7 +78,7 @@ const legacyConditions = (read: {
   return [{ leftValue: read.leftOperand ?? null, operator: read.conditionType, rightValue: read.rightOperand ?? null }];
 };
 
-/** @param isTrue answers for a scripted condition; an error in one is a no */
+/** @param isTrue result of a scripted condition; false when its script threw */
 export function isTaken(taken: Branch, context: ContextView, isTrue: (expression: string) => boolean): boolean {
   const compare = ({ leftValue, operator: operatorName, rightValue }: Comparing): boolean => {
     const left = withinConfigPath('leftValue', () => resolveTemplate(leftValue, context));

@@ -1,13 +1,12 @@
 /**
- * What the operators of a condition mean. Every operator is total: where a comparison makes no sense the answer is no
- * (and `not_…` of it yes).
+ * The operators of a condition. Every operator is total: a comparison of unsuitable values is false (and its `not_…` is true).
  *
- * - Two values are equal when they are the same JSON value, keys in any order. Values typed into a form are text, so a
- *   number equals a text that is its decimal form (5 and "5", " 5.0 "), and true equals "true". Two texts are equal
- *   only letter by letter ("1.0" is not "1"); null equals null alone.
- * - Greater and less compare numbers, and texts that are decimal numbers; anything else is neither.
- * - Begins and ends compare texts; other values read as they do inside a template.
- * - A text contains a text, an array an element, an object a key.
+ * - Two values are equal when they are the same JSON value, with keys in any order. Form values are strings, so a number equals its
+ *   decimal string (5 equals "5" and " 5.0 "), and true equals "true". Two strings are compared character by character
+ *   ("1.0" is not "1"); null equals only null.
+ * - Greater and less compare numbers, and strings that are decimal numbers; for other values they are false.
+ * - `starts_with` and `ends_with` compare strings; other values use their template text.
+ * - A string contains a string, an array contains an element, an object contains a key.
  */
 import { containsText, isSameJson } from '../../engine/compare.ts';
 import { countedText } from '../../engine/graph/template.ts';
@@ -50,7 +49,7 @@ export const comparisons: Readonly<Record<Comparison, Compare>> = {
   matches_regex: matchesRegex,
 };
 
-/** As it reads inside a template. A text is itself, and takes nothing. */
+/** The template text of a value. A string costs no work. */
 const asText = (value: JsonValue, work: NodeWork): string => (typeof value === 'string' ? value : countedText(value, work));
 
 function matchesAffix(
@@ -64,10 +63,10 @@ function matchesAffix(
   return matches(text, part);
 }
 
-/** JSON's numbers, with space around them as forms leave it. */
+/** JSON numbers, with surrounding spaces that forms leave. */
 const decimal = /^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/;
 
-/** NaN, which compares with nothing, where the value is no number. */
+/** NaN for a value that is not a number; every comparison with NaN is false. */
 function asNumber(value: JsonValue, work: NodeWork): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return Number.NaN;
@@ -80,7 +79,7 @@ function areEqual(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
   if (typeof left === 'string' && typeof right === 'number') return areEqual(right, left, work);
   if (typeof left === 'boolean' && typeof right === 'string') return String(left) === right;
   if (typeof left === 'string' && typeof right === 'boolean') return areEqual(right, left, work);
-  // Inside arrays and objects nothing was typed into a form, so nothing is read as a number there.
+  // Values inside arrays and objects do not come from forms, so their strings are not read as numbers.
   return isSameJson(left, right, work);
 }
 

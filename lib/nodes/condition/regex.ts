@@ -1,16 +1,16 @@
 /**
- * Regular expressions by RE2: the time is linear in the text, whatever the pattern, so an author's `(a+)+$` holds up
- * no commit. What has no linear-time matching, look-arounds and back-references, is refused when the workflow is saved.
+ * Regular expressions with RE2: matching takes linear time for every pattern, so an author's `(a+)+$` cannot block a commit.
+ * Validation rejects look-arounds and back-references, which RE2 does not support.
  */
 import { RE2JS } from 're2js';
 import { countedText } from '../../engine/graph/template.ts';
 import type { NodeWork } from '../../engine/graph/work-limits.ts';
 import type { JsonValue } from '../../engine/json.ts';
 
-/** In characters. The largest program they allow takes about half a second over the longest text; a usual one, 20 ms. */
+/** In characters. The largest pattern takes about 500 ms for the longest text, a typical pattern 20 ms. */
 const maxLengths = { pattern: 1_000, text: 100_000 } as const;
 
-/** Finds the pattern anywhere in the text; anchors say otherwise. A pattern or text that is no good matches nothing. */
+/** Finds the pattern anywhere in the text, unless it has anchors. An invalid or too long pattern or text does not match. */
 export function matchesRegex(value: JsonValue, pattern: JsonValue, work: NodeWork): boolean {
   const text = typeof value === 'string' ? value : countedText(value, work);
   if (typeof pattern !== 'string' || pattern.length > maxLengths.pattern || text.length > maxLengths.text) return false;
@@ -22,8 +22,8 @@ export function matchesRegex(value: JsonValue, pattern: JsonValue, work: NodeWor
 }
 
 /**
- * What is counted of a match is its text, once for a usual program and more for a larger one; a step takes 0.1 to 0.5 µs. To
- * compile a character of a pattern takes as long as 40 of them, where it stands for a class of Unicode's.
+ * Work is counted in steps of 0.1 to 0.5 µs: one per character of text for a typical pattern, more for a larger one. Compiling a
+ * pattern costs up to 40 steps per character, for example for a Unicode class.
  */
 const typicalProgramSize = 100;
 const compileStepsPerCharacter = 40;
@@ -42,7 +42,7 @@ export function compileRegex(
   }
 }
 
-/** A sound pattern elsewhere, refused here. It is compiled and never run. */
+/** Whether the pattern is valid for a backtracking engine. It is compiled, but never executed. */
 const isBacktrackingRegex = (pattern: string): boolean => {
   try {
     return new RegExp(pattern) instanceof RegExp;

@@ -1,7 +1,6 @@
 /**
- * A condition with scripts in it: each is run once, and then the branches are judged as ever. A script that throws is
- * a no, and says so among what the node printed; one that hits a limit fails the node, because a branch that is taken
- * for lack of time would be taken by chance.
+ * Runs a condition with script expressions: each expression runs once, then the branches are evaluated. An expression that throws is
+ * false, and its error is printed. An expression that exceeds a limit fails the node, because the chosen branch would depend on timing.
  */
 import { collectPrintedLines } from '../../engine/log/printed-lines.ts';
 import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
@@ -11,7 +10,7 @@ import { scriptFailure } from '../sandbox/script-failure.ts';
 import { type Sandbox, type ScriptEnd, scriptWith } from '../sandbox/script.ts';
 import { chooseBranch, condition, expressionsOf } from './shape.ts';
 
-/** An expression decides, it does not compute. */
+/** An expression should only decide, so its limit is short. */
 const expressionLimitMs = seconds(5);
 
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
@@ -31,14 +30,14 @@ export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
     return { outcome: chooseBranch(config, input, (expression) => results.get(expression) === true), printed: printed.lines() };
   });
 
-/** As much of it as tells it from others. */
+/** Cuts a long expression for the output. */
 const excerpt = (expression: string): string =>
   expression.length <= maxExcerptLength ? expression : `${expression.slice(0, maxExcerptLength).toWellFormed()}…`;
 const maxExcerptLength = 200;
 
 const isScriptError = (end: Extract<ScriptEnd, { kind: 'stopped' }>): boolean => end.errorCode === 'script_threw';
 
-/** Of the node's limit, by the clock that nobody sets: a bound on this machine, not a fact of the run. */
+/** The rest of the node's time limit, by the monotonic clock. It bounds this process and is not recorded. */
 const remaining = (timeoutMs: DurationMs, start: bigint): DurationMs => {
   const usedMs = Number((process.hrtime.bigint() - start) / 1_000_000n);
   return durationMs(Math.max(1, Math.min(expressionLimitMs, timeoutMs - usedMs)));

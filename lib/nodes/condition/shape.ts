@@ -1,6 +1,6 @@
 /**
- * Takes the first branch that holds, else the default one. Comparisons are decided in the commit that makes the node
- * ready; one scripted condition, and the whole node goes to a worker.
+ * Condition node: takes the first branch that holds, else the default branch. A node with only comparisons is evaluated in the
+ * commit that makes it ready. A node with a script expression runs on a worker.
  */
 import * as z from 'zod';
 import type { Outcome } from '../../engine/graph/outcome.ts';
@@ -34,7 +34,7 @@ export const condition: NodeShape<typeof schema> = {
   decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chooseBranch(config, input, () => false)),
 };
 
-/** Every scripted condition, in the order they stand. */
+/** All script expressions, in order. */
 export const expressionsOf = ({ branches }: Config): readonly string[] =>
   branches.flatMap(({ conditions }) => conditions.flatMap((one) => ('expression' in one ? [one.expression] : [])));
 
@@ -52,7 +52,7 @@ const idFindings = ({ branches, defaultBranch }: Config): readonly ConfigFinding
     const isFree = !taken.has(id);
     taken.add(id);
     if (isFree) return [];
-    return [{ code: 'config_invalid', path: ['branches', index, 'id'], message: `another way out is called ${id} already` }];
+    return [{ code: 'config_invalid', path: ['branches', index, 'id'], message: `another handle has the name ${id}` }];
   });
 };
 
@@ -72,6 +72,6 @@ const branchFindings = ({ conditions }: Branch, at: number, work: InspectionWork
     return 'regex' in compiled ? [] : [{ code: compiled.code, path: [...path, 'rightValue'], message: compiled.message }];
   });
 
-const tooManyPatterns = `a workflow has at most ${definitionLimits.patterns} regular expressions, with ${definitionLimits.patternCharacters} characters together`;
+const tooManyPatterns = `a workflow has at most ${definitionLimits.patterns} regular expressions, with ${definitionLimits.patternCharacters} characters in total`;
 
-const invalidPattern = { code: 'config_invalid', message: 'a pattern is a text' } as const;
+const invalidPattern = { code: 'config_invalid', message: 'a pattern must be a string' } as const;

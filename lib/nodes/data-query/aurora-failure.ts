@@ -1,4 +1,4 @@
-/** Whose trouble it is when a database that is asked by the Data API does not answer as asked. */
+/** Maps errors of the RDS Data API to failures of the node. */
 import { defined } from '../../engine/defined.ts';
 import { unreachable } from '../../engine/invariant.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../engine/json.ts';
@@ -12,9 +12,9 @@ interface QueryContext {
   readonly limitMs: number;
 }
 
-/** Classes of SQLSTATE (Postgres, appendix A) that say nothing of the statement: connection, resources, operator, login. */
+/** SQLSTATE classes (Postgres, appendix A) of errors outside of the statement: connection, resources, operator, login. */
 const transientStates = /^(08|53|57P|58|28|3D)/;
-/** Those that stay as long as the statement does: not supported, read only, syntax and rights. */
+/** SQLSTATE classes of errors that repeat with the same statement: unsupported, read only, syntax and permissions. */
 const permanentStates = /^(0A|25|42)/;
 const queryCancelled = '57014';
 
@@ -26,25 +26,25 @@ export function failureOf(error: DatabaseCallError, context: QueryContext): Fail
     case 'timed_out':
       return timedOut(context);
     case 'too_large':
-      return tooLarge('more than the Data API answers');
+      return tooLarge('more than the limit of the Data API');
     case 'resuming':
-      return unreachableFailure(`the database ${connection} had paused, and wakes up`);
+      return unreachableFailure(`the database ${connection} is resuming from a pause`);
     case 'busy':
-      return { cause: 'rate_limit', code: 'database_busy', message: `the Data API asks to be left alone for a while` };
+      return { cause: 'rate_limit', code: 'database_busy', message: `the Data API throttled the query` };
     case 'forbidden':
       return {
         cause: 'forbidden',
         code: 'connection_forbidden',
-        message: `the worker may not ask the database ${connection} (${error.name})`,
+        message: `the worker may not query the database ${connection} (${error.name})`,
       };
     case 'misconfigured':
       return {
         cause: 'invalid',
         code: 'connection_invalid',
-        message: `the setting "databases" leads ${connection} nowhere (${error.name})`,
+        message: `the setting "databases" is wrong for ${connection} (${error.name})`,
       };
     case 'unreachable':
-      return unreachableFailure(`the database ${connection} could not be asked (${error.name})`);
+      return unreachableFailure(`the database ${connection} could not be reached (${error.name})`);
     default:
       return unreachable(error);
   }
@@ -60,7 +60,7 @@ export const timedOut = ({ query, limitMs }: Pick<QueryContext, 'query' | 'limit
 export const tooLarge = (limit: string): Failure => ({
   cause: 'invalid',
   code: 'result_too_large',
-  message: `the query gives ${limit}`,
+  message: `the query returns ${limit}`,
 });
 
 const unreachableFailure = (message: string, details?: JsonObject): Failure =>
@@ -76,21 +76,21 @@ function refusalOf(
   context: QueryContext,
 ): Failure {
   const messageText = redactValues(message, context.values);
-  // Refused before it came to the database, and it would be again.
+  // The service rejected the query before it reached the database. A retry would be rejected too.
   if (sqlState === undefined) return { cause: 'invalid', code: 'query_failed', message: messageText };
   const details = defined({ sqlState, position });
   if (sqlState === queryCancelled) {
     const timeout = timedOut(context);
     return { ...timeout, details: { ...timeout.details, ...details } };
   }
-  if (transientStates.test(sqlState)) return unreachableFailure(`the database does not take the query: ${messageText}`, details);
+  if (transientStates.test(sqlState)) return unreachableFailure(`the database did not accept the query: ${messageText}`, details);
   return { cause: permanentStates.test(sqlState) ? 'invalid' : 'error', code: 'query_failed', message: messageText, details };
 }
 
-/** Shorter ones are taken out only where they stand in quotes: they are in many words. */
+/** Shorter values are only redacted inside quotes, because they match unrelated text. */
 const minRedactedLength = 4;
 
-/** A database repeats what it could not use. What an argument was is in the run's events, and not in a message for everybody. */
+/** Databases quote arguments in errors. Arguments are redacted, because error messages are more widely visible than inputs. */
 function redactValues(messageText: string, values: JsonObject): string {
   return Object.entries(values)
     .flatMap(([name, value]) => textsIn(value).map((text) => ({ name, text })))

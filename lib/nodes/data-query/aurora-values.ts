@@ -1,9 +1,9 @@
-/** What the Data API answers, as JSON: by the same rules as what Postgres itself answers, of which it has the names of types. */
+/** Converts values of the Data API to JSON, by the same rules as values of Postgres. The API names types instead of OIDs. */
 import type { JsonValue } from '../../engine/json.ts';
 import type { Cell } from '../../ports/databases.ts';
 import { valueTypes } from './postgres-values.ts';
 
-/** The OIDs of Postgres's catalogue (`pg_type.dat`). What is not here is a text. */
+/** OIDs of the Postgres catalogue (`pg_type.dat`). Other types become strings. */
 const oids: ReadonlyMap<string, number> = new Map([
   ['bool', 16],
   ['int8', 20],
@@ -35,11 +35,11 @@ const oids: ReadonlyMap<string, number> = new Map([
   ['_timestamptz', 1_185],
 ]);
 
-/** @param type the database's name of it; that of an array begins with `_` */
+/** @param type the database's type name; names of array types start with `_` */
 export function jsonOf(cell: Cell, type: string): JsonValue {
   if (cell === null || typeof cell === 'boolean') return cell;
   if (typeof cell === 'string') return textOf(cell, type);
-  // The service was asked for texts where a number could be cut: one that came as a number beyond them is none to rely on.
+  // The adapter requests strings for numbers that could lose precision. Other numbers must be finite.
   if (typeof cell === 'number') return Number.isFinite(cell) ? cell : String(cell);
   if (cell instanceof Uint8Array) return `\\x${Buffer.from(cell).toString('hex')}`;
   return cell.map((each) => jsonOf(each, type.replace(/^_/, '')));
@@ -50,5 +50,5 @@ const textOf = (text: string, type: string): JsonValue => {
   return oid === undefined ? text : valueTypes.getTypeParser(oid)(type === 'timestamptz' ? withZone(text) : text);
 };
 
-/** The service says times with a zone in UTC, and may leave that away. */
+/** The service returns `timestamptz` in UTC and may omit the zone. */
 const withZone = (text: string): string => (/(Z|[+-]\d{2}(:?\d{2})?)$/.test(text) ? text : `${text}+00`);

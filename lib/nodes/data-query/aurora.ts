@@ -1,6 +1,6 @@
 /**
- * Asks Aurora by the RDS Data API, which takes `:name` and the arguments beside the text. Four requests: a transaction's
- * beginning, its settings, the statement, its end.
+ * Runs a query on Aurora through the RDS Data API, with named parameters (`:name`). It sends four requests: begin the transaction,
+ * its settings, the statement, and commit or roll back.
  */
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
@@ -12,11 +12,11 @@ import { type RunResult, failed } from '../runner.ts';
 import { failureOf, timedOut, tooLarge } from './aurora-failure.ts';
 import { jsonOf } from './aurora-values.ts';
 
-/** What a worker has of the databases that the configuration names. */
+/** A worker's access to the databases of the configuration. */
 export interface DatabasePorts {
-  /** undefined: the setting has none of that name for that project and environment */
+  /** undefined when the setting has no such database for the project and environment */
   targetOf(scope: Scope, name: string): Promise<DatabaseTarget | undefined>;
-  /** loaded when the first is asked */
+  /** loaded at the first query */
   service(): Promise<Databases>;
 }
 
@@ -26,11 +26,11 @@ interface AuroraCall {
   readonly target: DatabaseTarget;
   readonly databases: Databases;
   readonly limitMs: number;
-  /** the limit, or whatever else ends the attempt */
+  /** aborted at the time limit, or when the attempt must end */
   readonly signal: AbortSignal;
 }
 
-/** For telling the database that nobody waits any more. It ends the statement by its own limit too. */
+/** Time limit of the rollback. If it fails, the database's statement timeout ends the statement. */
 const rollbackTimeoutMs = 1_500;
 
 export async function queryAurora({ query, values, target, databases, limitMs, signal }: AuroraCall): Promise<RunResult> {
@@ -63,15 +63,15 @@ export async function queryAurora({ query, values, target, databases, limitMs, s
     if (signal.aborted) return failed(timedOut(context));
     throw error;
   } finally {
-    // Where it cannot be told, the service ends a transaction that nobody uses after three minutes.
+    // If the rollback fails, the service ends the idle transaction after three minutes.
     if (openTransaction !== undefined)
       await databases.rollback(target, openTransaction, AbortSignal.timeout(rollbackTimeoutMs)).catch(() => undefined);
   }
 }
 
 /**
- * For this transaction alone. Set by a query, it has its snapshot from then on: after one Postgres lets nobody turn `read
- * only` off. Nothing in the text comes from a query or an argument.
+ * Settings of this transaction only. This query takes the transaction's snapshot; after that, Postgres does not allow to switch
+ * `read only` off. The text contains nothing from the query or its arguments.
  */
 const settingsOf = (readOnly: boolean, limitMs: number): SqlStatement => ({
   sql: [
@@ -84,7 +84,7 @@ const settingsOf = (readOnly: boolean, limitMs: number): SqlStatement => ({
   ],
 });
 
-/** All rows, or which bound there are more than. */
+/** All rows, or the limit that they exceed. */
 function rowsOf({ columns, rows }: Table, { maxRows, maxBytes }: AuroraQuery): readonly JsonObject[] | string {
   if (rows.length > maxRows) return `more than ${maxRows} rows`;
   const objects = rows.map((row) =>

@@ -1,4 +1,4 @@
-/** Where a database is and who asks, as the text of a secret says it: JSON in the form that Secrets Manager keeps for RDS. */
+/** Parses the connection of a database from a secret: JSON in the format of Secrets Manager for RDS. */
 import * as z from 'zod';
 
 const schema = z.object({
@@ -9,7 +9,7 @@ const schema = z.object({
   username: z.string().min(1).exactOptional(),
   user: z.string().min(1).exactOptional(),
   password: z.string(),
-  /** authorities to trust in place of Node's own, as PEM */
+  /** certificate authorities as PEM, instead of Node's default */
   ca: z.string().exactOptional(),
   tls: z.enum(['on', 'off']).default('on'),
 });
@@ -20,19 +20,19 @@ export interface Connection {
   readonly database: string;
   readonly user: string;
   readonly password: string;
-  /** false: none */
+  /** false: no TLS */
   readonly ssl: false | { readonly rejectUnauthorized: true; readonly servername: string; readonly ca?: string };
 }
 
-/** Or which fields are wrong; never what stands in them. */
+/** @returns the connection, or an error that names the invalid fields but never their values */
 export function readConnection(text: string): Connection | { readonly error: string } {
   const parsed = schema.safeParse(jsonIn(text));
   if (!parsed.success) {
-    const fields = new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole'));
-    return { error: `not the JSON of a connection: see ${[...fields].join(', ')}` };
+    const fields = new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole secret'));
+    return { error: `not valid connection JSON: check ${[...fields].join(', ')}` };
   }
   const { host, port, password, ca, tls, dbname, database = dbname, username, user = username } = parsed.data;
-  if (database === undefined || user === undefined) return { error: 'not the JSON of a connection: see dbname, username' };
+  if (database === undefined || user === undefined) return { error: 'not valid connection JSON: check dbname, username' };
   const ssl = { rejectUnauthorized: true, servername: host, ...(ca === undefined ? {} : { ca }) } as const;
   return { host, port, database, user, password, ssl: tls === 'off' ? false : ssl };
 }

@@ -1,4 +1,4 @@
-/** A query over HTTP is a request of an `http` node: the same guard, bounds and failures, and the arguments as its context. */
+/** Runs a query over HTTP with the runner of `http` nodes: the same address rules, limits and failures. The arguments are its context. */
 import type { ContextView } from '../../engine/graph/context.ts';
 import { countedText } from '../../engine/graph/template.ts';
 import { NodeWork } from '../../engine/graph/work-limits.ts';
@@ -19,7 +19,7 @@ export async function queryHttp(
   const context = contextOf(values);
   const filled = fillPath(path, (name) => countedText(values[name], context.work));
   if (filled === undefined) {
-    const message = `an argument of ${path} is empty, or a step to another place`;
+    const message = `an argument of the path ${path} is empty, "." or ".."`;
     return failed({ cause: 'invalid', code: 'arguments_invalid', message });
   }
   const url = query.connection.replace(/\/+$/, '') + filled;
@@ -40,7 +40,7 @@ const toQueryOutcome = (
   return { ...outcome, output: inline({ status, body, query: name, version }) };
 };
 
-/** `{{ctx.name}}` is the argument, and there is nothing else. */
+/** `{{ctx.name}}` is an argument; the context contains nothing else. */
 const contextOf = (values: JsonObject): ContextView => ({
   work: new NodeWork(),
   get: (key) => (Object.hasOwn(values, key) ? values[key] : undefined),

@@ -1,4 +1,4 @@
-/** Takes the text of a Postgres array apart: `{1,NULL,"a \"b\"",{2}}`, with bounds before it where they are not the usual ones. */
+/** Parses the text form of a Postgres array: `{1,NULL,"a \"b\"",{2}}`, with a prefix for unusual bounds. */
 import type { JsonValue } from '../../engine/json.ts';
 
 export function readArray(text: string, read: (element: string) => JsonValue): JsonValue {

@@ -1,14 +1,14 @@
-/** Whose trouble it is when a database does not answer as asked. */
+/** Maps errors of Postgres and its driver to failures of the node. */
 import { defined } from '../../engine/defined.ts';
 import pg from 'pg';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { PostgresQuery } from '../../engine/query/definition.ts';
 
-/** What this side did to the connection. */
+/** Why the worker interrupted the query. */
 export type Interruption = 'none' | 'aborted' | 'too_large';
 
-/** Classes of SQLSTATE (Postgres, appendix A) that say nothing of the statement: connection, resources, operator, login. */
+/** SQLSTATE classes (Postgres, appendix A) of errors outside of the statement: connection, resources, operator, login. */
 const transientStates = /^(08|53|57P|58|28|3D)/;
 const queryCancelled = '57014';
 
@@ -26,7 +26,11 @@ export function failureOf(
   if (interruption === 'aborted') return timedOut;
   const messageText = error instanceof Error ? error.message.slice(0, 1_000) : String(error);
   if (!(error instanceof pg.DatabaseError))
-    return { cause: 'provider_error', code: 'database_unreachable', message: `the database could not be asked: ${messageText}` };
+    return {
+      cause: 'provider_error',
+      code: 'database_unreachable',
+      message: `the database could not be reached: ${messageText}`,
+    };
   const { code = '', position } = error;
   const details: JsonObject = defined({ sqlState: code, position });
   if (code === queryCancelled) return { ...timedOut, details: { ...timedOut.details, ...details } };
@@ -34,7 +38,7 @@ export function failureOf(
     ? {
         cause: 'provider_error',
         code: 'database_unreachable',
-        message: `the database does not take the query: ${messageText}`,
+        message: `the database did not accept the query: ${messageText}`,
         details,
       }
     : { cause: 'error', code: 'query_failed', message: messageText, details };

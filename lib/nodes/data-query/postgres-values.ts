@@ -1,20 +1,20 @@
-/** What Postgres answers, as JSON: numbers where they are exact, texts where they would not be, times in ISO 8601. */
+/** Converts values of Postgres to JSON: numbers when exact, otherwise strings; times in ISO 8601. */
 import { readArray } from './postgres-array.ts';
 import type { JsonValue } from '../../engine/json.ts';
 
 type Read = (text: string) => JsonValue;
 
-/** Written exactly or left a text: bigint and float go beyond what a JSON number says. */
+/** A number if exact, otherwise a string: bigint may exceed the precision of a JSON number. */
 const exactNumber: Read = (text) => (String(Number(text)) === text || Number.isSafeInteger(Number(text)) ? finite(text) : text);
 const finite: Read = (text) => (Number.isFinite(Number(text)) ? Number(text) : text);
-/** The session is in UTC and writes `2026-01-31 12:00:00.5+00`. */
+/** The session uses UTC and returns `2026-01-31 12:00:00.5+00`. */
 const time: Read = (text) => text.replace(' ', 'T').replace(/\+00$/, 'Z');
 const json: Read = (text) => {
   const value: JsonValue = JSON.parse(text);
   return value;
 };
 
-/** By the OIDs of Postgres's catalogue (`pg_type.dat`), which do not change. What is not here is a text. */
+/** By the stable OIDs of the Postgres catalogue (`pg_type.dat`). Other types become strings. */
 const readers: ReadonlyMap<number, Read> = new Map([
   [16, (text) => text === 't'],
   [20, exactNumber],
@@ -28,7 +28,7 @@ const readers: ReadonlyMap<number, Read> = new Map([
   [1_114, time],
   [1_184, time],
 ]);
-/** Arrays of these are arrays. */
+/** Array type to element type. */
 const elementOf: ReadonlyMap<number, number> = new Map([
   [1_000, 16],
   [1_016, 20],
@@ -55,6 +55,6 @@ export const valueTypes = {
 };
 const unchanged: Read = (text) => text;
 
-/** An object goes as JSON and an array as an array of Postgres; whatever is in one of these is JSON. */
+/** An object is sent as JSON, an array as a Postgres array; the driver encodes nested values. */
 export const toParameter = (value: JsonValue): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? JSON.stringify(value) : value;

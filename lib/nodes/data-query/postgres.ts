@@ -1,7 +1,7 @@
 /**
- * Asks Postgres, by its extended protocol: the statement and its arguments travel apart, and one statement at a time is
- * taken. Rows come from a portal, a few at a time, so a large answer is refused without being held. Loaded when the
- * first such query is asked.
+ * Runs a query on Postgres with the extended protocol: arguments are separate from the statement, and only one statement is
+ * accepted. A cursor fetches a few rows at a time, so a too large result is rejected without buffering it. This module is
+ * loaded at the first Postgres query.
  */
 import { Socket } from 'node:net';
 import pg from 'pg';
@@ -15,14 +15,14 @@ import type { Connection } from './connection.ts';
 import { type Interruption, failureOf } from './postgres-failure.ts';
 import { toParameter, valueTypes } from './postgres-values.ts';
 
-/** Rows asked for at a time. */
+/** Rows per fetch. */
 const rowsPerFetch = 64;
-/** How often what has come in is held against what may: a single row can be larger than all that is allowed. */
+/** Interval of the check of received bytes: a single row can exceed the limit. */
 const checkIntervalMs = 20;
-/** A text can be twice as long on the wire as in JSON, and there is an envelope around it. */
+/** A value can be twice as long on the wire as in JSON, plus protocol overhead. */
 const wireFactor = 2;
 const wireExtraBytes = 1_048_576;
-/** For telling the server that nobody waits any more. It ends the statement by its own limit too. */
+/** Time limit of the cancel request. If it fails, the server's statement timeout ends the statement. */
 const cancelTimeoutMs = 1_500;
 
 interface PostgresCall {
@@ -30,7 +30,7 @@ interface PostgresCall {
   readonly values: JsonObject;
   readonly connection: Connection;
   readonly limitMs: number;
-  /** the limit, or whatever else ends the attempt */
+  /** aborted at the time limit, or when the attempt must end */
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export async function queryPostgres(call: PostgresCall): Promise<RunResult> {
   if ('error' in statement) return failed({ cause: 'invalid', code: 'query_invalid', message: statement.error });
   const socket = new Socket();
   const client = clientOf(call.connection, limitMs, () => socket);
-  // What happens to the connection between two answers is told by the next of them.
+  // The next query reports a connection error that occurs between queries.
   client.on('error', () => undefined);
   const interruption: { kind: Interruption } = { kind: 'none' };
   let backend: number | undefined;
@@ -95,13 +95,13 @@ const clientOf = ({ ssl, ...address }: Connection, limitMs: number, stream: () =
     stream,
     application_name: 'stepwell',
     connectionTimeoutMillis: limitMs,
-    // As texts: what becomes of them is said in one place.
+    // `valueTypes` converts all values from their text form.
     types: valueTypes,
   });
 
-/** @returns what the server knows this connection by */
+/** @returns the server's process id of this connection, for the cancel request */
 async function begin(client: pg.Client, readOnly: boolean, limitMs: number): Promise<number | undefined> {
-  // Nothing in this text comes from a query or an argument.
+  // This text contains nothing from the query or its arguments.
   const lines = [
     `BEGIN ${readOnly ? 'READ ONLY' : 'READ WRITE'}`,
     `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}`,
@@ -116,7 +116,7 @@ async function begin(client: pg.Client, readOnly: boolean, limitMs: number): Pro
   return typeof processId === 'number' ? processId : undefined;
 }
 
-/** All rows, or which bound there are more than. */
+/** All rows, or the limit that they exceed. */
 async function rowsOf(
   cursor: Cursor<readonly JsonValue[]>,
   { maxRows, maxBytes }: PostgresQuery,
@@ -124,7 +124,7 @@ async function rowsOf(
   const rows: JsonObject[] = [];
   let bytes = 0;
   for (;;) {
-    // One more than may be, so that one too many is seen.
+    // Fetches up to one row more than the limit to detect an excess.
     const { page, names } = await fetchRows(cursor, Math.min(rowsPerFetch, maxRows + 1 - rows.length));
     if (page.length === 0) return rows;
     for (const row of page) {
@@ -139,14 +139,14 @@ async function rowsOf(
 
 const fetchRows = (cursor: Cursor<readonly JsonValue[]>, maxCount: number) =>
   new Promise<{ readonly page: readonly (readonly JsonValue[])[]; readonly names: readonly string[] }>((resolve, reject) => {
-    // A cursor that is at its end already says nothing of fields.
+    // A cursor at its end reports no fields.
     cursor.read(maxCount, (error, page, result: pg.QueryResult | undefined) => {
       if (error) reject(error);
       else resolve({ page, names: result?.fields.map(({ name }) => name) ?? [] });
     });
   });
 
-/** By a connection of its own, which works through TLS and needs no right but that of the same user. */
+/** Cancels over a second connection, which works with TLS and needs only the permissions of the same user. */
 async function cancel(connection: Connection, backend: number): Promise<void> {
   const socket = new Socket();
   const client = clientOf(connection, cancelTimeoutMs, () => socket);
@@ -157,7 +157,7 @@ async function cancel(connection: Connection, backend: number): Promise<void> {
     await client.query('SELECT pg_cancel_backend($1)', [backend]);
     await client.end();
   } catch {
-    // The statement's own limit ends it.
+    // The statement timeout ends the statement.
   } finally {
     clearTimeout(timer);
     socket.destroy();
@@ -165,4 +165,4 @@ async function cancel(connection: Connection, backend: number): Promise<void> {
 }
 
 const tooLarge = (limit: string): RunResult =>
-  failed({ cause: 'invalid', code: 'result_too_large', message: `the query gives ${limit}` });
+  failed({ cause: 'invalid', code: 'result_too_large', message: `the query returns ${limit}` });

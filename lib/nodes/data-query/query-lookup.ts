@@ -1,4 +1,4 @@
-/** What a project says to the name of a query. */
+/** The result of a lookup of a stored query. */
 import type { QueryVersion } from '../../engine/query/definition.ts';
 
 export type QueryLookup =

@@ -1,4 +1,4 @@
-/** Finds the query, holds the node's arguments against its parameters, and asks. */
+/** Runs a `dataQuery` node: reads the query, validates the arguments, and executes it. */
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonObject, isJsonObject } from '../../engine/json.ts';
 import { unreachable } from '../../engine/invariant.ts';
@@ -15,7 +15,7 @@ import { type DataQueryConfig, argumentsOf, dataQuery, queryOf } from './shape.t
 
 /**
  * @param http runs the requests of queries over HTTP
- * @param databases absent: this worker asks none by the Data API
+ * @param databases absent: this worker cannot use the Data API
  */
 export const runDataQuery = (http: Runner, databases?: DatabasePorts): Runner =>
   runner(dataQuery, async (config, input, tools) => {
@@ -51,7 +51,7 @@ async function queryFor(
   try {
     lookup = await read(name, config.version);
   } catch {
-    const message = `the query ${name} could not be read now`;
+    const message = `the query ${name} cannot be read now`;
     return { failure: { cause: 'provider_error', code: 'query_unavailable', message } };
   }
   if (lookup.kind === 'query') return { query: lookup.query };
@@ -60,7 +60,7 @@ async function queryFor(
 
 type Refusal = (name: string, version: number | undefined) => Pick<Failure, 'code' | 'message'>;
 const refusals: Readonly<Record<Exclude<QueryLookup['kind'], 'query'>, Refusal>> = {
-  unknown: (name) => ({ code: 'query_unknown', message: `there is no query ${name}` }),
+  unknown: (name) => ({ code: 'query_unknown', message: `the query ${name} does not exist` }),
   version_unknown: (name, version) => ({ code: 'query_unknown', message: `${name} has no version ${version}` }),
   archived: (name) => ({ code: 'query_archived', message: `the query ${name} is archived` }),
 };
@@ -78,7 +78,7 @@ async function runPostgresQuery(
     return failed({ cause: 'invalid', code: 'connection_invalid', message });
   }
   secrets.addRedaction(query.connection, connection.password);
-  // The driver is loaded when the first database is asked.
+  // The driver is loaded at the first Postgres query.
   const { queryPostgres } = await import('./postgres.ts');
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const result = await queryPostgres({ query, values, connection, limitMs: timeoutMs, signal: limited });

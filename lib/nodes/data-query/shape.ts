@@ -1,6 +1,6 @@
 /**
- * Asks a stored query. What is asked, of whom and with which bounds stands in the query; the node says which one, and
- * with which arguments.
+ * Data query node: runs a stored query. The query defines the statement, the connection and the limits; the node names the query
+ * and its arguments.
  */
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
@@ -15,13 +15,13 @@ const values = z.record(z.string(), jsonValue);
 
 const schema = z.object({
   query: name.exactOptional(),
-  /** the older name of `query` */
+  /** older name of `query` */
   dataQueryID: name.exactOptional(),
-  /** absent: the latest, whichever that is when the node runs */
+  /** absent: the latest version when the node runs */
   version: z.int().min(1).exactOptional(),
-  /** by parameter; templates are looked up, and a null counts as not given */
+  /** arguments by parameter name; templates are resolved, and null counts as absent */
   inputValues: values.exactOptional(),
-  /** the older name of `inputValues` */
+  /** older name of `inputValues` */
   args: values.exactOptional(),
 });
 export type DataQueryConfig = z.output<typeof schema>;
@@ -48,4 +48,4 @@ const oneOf = (config: DataQueryConfig, key: Key, legacyKey: Key): readonly Conf
 const atMostOne = (config: DataQueryConfig, key: Key, legacyKey: Key): readonly ConfigFinding[] =>
   config[key] === undefined || config[legacyKey] === undefined
     ? []
-    : [{ code: 'config_invalid', path: [legacyKey], message: `says the same as ${key}: give one of them` }];
+    : [{ code: 'config_invalid', path: [legacyKey], message: `duplicates ${key}: set only one of them` }];

@@ -1,4 +1,4 @@
-/** Lets time pass: a fixed length, a length from the context, or until a moment. It holds no machine meanwhile. */
+/** Delay node: waits for a fixed duration, a duration from the context, or until a time. A wait uses no compute. */
 import * as z from 'zod';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
@@ -13,7 +13,7 @@ import { shownValue } from '../shown-value.ts';
 import { lookUpText } from '../template-text.ts';
 import { readMilliseconds, readMoment } from './moment.ts';
 
-/** As long as a run may live. */
+/** the longest deadline of a run */
 const maxDelayMs = days(365);
 
 const schema = z.object({
@@ -52,21 +52,21 @@ export const delay: NodeShape<typeof schema> = {
       ),
     );
     if (typeof wait === 'string') return invalid('delay_invalid', wait);
-    if (wait > maxDelayMs) return invalid('delay_too_long', `a delay is at most 365 days, and this one ${wait} ms`);
+    if (wait > maxDelayMs) return invalid('delay_too_long', `a delay is at most 365 days; this one is ${wait} ms`);
     const output = inline({ delayedMs: wait, delayType: config.delayType });
     if (wait === 0) return { kind: 'finished', output, handle: mainHandle };
     return { kind: 'sleeping', wakeAt: after(now, durationMs(wait)), output };
   },
 };
 
-/** How long in milliseconds, 0 for what is past, or why it cannot be told. */
+/** The wait in milliseconds, 0 for a time in the past, or an error message. */
 function waitOf(config: Config, now: Instant, lookUp: (template: JsonValue) => JsonValue): number | string {
   switch (config.delayType) {
     case 'fixed':
       return config.delayMinutes * 60_000 + config.delaySeconds * 1_000 + config.delayMs;
     case 'dynamic': {
       const value = lookUp(config.delayVariable ?? null);
-      return readMilliseconds(value) ?? `a length of time is a number of milliseconds from 0 up, and not ${shownValue(value)}`;
+      return readMilliseconds(value) ?? `a duration must be a number of milliseconds of at least 0, and is ${shownValue(value)}`;
     }
     case 'until': {
       const value = lookUp(config.untilTime ?? null);
@@ -77,12 +77,12 @@ function waitOf(config: Config, now: Instant, lookUp: (template: JsonValue) => J
 }
 
 const invalidMomentMessage = (value: JsonValue): string =>
-  `a time is written with its zone, as 2027-01-31T09:00:00Z, or in milliseconds since 1970, and not as ${shownValue(value)}`;
+  `a time must have a zone, such as 2027-01-31T09:00:00Z, or be milliseconds since 1970, and is ${shownValue(value)}`;
 
 const invalid = (code: string, message: string): Outcome => ({ kind: 'failed', failure: { cause: 'invalid', code, message } });
 
 const missing = (key: string): ConfigFinding => ({
   code: 'config_invalid',
   path: [key],
-  message: 'is needed for this delayType',
+  message: 'is required for this delayType',
 });

@@ -1,4 +1,4 @@
-/** Ends its branch: its output is the run's, or a part of it, and its status says whether the run ends well. */
+/** End node: ends its branch. Its output is the run's output or a part of it; its status completes or fails the run. */
 import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';

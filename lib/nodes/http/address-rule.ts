@@ -1,12 +1,12 @@
 /**
- * Which addresses an author's request may reach: those of the public internet, and none of the machine, its network, its
- * credentials endpoint, or of a range that carries another address inside (IPv4-mapped, NAT64, 6to4, Teredo).
+ * Decides which addresses an author's request may reach: public internet addresses only. Forbidden are the machine, its network, its
+ * credentials endpoint, and ranges that embed another address (IPv4-mapped, NAT64, 6to4, Teredo).
  */
 import ipaddr from 'ipaddr.js';
 
-/** Everything that is routed in IPv6 today (RFC 4291, 2.4); what lies outside is refused by not being in it. */
+/** All global unicast IPv6 addresses (RFC 4291, 2.4); other IPv6 addresses are forbidden. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
-/** In that range, and not for the public: documentation (RFC 9637). */
+/** Documentation range (RFC 9637): inside global unicast, but not public. */
 const documentation = ipaddr.parseCIDR('3fff::/20');
 
 export function isPublicAddress(address: string): boolean {

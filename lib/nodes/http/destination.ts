@@ -1,7 +1,6 @@
 /**
- * From a host name to the addresses that may be connected to. A name is looked up once; every address it has must be
- * allowed, and the connection is made to these and no others, so a name that answers differently a moment later gains
- * nothing. Addresses written as numbers take the same way.
+ * Resolves a host name to allowed addresses. The name is resolved once, all its addresses must be allowed, and the connection is
+ * pinned to them. A name that resolves differently later (DNS rebinding) has no effect. Numeric addresses are checked the same way.
  */
 import { lookup } from 'node:dns/promises';
 import { type LookupFunction, isIP } from 'node:net';
@@ -13,10 +12,10 @@ export interface Address {
   readonly family: 4 | 6;
 }
 
-/** What decides where requests may go; production uses `publicInternet`, tests bring their own. */
+/** Decides which addresses requests may reach. Production uses `publicInternet`; tests supply another. */
 export interface NetworkAccess {
   isAllowed(address: string): boolean;
-  /** every address of the name; rejects where there is none */
+  /** all addresses of the name; rejects when there is none */
   resolve(name: string): Promise<readonly Address[]>;
 }
 
@@ -31,7 +30,7 @@ export const publicInternet: NetworkAccess = {
 
 export type Destination = { readonly addresses: readonly Address[] } | { readonly refused: 'unknown' | 'forbidden' };
 
-/** @param hostname as a parsed URL has it: names in lower case, IPv4 in four decimals, IPv6 in brackets */
+/** @param hostname of a parsed URL: names in lower case, IPv4 as four decimals, IPv6 in brackets */
 export async function destinationOf(hostname: string, networkAccess: NetworkAccess): Promise<Destination> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = await addressesOf(host, networkAccess);
@@ -49,11 +48,11 @@ const addressesOf = async (host: string, networkAccess: NetworkAccess): Promise<
   }
 };
 
-/** Connections of one request, to these addresses alone; it looks at no proxy settings of the environment. */
+/** An agent for one request that connects only to these addresses. It ignores proxy settings of the environment. */
 export const pinnedAgent = (addresses: readonly Address[]): Agent =>
   new Agent({
     connect: { lookup: pinnedLookup(addresses) },
-    // The node's own time limit covers all of a request, however it is spent.
+    // The node's time limit covers the whole request.
     headersTimeout: 0,
     bodyTimeout: 0,
     connectTimeout: 0,

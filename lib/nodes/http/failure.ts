@@ -1,17 +1,17 @@
-/** What an answer's status means for the node, and for whether it is worth another attempt. */
+/** Maps an HTTP status to a failure of the node, and reads `Retry-After`. */
 import type { Failure } from '../../engine/log/events.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { type DurationMs, durationMs, hours } from '../../engine/time.ts';
 import type { HttpResponse } from './response.ts';
 
-/** No longer than a run's author would look for it. */
+/** A longer `Retry-After` is cut to this. */
 const maxRetryAfterMs = hours(24);
-/** In characters: enough to see what the other side complains about. */
+/** In characters: enough to see the server's error message. */
 const maxBodyExcerpt = 2_000;
 
-/** 429 is a request to wait; 408, 425 and 5xx are the other side's trouble; any other status would be the same again. */
+/** 429 is a rate limit; 408, 425 and 5xx are server errors; a retry of any other status would fail again. */
 export const statusFailure = (answer: HttpResponse): Failure => {
-  const message = `the other side answered with status ${answer.status}`;
+  const message = `the server returned status ${answer.status}`;
   const details: JsonObject = { status: answer.status, body: excerpt(answer) };
   if (answer.status === 429) return { cause: 'rate_limit', code: 'http_status', message, details };
   const isServerError = answer.status >= 500 || answer.status === 408 || answer.status === 425;
@@ -24,8 +24,8 @@ const excerpt = ({ body, bodyEncoding }: HttpResponse): string => {
 };
 
 /**
- * `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date, which is measured against the other side's own clock.
- * Undefined where there is none that can be read.
+ * `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date, which is compared with the server's `Date` header.
+ * Undefined when it is absent or invalid.
  */
 export function retryAfter({ headers }: Pick<HttpResponse, 'headers'>): DurationMs | undefined {
   const header = headers['retry-after'];
@@ -36,7 +36,7 @@ export function retryAfter({ headers }: Pick<HttpResponse, 'headers'>): Duration
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** NaN where it is none: what JavaScript reads as a date is far more than a date. */
+/** NaN for an invalid date. The pattern is needed because `Date.parse` accepts much more than HTTP dates. */
 const dateOf = (header: JsonValue | undefined): number =>
   // oxlint-disable-next-line no-restricted-globals -- reads a written date, not the clock
   typeof header === 'string' && httpDate.test(header.trim()) ? Date.parse(header) : Number.NaN;

@@ -1,4 +1,4 @@
-/** The request that a config asks for, with everything looked up; and what remains of it behind a redirect. */
+/** Builds the request of a config with resolved templates, and the follow-up request of a redirect. */
 import type { ContextView } from '../../engine/graph/context.ts';
 import { type SecretValues, resolveTemplate, secretsOf, countedText } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
@@ -12,13 +12,13 @@ export interface Outgoing {
   readonly url: URL;
   readonly headers: Headers;
   readonly body: string | undefined;
-  /** which headers are for the first origin alone: those in which a secret stands, and those that always are credentials */
+  /** headers for the first origin only: headers with a secret, and headers that are always credentials */
   readonly originBoundHeaders: readonly string[];
-  /** a secret stands in the body */
+  /** the body contains a secret */
   readonly isBodyOriginBound: boolean;
 }
 
-/** Or why there is none, in words. */
+/** @returns the request, or an error message */
 export function requestOf(
   config: HttpConfig,
   context: ContextView,
@@ -28,8 +28,8 @@ export function requestOf(
   const { work } = context;
   const address = withinConfigPath('url', () => countedText(resolveTemplate(config.url, context), work));
   const url = URL.parse(address);
-  if (url === null) return `${JSON.stringify(address.slice(0, 200))} is not a whole address`;
-  if (url.username !== '' || url.password !== '') return 'an address holds no user and no password: use a header';
+  if (url === null) return `${JSON.stringify(address.slice(0, 200))} is not a complete URL`;
+  if (url.username !== '' || url.password !== '') return 'a URL must not contain a user or password: use a header';
   for (const [name, value] of Object.entries(config.query)) {
     withinConfigPath('query', () =>
       withinConfigPath(name, () => {
@@ -46,11 +46,11 @@ export function requestOf(
   if (body !== undefined)
     headers.set('content-type', typeof resolved === 'string' ? 'text/plain;charset=UTF-8' : 'application/json');
   if (config.sendIdempotencyKey && (config.method === 'POST' || config.method === 'PATCH')) headers.set('idempotency-key', token);
-  // Before the author's own, which win.
+  // Set first, so that the author's headers take precedence.
   if (trace !== undefined) headers.set('traceparent', trace.traceparent);
   if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
-    // Also a query that was stored before this was judged.
+    // Stored queries may predate this validation.
     const error = invalidHeaderReason(name);
     if (error !== undefined) return `the header ${JSON.stringify(name.slice(0, 200))} ${error}`;
     const value = withinConfigPath('headers', () =>
@@ -59,9 +59,9 @@ export function requestOf(
     try {
       headers.set(name, value);
     } catch {
-      // The beginning of a secret is part of it.
-      const shown = secretsOf(template).length > 0 ? 'what its secret makes of it' : JSON.stringify(value.slice(0, 100));
-      return `the header ${name} cannot hold ${shown}`;
+      // Even the first characters of a secret must not be shown.
+      const shown = secretsOf(template).length > 0 ? 'its value, which contains a secret' : JSON.stringify(value.slice(0, 100));
+      return `the header ${name} cannot contain ${shown}`;
     }
   }
   const secretHeaders = Object.keys(config.headers).filter((name) => secretsOf(config.headers[name] ?? null).length > 0);
@@ -72,8 +72,8 @@ export function requestOf(
 const credentials = ['authorization', 'cookie'];
 
 /**
- * As fetch does it: 303, and a POST behind 301 or 302, become GET; credentials and secrets stay with their origin, and
- * `forbidden` says that one of them would have to leave it.
+ * Follows the rules of fetch: 303, and a POST after 301 or 302, become GET. Credentials and secrets are not sent to another origin;
+ * `forbidden` means that the redirect would require that.
  */
 export function redirected(request: Outgoing, status: number, location: string): Outgoing | 'forbidden' | undefined {
   const url = URL.parse(location, request.url.href);

@@ -1,15 +1,15 @@
-/** What came back, made a value that can be stored. */
+/** Converts an HTTP response to a value that can be stored. */
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: JsonObject;
-  /** parsed where it says it is JSON and is; text where it is text; else base64, and `bodyEncoding` says so */
+  /** parsed JSON, text, or base64 with `bodyEncoding` set, by content type and content */
   readonly body: JsonValue;
   readonly bodyEncoding?: 'base64';
 }
 
-/** Reads at most so many bytes, counted as they come out of any compression; undefined where there are more. */
+/** Reads a response; undefined when it exceeds `maxBytes` after decompression. */
 export async function readResponse(response: FetchResponse, maxBytes: number): Promise<HttpResponse | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -22,7 +22,7 @@ export async function readResponse(response: FetchResponse, maxBytes: number): P
   return { status: response.status, headers: headersOf(response), ...bodyOf(Buffer.concat(chunks), type) };
 }
 
-/** The part of a response that is read, whichever fetch it came from. */
+/** The used part of a response, common to all fetch implementations. */
 export interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null; getSetCookie(): string[]; entries(): Iterable<[string, string]> };
@@ -48,7 +48,7 @@ function bodyOf(bytes: Buffer, type: string): Pick<HttpResponse, 'body' | 'bodyE
   }
 }
 
-/** Undefined where the bytes are no text in the encoding they name, UTF-8 where they name none. */
+/** Undefined when the bytes are not valid text in their charset (default UTF-8). */
 const textOf = (bytes: Buffer, type: string): string | undefined => {
   const charset = /charset\s*=\s*"?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8';
   try {

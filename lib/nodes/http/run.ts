@@ -1,4 +1,4 @@
-/** Sends the request, follows redirects by hand so that each hop is judged, and makes the answer the node's output. */
+/** Runs an `http` node: sends the request, follows redirects itself to check each hop, and stores the response as output. */
 import { defined } from '../../engine/defined.ts';
 import { fetch } from 'undici';
 import { mainHandle } from '../../engine/graph/outcome.ts';
@@ -26,7 +26,7 @@ export const runHttp = (networkAccess: NetworkAccess): Runner =>
       return await sendFollowingRedirects(config, request, networkAccess, { signal, mask: tools.secrets.mask });
     } catch (error) {
       tools.signal.throwIfAborted();
-      return failed(limit.aborted ? timeoutFailure(tools) : unreachable(request.url, error));
+      return failed(limit.aborted ? timeoutFailure(tools) : unreachableFailure(request.url, error));
     }
   });
 
@@ -38,7 +38,7 @@ async function sendFollowingRedirects(
 ): Promise<RunResult> {
   let request = first;
   for (let hops = 0; ; hops += 1) {
-    if (!isHttp(request.url)) return refused('protocol_forbidden', `${request.url.protocol} is not http or https`);
+    if (!isHttp(request.url)) return refused('protocol_forbidden', `the protocol ${request.url.protocol} is not http or https`);
     const destination = await unlessAborted(destinationOf(request.url.hostname, networkAccess), signal);
     if ('refused' in destination)
       return destination.refused === 'forbidden'
@@ -62,7 +62,7 @@ async function sendFollowingRedirects(
           : undefined;
       if (next === undefined) return toResult(config, mask, await readResponse(response, config.maxResponseBytes));
       if (next === 'forbidden')
-        return refused('redirect_forbidden', `the answer of ${request.url.host} would send a secret on to another origin`);
+        return refused('redirect_forbidden', `the redirect of ${request.url.host} would send a secret to another origin`);
       if (hops >= config.maxRedirects)
         return failed({ cause: 'invalid', code: 'too_many_redirects', message: `more than ${config.maxRedirects} redirects` });
       request = next;
@@ -74,15 +74,15 @@ async function sendFollowingRedirects(
 
 function toResult(config: HttpConfig, mask: SecretMask, received: HttpResponse | undefined): RunResult {
   if (received === undefined) {
-    const message = `the answer is larger than ${config.maxResponseBytes} bytes`;
+    const message = `the response is larger than ${config.maxResponseBytes} bytes (maxResponseBytes)`;
     return failed({ cause: 'invalid', code: 'response_too_large', message });
   }
   const hasFailed = config.failOnStatus !== false && received.status >= config.failOnStatus;
-  // Before anything walks it by recursion. Of an answer that is a failure by itself the status counts.
+  // Checked before any recursion. For an error response, the status is the failure.
   const payloadFailure = checkPayload(inline({ body: received.body }));
   if (payloadFailure !== undefined && !hasFailed) return failed(payloadFailure);
   const body = payloadFailure === undefined ? received.body : null;
-  // Before anything is cut short: a piece of a secret would not be found any more.
+  // Masked before the body is cut, because a part of a secret would not be found.
   const answer = { ...received, headers: mask.object(received.headers), body: mask.value(body) };
   if (hasFailed) {
     const retryAfterMs = retryAfter(answer);
@@ -104,13 +104,13 @@ const nameNotResolved = ({ hostname }: URL): Failure => ({
 const timeoutFailure = ({ timeoutMs }: NodeTools): Failure => ({
   cause: 'timeout',
   code: 'http_timeout',
-  message: `no whole answer within ${timeoutMs} ms`,
+  message: `no complete response within ${timeoutMs} ms`,
   details: { timeoutMs },
 });
 
-/** The reason lies below: fetch itself only says that it failed. */
-const unreachable = ({ host }: URL, error: unknown): Failure => {
+/** fetch reports only that it failed; the reason is in the cause. */
+const unreachableFailure = ({ host }: URL, error: unknown): Failure => {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const messageText = reason instanceof Error ? reason.message : String(reason);
-  return { cause: 'provider_error', code: 'unreachable', message: `${host} could not be asked: ${messageText.slice(0, 500)}` };
+  return { cause: 'provider_error', code: 'unreachable', message: `the request to ${host} failed: ${messageText.slice(0, 500)}` };
 };

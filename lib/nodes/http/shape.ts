@@ -1,7 +1,6 @@
 /**
- * Asks another service over HTTP. Only public addresses can be reached, over http and https, on any port: what is
- * public is meant to be reached, and no port of a private machine is reachable on any. Looked-up values stand in the
- * URL as they are; in `query` they are encoded.
+ * HTTP node: sends a request to another service. Only public addresses are reachable, with http and https on any port. Template
+ * values are inserted into the URL unchanged; in `query` they are encoded.
  */
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
@@ -17,17 +16,17 @@ const schema = z.object({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
   url: z.string().min(1).max(16_384),
   headers: z.record(z.string(), z.string().max(16_384)).default({}),
-  /** null is left out, an array repeats its name */
+  /** null is omitted; an array repeats its name */
   query: z.record(z.string(), z.union([scalar, z.array(scalar)])).default({}),
-  /** a text goes as it is, anything else as JSON; null is no body */
+  /** a string is sent unchanged, other values as JSON; null: no body */
   body: jsonValue.default(null),
-  /** from this status on the node fails; false: never */
+  /** the node fails from this status on; false: never */
   failOnStatus: z.union([z.literal(false), z.int().min(400).max(599)], 'must be false, or a status from 400 to 599').default(400),
   maxRedirects: z.int().min(0).max(5).default(5),
   maxResponseBytes: z.int().min(1).max(5_242_880).default(1_048_576),
-  /** POST and PATCH carry an Idempotency-Key, so that the other side can tell a request that comes again */
+  /** POST and PATCH carry an Idempotency-Key, so that the server can detect a repeated request */
   sendIdempotencyKey: z.boolean().default(true),
-  /** the correlation id may say something about the caller, so the other side is told it only on request; the trace it always is */
+  /** off by default, because the correlation id may reveal something about the caller; the trace header is always sent */
   sendCorrelationId: z.boolean().default(false),
 });
 export type HttpConfig = z.output<typeof schema>;
@@ -37,7 +36,7 @@ export const http: NodeShape<typeof schema> = {
   defaults: { ...graphDefaults, outputVariable: 'httpResponse' },
   announcesStart: true,
   schema,
-  // Not in the URL, which stands in the logs of everybody on the way.
+  // Not in the URL, which proxies and servers log.
   secretKeys: ['headers', 'query', 'body'],
   handles: () => [mainHandle, errorHandle],
   check: (config) => [...urlFindings(config), ...headerFindings(config), ...bodyFindings(config)],
@@ -47,7 +46,7 @@ const urlFindings = ({ url }: HttpConfig): readonly ConfigFinding[] => {
   if (url.includes('{{')) return [];
   const parsed = URL.parse(url);
   const isValid = parsed !== null && isHttp(parsed) && parsed.username === '' && parsed.password === '';
-  const message = 'must be a whole http or https address, without a user or password in it';
+  const message = 'must be a complete http or https URL without user and password';
   return isValid ? [] : [{ code: 'config_invalid', path: ['url'], message }];
 };
 

@@ -1,4 +1,4 @@
-/** Runs a script in the sandbox. */
+/** Runs a `javascript` node in the sandbox. */
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { type Runner, failed, runner } from '../runner.ts';

@@ -1,7 +1,6 @@
 /**
- * Runs a script: the body of a function over `ctx` and `inputs`, without a wait, and what it returns is the node's
- * output. `Date` and `Math.random` are there; an attempt that is repeated gets other values from them, a result that
- * was recorded never changes.
+ * JavaScript node: runs a script, which is the body of a synchronous function over `ctx` and `inputs`. Its return value is the output.
+ * `Date` and `Math.random` are available: a retry gets other values, but a recorded result never changes.
  */
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
@@ -9,7 +8,7 @@ import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 import { scriptSyntaxError } from './syntax.ts';
 
-/** In characters. Twice what a definition's largest inline item holds; code beyond it belongs into a code workflow. */
+/** In characters. Longer code belongs in a code workflow. */
 const maxCodeLength = 262_144;
 
 const schema = z.object({

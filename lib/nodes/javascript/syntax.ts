@@ -1,25 +1,25 @@
 /**
- * Reads scripts without running them, so that a mistake is found when the workflow is saved, with its line.
- * V8 only compiles here; it is the sandbox's own engine that will run them, and it has the last word.
+ * Checks the syntax of scripts without running them, so that saving a workflow reports syntax errors with their line.
+ * V8 only compiles the script. The sandbox runs it with QuickJS, which decides in the end.
  */
 import { compileFunction } from 'node:vm';
 
 const fileName = 'script';
 
-/** What is wrong with a script, with line and column from 1; undefined where it parses. */
+/** The syntax error of a script, with line and column from 1; undefined when it parses. */
 export const scriptSyntaxError = (code: string): string | undefined => {
   const error = syntaxErrorIn(code, 0);
   if (error === undefined || !error.startsWith('await is only valid')) return error;
-  return `${error}. Scripts run in one go: await is not available at their top level, and nothing they could call is asynchronous`;
+  return `${error}. Scripts run synchronously: top-level await is not available, and no asynchronous function exists`;
 };
 
-/** The same for a single expression. In brackets of two kinds, so that none can close them and begin another. */
+/** The same for an expression. It is compiled inside parentheses and brackets, so that it cannot close either and add more code. */
 export const expressionSyntaxError = (code: string): string | undefined => {
-  if (code.trim() === '') return 'An expression is expected';
+  if (code.trim() === '') return 'an expression is required';
   return syntaxErrorIn(`return (\n${code}\n)`, 1) ?? syntaxErrorIn(`return [\n${code}\n]`, 1);
 };
 
-/** @param linesBefore how many lines of ours stand before the author's */
+/** @param linesBefore number of generated lines before the author's code */
 function syntaxErrorIn(body: string, linesBefore: number): string | undefined {
   try {
     compileFunction(body, [], { filename: fileName });
@@ -29,7 +29,7 @@ function syntaxErrorIn(body: string, linesBefore: number): string | undefined {
   }
 }
 
-/** V8 tells the place only in the stack: `script:3`, the line itself, and a caret under the column. */
+/** V8 reports the location only in the stack: `script:3`, the line itself, and a caret under the column. */
 function describeSyntaxError(error: SyntaxError, linesBefore: number): string {
   const [location = '', , caret = ''] = (error.stack ?? '').split('\n');
   const line = Number(location.slice(location.lastIndexOf(':') + 1)) - linesBefore;

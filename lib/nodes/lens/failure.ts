@@ -1,4 +1,4 @@
-/** How a lens node fails: each way with its cause, its code, and what is told beside it. */
+/** The failures of a lens node, each with cause, code, message and details. */
 import { defined } from '../../engine/defined.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { ContractError } from '../../lens/check.ts';
@@ -10,14 +10,14 @@ export const lensUnknown = (name: string, version: number | undefined): RunResul
   failed({
     cause: 'invalid',
     code: 'lens_unknown',
-    message: version === undefined ? `there is no lens ${name}` : `there is no version ${version} of a lens ${name}`,
+    message: version === undefined ? `the lens ${name} does not exist` : `the lens ${name} has no version ${version}`,
   });
 
 export const unbound = (labels: readonly string[]): RunResult =>
   failed({
     cause: 'invalid',
     code: 'placeholder_unbound',
-    message: `nothing was given for ${labels.join(', ')}`,
+    message: `no value for the placeholders ${labels.join(', ')}`,
     details: { labels },
     status: 'blocked',
   });
@@ -26,17 +26,17 @@ export const tooLarge = (bytes: number, maxBytes: number): RunResult =>
   failed({
     cause: 'invalid',
     code: 'context_too_large',
-    message: `the prompt has at least ${bytes} bytes, and may have ${maxBytes}`,
+    message: `the prompt has at least ${bytes} bytes; the limit is ${maxBytes}`,
   });
 
 export const contractViolated = (phase: ModerationPhase, errors: readonly ContractError[]): RunResult => {
   const reported: readonly JsonObject[] = errors.map((error) => ({ ...error }));
-  const description = errors.map(({ field, reason }) => `${field === '' ? 'the whole' : field}: ${reason}`).join(', ');
+  const description = errors.map(({ field, reason }) => `${field === '' ? 'the whole value' : field}: ${reason}`).join(', ');
   return failed(
     defined({
       cause: 'contract_violated',
       code: `${phase}_contract_violation`,
-      message: `the ${phase} contract does not hold: ${description}`,
+      message: `the ${phase} contract is violated: ${description}`,
       details: { phase, errors: reported },
       status: phase === 'output' ? ('invalidated' as const) : undefined,
     }),
@@ -44,7 +44,7 @@ export const contractViolated = (phase: ModerationPhase, errors: readonly Contra
   );
 };
 
-/** Undefined where the text may pass. */
+/** Undefined when the text is allowed. */
 export function moderationResult(phase: ModerationPhase, decision: Decision): RunResult | undefined {
   switch (decision.kind) {
     case 'allowed':
@@ -53,12 +53,12 @@ export function moderationResult(phase: ModerationPhase, decision: Decision): Ru
       return failed({ cause: 'provider_error', code: 'moderation_unavailable', message: decision.message });
     case 'blocked': {
       const { kind: _kind, ...reported } = decision;
-      const description = decision.reason ?? decision.policy ?? 'it gives no reason';
+      const description = decision.reason ?? decision.policy ?? 'no reason given';
       return failed(
         {
           cause: 'forbidden',
           code: 'moderation_blocked',
-          message: `moderation stopped the ${phase}: ${description}`,
+          message: `moderation blocked the ${phase}: ${description}`,
           details: { phase },
         },
         { gate: { kind: 'moderation', phase, decision: reported } },

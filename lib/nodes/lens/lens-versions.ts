@@ -1,4 +1,4 @@
-/** Lens versions made ready to run. A version never changes, so one that was read is kept. */
+/** Compiled lens versions. A version never changes, so it is cached. */
 import { type LensName, type Scope, lensName } from '../../engine/ids.ts';
 import { type InputCheck, type OutputCheck, inputCheck, optionalBy, outputCheck } from '../../lens/contract.ts';
 import { type TemplatePart, parseTemplate, placeholdersIn } from '../../lens/placeholders.ts';
@@ -13,7 +13,7 @@ export interface CompiledLens {
   readonly checkOutput: OutputCheck;
 }
 
-/** Some have contracts of many kilobytes, compiled. */
+/** Bounded, because compiled contracts can be large. */
 const maxCached = 100;
 
 export class LensVersions {
@@ -24,7 +24,7 @@ export class LensVersions {
     this.#lenses = lenses;
   }
 
-  /** @returns undefined where there is no such lens, or no such version of it */
+  /** @returns undefined when the lens or the version does not exist */
   async of(scope: Scope, name: string, number?: number): Promise<CompiledLens | undefined> {
     const lens = lensName(name);
     const wantedVersion = number ?? (await this.#lenses.summary(scope, lens))?.latestVersion;

@@ -1,7 +1,6 @@
 /**
- * Runs a lens. In order: the model takes what is attached, the template is filled, its size and the input contract are checked, moderation looks at the prompt,
- * the model answers, moderation looks at the answer, the output contract is checked. All of it is one attempt, so each of
- * these can be a reason for another one.
+ * Runs a lens node, in this order: check the attachments, render the template, check its size and the input contract, moderate the
+ * prompt, call the model, moderate the answer, check the output contract. All of it is one attempt, so each step can cause a retry.
  */
 import { defined } from '../../engine/defined.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
@@ -22,7 +21,7 @@ import { type LensConfig, lens } from './shape.ts';
 import { valuesOf } from './values.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 
-/** What lens nodes ask of the world. */
+/** Ports of lens nodes. */
 export interface LensPorts {
   readonly lenses: Pick<Lenses, 'summary' | 'version'>;
   readonly models: Models;
@@ -31,7 +30,7 @@ export interface LensPorts {
 
 type CompletedResponse = Extract<ModelResponse, { kind: 'completed' }>;
 
-/** The lens document's limit of a filled template. */
+/** The lens document's limit of a rendered template. */
 const maxPromptBytes = 524_288;
 const defaultModel = 'default';
 
@@ -70,7 +69,7 @@ interface LensCall {
   readonly tools: NodeTools;
   readonly model: string;
   readonly prompt: string;
-  /** the run's end or the node's time limit, whichever comes first */
+  /** aborted at the end of the run or at the node's time limit */
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +83,7 @@ async function execute(
 
   const before = await moderate('input', prompt);
   if (before !== undefined) return before;
-  // Nobody sees a part of what moderation has yet to judge as a whole.
+  // Output that moderation checks is not streamed, because moderation needs the whole text.
   const streamWriter = isModerated(config, 'output') ? undefined : createStreamWriter(tools, signal);
   const answer = await models.execute(
     {
@@ -93,12 +92,12 @@ async function execute(
       params: { ...version.params, ...objectOf(config.params, input) },
       attachments: config.attachments.map((each) => attachmentOf(each, input)),
     },
-    // Of the attempt, not of the node: an answer that broke its contract is not to be given again.
+    // One token per attempt: after a contract violation the provider must not return the same answer again.
     { signal, idempotencyToken: `${tools.token}/${tools.number}`, secrets: tools.secrets, ...streamWriter?.callOptions },
   );
   if (answer.kind === 'failed') return failure.modelFailed(answer);
   streamWriter?.parts.end();
-  // Before it is read, checked and written down, which all recurse.
+  // Checked before the recursive steps: reading, validating and storing.
   const payloadFailure = checkPayload(inline({ data: answer.data ?? null, metadata: answer.metadata ?? null }));
   if (payloadFailure !== undefined) return counted(failed(payloadFailure), answer);
   const envelope = envelopeOf(version.kind, answer, {
@@ -113,7 +112,7 @@ async function execute(
   return counted({ outcome: { kind: 'finished', output, handle: mainHandle }, printed: [] }, answer);
 }
 
-/** Tokens are spent whatever becomes of the answer. A count that makes no sense is none. */
+/** Tokens are recorded for failed attempts too. Invalid counts are ignored. */
 function counted(result: RunResult, { tokens }: CompletedResponse): RunResult {
   const { outcome } = result;
   if (tokens === undefined || !isCount(tokens.input) || !isCount(tokens.output)) return result;
@@ -126,12 +125,12 @@ const isCount = (count: number): boolean => Number.isSafeInteger(count) && count
 const isModerated = ({ moderation }: LensConfig, phase: ModerationPhase): boolean =>
   moderation === phase || moderation === 'both';
 
-/** What comes after the attempt is over is nobody's. */
-function createStreamWriter({ append: onText, secrets }: NodeTools, signal: AbortSignal) {
-  if (onText === undefined) return undefined;
+/** Streams the answer. Text after the end of the attempt is dropped. */
+function createStreamWriter({ append, secrets }: NodeTools, signal: AbortSignal) {
+  if (append === undefined) return undefined;
   const writer = new MaskingStreamWriter(
     () => secrets.mask,
-    (text) => (signal.aborted ? undefined : onText(text)),
+    (text) => (signal.aborted ? undefined : append(text)),
   );
   return { parts: writer, callOptions: { onText: (text: string): void => writer.append(text) } };
 }

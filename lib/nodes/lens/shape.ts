@@ -1,6 +1,6 @@
 /**
- * Asks a model with a lens: a versioned prompt template with contracts. The lens document's snake_case names are accepted
- * beside ours. Which models there are is configuration, so a node is not judged by it when it is saved.
+ * Lens node: calls a model with a lens, which is a versioned prompt template with contracts. snake_case names of the lens document
+ * are accepted too. Models are configuration, so validation does not check the model's name.
  */
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
@@ -10,7 +10,7 @@ import type { NodeShape } from '../node-type.ts';
 import type { NodeDefaults } from '../settings.ts';
 import { jsonValue } from '../template-text.ts';
 
-/** The lens document's: one attempt unless the author says more, and never again for a broken contract unless asked for. */
+/** Defaults of the lens document: one attempt, and no retry of contract violations unless `retryOn` says so. */
 const lensDefaults = {
   retry: {
     attempts: 1,
@@ -27,13 +27,13 @@ const values = z.record(z.string().min(1).max(128), jsonValue);
 
 const schema = z.object({
   lens: z.string().regex(lensNamePattern, 'must be the name of a lens'),
-  /** absent: the latest one when the node runs, and the answer says which it was */
+  /** absent: the latest version when the node runs; the output names it */
   version: z.int().min(1).optional(),
-  /** absent: the lens's own, else the one called default */
+  /** absent: the lens's model, else `default` */
   model: z.string().min(1).max(64).optional(),
-  /** for the model's provider, over the lens's own */
+  /** parameters for the provider; they override those of the lens */
   params: values.default({}),
-  /** values by label, over everything that edges bring; a text `[[nodeId.path]]` is the output of that node */
+  /** values by label; they override values from edges. `[[nodeId.path]]` is the output of that node. */
   paramOverrides: values.optional(),
   param_overrides: values.optional(),
   moderation: z.enum(['off', 'input', 'output', 'both']).default('off'),
@@ -58,6 +58,6 @@ export const lens: NodeShape<typeof schema> = {
   handles: () => [mainHandle, errorHandle],
   check: ({ paramOverrides, param_overrides: older }) =>
     paramOverrides !== undefined && older !== undefined
-      ? [{ code: 'config_invalid', path: ['param_overrides'], message: 'says the same as paramOverrides: give one of them' }]
+      ? [{ code: 'config_invalid', path: ['param_overrides'], message: 'duplicates paramOverrides: set only one of them' }]
       : [],
 };

@@ -1,4 +1,4 @@
-/** The values that a lens's template is filled with: what the edges brought, and over it what the node itself says. */
+/** The values for a lens's template: inputs from edges, overridden by the node's `paramOverrides`. */
 import { type ContextView } from '../../engine/graph/context.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
@@ -12,13 +12,13 @@ export function valuesOf(config: Pick<LensConfig, 'paramOverrides' | 'param_over
   );
   const overridden = new Set(overrides.map(([label]) => labelKey(label)));
   const fromEdges = Object.entries(input.inputs).filter(([label]) => !overridden.has(labelKey(label)));
-  // What the prompt is made of and the contract looks at.
+  // The prompt and the input contract use these values.
   const values = Object.fromEntries([...fromEdges, ...overrides]);
   input.context.work.value(values);
   return values;
 }
 
-/** `[[nodeId.path]]`, as the lens document refers to what another node brought. */
+/** `[[nodeId.path]]`: the lens document's reference to another node's output. */
 const upstream = /^\s*\[\[\s*([A-Za-z0-9_:-]{1,128})((?:\.[^.[\]\s]{1,128}){0,20})\s*\]\]\s*$/;
 
 function overrideOf(value: JsonValue, context: ContextView): JsonValue {

@@ -1,4 +1,4 @@
-/** Takes its body, what lies behind its way out `loop`, through the items of an array, and goes on behind `done` with the results. */
+/** Loop node: runs its body, the nodes behind its handle `loop`, once per item, and continues at `done` with the results. */
 import * as z from 'zod';
 import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/loop-bodies.ts';
 import { loopLimits } from '../../engine/graph/loop-limits.ts';
@@ -16,13 +16,13 @@ const maxDelayMs = 60_000;
 const variable = z
   .string()
   .max(128)
-  .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not beginning with a digit');
+  .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not starting with a digit');
 
 const schema = z.object({
   sourceVariable: z
     .string()
     .max(65_536)
-    .regex(/^\{\{[^{}]*\}\}$/, 'must be one look-up and nothing around it, such as {{ctx.input.orders}}'),
+    .regex(/^\{\{[^{}]*\}\}$/, 'must be a single template, such as {{ctx.input.orders}}'),
   itemVariable: variable.default('item'),
   indexVariable: variable.default('index'),
   maxIterations: z.int().min(1).max(loopLimits.items).default(1_000),
@@ -46,7 +46,7 @@ export const loop: NodeShape<typeof schema> = {
           {
             code: 'config_invalid' as const,
             path: ['indexVariable'],
-            message: `${indexVariable} is the name of the item already`,
+            message: `${indexVariable} is already the itemVariable`,
           },
         ]
       : []),
@@ -54,12 +54,12 @@ export const loop: NodeShape<typeof schema> = {
   decider: (config) => (input) => expand(config, resolveTemplate(config.sourceVariable, input.context)),
 };
 
-/** Nothing is no items, and what is no array is one item. */
+/** Null means no items; any other value that is not an array is one item. */
 function expand(config: Config, source: JsonValue): Outcome {
   const items = source === null ? [] : isJsonArray(source) ? source : [source];
   const { itemVariable, indexVariable, concurrency, onItemFailure, maxIterations, delayBetweenItems } = config;
   if (items.length > maxIterations) {
-    const message = `the loop is to have at most ${maxIterations} passes (maxIterations), and was given ${items.length} items`;
+    const message = `the loop has ${items.length} items, more than its limit of ${maxIterations} (maxIterations)`;
     return { kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items', message } };
   }
   const terms = { itemVariable, indexVariable, concurrency, onItemFailure, delayMs: durationMs(delayBetweenItems) };
@@ -69,6 +69,6 @@ function expand(config: Config, source: JsonValue): Outcome {
 const reservedName = (named: Readonly<Record<string, string>>): readonly ConfigFinding[] =>
   Object.entries(named).flatMap(([key, name]) =>
     name === 'input' || name === 'output' || name.startsWith('__')
-      ? [{ code: 'reserved_name', path: [key], message: `the name ${name} is kept for the run itself` }]
+      ? [{ code: 'reserved_name', path: [key], message: `the name ${name} is reserved` }]
       : [],
   );

@@ -1,12 +1,12 @@
 /**
- * Where the thread's code and QuickJS itself lie. A bundle has both beside it under these names, put there by the
- * build; in a checkout they are where they were written and installed.
+ * Finds the thread's entry file and the QuickJS binary: next to the function's bundle after a build, otherwise in the source tree
+ * and in node_modules.
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/** What the build puts beside a bundle that runs scripts, and from what. */
+/** Files that the build puts next to a bundle that runs scripts, and their sources. */
 export const sandboxFiles = {
   thread: { name: 'script-thread.mjs', source: 'lib/nodes/sandbox/thread.ts' },
   engine: { name: 'quickjs.wasm', source: 'quickjs-wasi/quickjs.wasm' },

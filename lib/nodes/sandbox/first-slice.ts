@@ -1,11 +1,11 @@
-/** Scripts of one attempt within its first slice: together they compute no longer, or the attempt begins again in the slow lane. */
+/** Limits the scripts of one attempt to a shared time slice. An attempt that exceeds it starts again in the slow lane. */
 import { TimeSliceExceeded } from '../../engine/fair-shares.ts';
 import { type DurationMs, durationMs } from '../../engine/time.ts';
 import type { Sandbox } from './script.ts';
 
 /**
- * @param slice of the processor's time; absent: each script runs to its own limit
- * @returns a sandbox that rejects with `TimeSliceExceeded` when the slice is spent and a script has not come to its end or its own limit
+ * @param slice CPU time; absent: only the limit of each script applies
+ * @returns a sandbox that rejects with `TimeSliceExceeded` when the slice is used up before a script ends
  */
 export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): Sandbox {
   if (slice === undefined) return sandbox;

@@ -1,14 +1,14 @@
 /**
- * Runs inside the sandbox before the script: gives it `ctx`, `inputs` and `console`, and then runs it and says how it ended.
+ * Code that runs inside the sandbox before the script. It gives the script `ctx`, `inputs` and `console`, runs it, and reports how it ended.
  *
- * What it needs of the language is taken before the script could change anything, and what the script throws or returns is
- * believed in nothing: an answer is made of texts that this code has read or written itself, each cut to its limit. A script
- * that breaks its own intrinsics harms only itself.
+ * The prelude takes the intrinsics that it needs before the script can replace them. It trusts nothing that the script throws or
+ * returns: a result consists of strings that the prelude has read or written itself, each cut to its limit. A script that breaks its
+ * own intrinsics harms only itself.
  *
- * The machine raises errors of the same classes as a script does. Constructors are therefore handed to the script in a form
- * that remembers what they made: what has no maker was raised by the machine.
+ * QuickJS raises errors of the same classes as a script does. The script therefore gets proxies of the error constructors, which
+ * record the errors that they make. An error that no proxy has recorded comes from QuickJS.
  */
-export const prelude = `(function (print, context, inputs, outputLimit, printLimit, levelLimit, wordLimit) {
+export const prelude = `(function (print, context, inputs, outputLimit, printLimit, levelLimit, messageLimit) {
   'use strict';
   const { parse, stringify } = JSON;
   const { apply, construct } = Reflect;
@@ -22,7 +22,7 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
   const made = new WeakSet();
   const nativeMicrotask = queueMicrotask;
 
-  const cut = (text) => apply(slice, text, [0, wordLimit]);
+  const cut = (text) => apply(slice, text, [0, messageLimit]);
   const text = (value) => {
     if (typeof value === 'string') return value;
     try {
@@ -30,7 +30,7 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
       const json = typeof value === 'object' ? stringify(value) : undefined;
       return json === undefined ? NativeString(value) : json;
     } catch {
-      return '(a value that has no text)';
+      return '(a value without a text form)';
     }
   };
   const log = (...values) => {
@@ -42,8 +42,8 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
   globalThis.ctx = parse(context);
   globalThis.inputs = parse(inputs);
 
-  // An error's maker is the constructor that every other one calls in the end.
-  const remembered = (Native) => {
+  // A subclass of Error calls one of these proxies in the end, so its errors are recorded too.
+  const tracked = (Native) => {
     const wrapped = new NativeProxy(Native, {
       __proto__: null,
       construct: (target, given, maker) => {
@@ -61,33 +61,33 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
     defineProperty(globalThis, Native.name, { __proto__: null, value: wrapped, writable: true, configurable: true });
     return wrapped;
   };
-  const Base = remembered(NativeError);
+  const Base = tracked(NativeError);
   for (const Native of [RangeError, InternalError, TypeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError])
-    setPrototypeOf(remembered(Native), Base);
+    setPrototypeOf(tracked(Native), Base);
 
-  /** What the machine says of itself; undefined where the script made the error. */
+  /** The limit of QuickJS that the error reports; undefined for an error that the script made. */
   const limitOf = (error) => {
     if (!isError(error) || apply(has, made, [error])) return undefined;
-    const words = getOwnPropertyDescriptor(error, 'message')?.value;
-    const kind = getPrototypeOf(error);
-    if (kind === internalPrototype) return words === 'out of memory' || words === 'string too long' ? 'memory_exceeded' : undefined;
-    if (kind !== rangePrototype) return undefined;
-    if (words === 'Maximum call stack size exceeded') return 'recursion_exceeded';
-    return words === 'invalid array buffer length' || words === 'invalid string length' ? 'memory_exceeded' : undefined;
+    const message = getOwnPropertyDescriptor(error, 'message')?.value;
+    const prototype = getPrototypeOf(error);
+    if (prototype === internalPrototype) return message === 'out of memory' || message === 'string too long' ? 'memory_exceeded' : undefined;
+    if (prototype !== rangePrototype) return undefined;
+    if (message === 'Maximum call stack size exceeded') return 'recursion_exceeded';
+    return message === 'invalid array buffer length' || message === 'invalid string length' ? 'memory_exceeded' : undefined;
   };
 
-  const wordsOf = (error, key) => {
+  const textOf = (error, key) => {
     const value = error[key];
     return typeof value === 'string' ? value : value === undefined || value === null ? '' : text(value);
   };
-  const worded = (value) => {
+  const describe = (value) => {
     if (typeof value !== 'object' && typeof value !== 'function') return text(value) + ' was thrown';
     if (value === null) return 'null was thrown';
     if (!isError(value)) return text(value) + ' was thrown';
-    return (wordsOf(value, 'name') || 'Error') + ': ' + wordsOf(value, 'message');
+    return (textOf(value, 'name') || 'Error') + ': ' + textOf(value, 'message');
   };
-  /** Reading an error may run the script's own code, which may throw again. */
-  const attempted = (read) => {
+  /** Reading an error may run a getter of the script, which may throw. */
+  const safely = (read) => {
     try {
       return cut(read());
     } catch {
@@ -101,61 +101,61 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
     } catch {}
     return 'threw:' + stringify({
       __proto__: null,
-      fault: limit ?? 'script_threw',
-      message: attempted(() => worded(error)) || '(an error that has no text)',
-      stack: attempted(() => (isError(error) && typeof error.stack === 'string' ? error.stack : '')),
+      errorCode: limit ?? 'script_threw',
+      message: safely(() => describe(error)) || '(an error without a message)',
+      stack: safely(() => (isError(error) && typeof error.stack === 'string' ? error.stack : '')),
     });
   };
 
-  /** What the microtasks of the script throw belongs to the script: the first of it is how it ended. */
-  let late;
+  /** The first error of a microtask is the script's error. */
+  let microtaskError;
   globalThis.queueMicrotask = (task) => {
     if (typeof task !== 'function') throw new TypeError('queueMicrotask takes a function');
     nativeMicrotask(() => {
-      if (late !== undefined) return;
+      if (microtaskError !== undefined) return;
       try {
         task();
       } catch (error) {
-        late = { __proto__: null, error };
+        microtaskError = { __proto__: null, error };
       }
     });
   };
 
   let result;
   let refusal;
-  const refuse = (place, fault, what) => {
+  const refuse = (current, errorCode, what) => {
     let steps = '';
-    for (let at = place; at.level > 0; at = at.up) steps = stringify(cut(at.key)) + (steps === '' ? '' : ',' + steps);
-    refusal = 'refused:{"fault":' + stringify(fault) + ',"what":' + stringify(cut(what)) + ',"steps":[' + steps + ']}';
+    for (let at = current; at.level > 0; at = at.parent) steps = stringify(cut(at.key)) + (steps === '' ? '' : ',' + steps);
+    refusal = 'refused:{"errorCode":' + stringify(errorCode) + ',"what":' + stringify(cut(what)) + ',"steps":[' + steps + ']}';
     throw refusal;
   };
   const encode = () => {
     if (result === undefined) return 'json:null';
     let size = 0;
-    // The objects around the value at hand, the innermost first. The outermost is the one that stringify itself makes.
-    let around = { __proto__: null, value: undefined, key: '', up: null, level: -1 };
+    // The objects that contain the current value, innermost first. The outermost is the wrapper that stringify creates.
+    let ancestor = { __proto__: null, value: undefined, key: '', parent: null, level: -1 };
     const json = stringify(result, function (key, value) {
-      while (around.value !== this && around.up !== null) around = around.up;
-      const here = { __proto__: null, value, key, up: around, level: around.level + 1 };
-      if (here.level > levelLimit) refuse(here, 'output_too_deep', '');
+      while (ancestor.value !== this && ancestor.parent !== null) ancestor = ancestor.parent;
+      const current = { __proto__: null, value, key, parent: ancestor, level: ancestor.level + 1 };
+      if (current.level > levelLimit) refuse(current, 'output_too_deep', '');
       const type = typeof value;
-      if (type === 'function') refuse(here, 'output_invalid', 'a function');
-      if (type === 'symbol') refuse(here, 'output_invalid', 'a symbol');
-      if (type === 'bigint') refuse(here, 'output_invalid', 'a BigInt; make it a number or a text');
-      if (type === 'number' && !isFinite(value)) refuse(here, 'output_invalid', value + ', which is no number in JSON');
-      if (value instanceof NativePromise) refuse(here, 'output_invalid', 'a promise; scripts run in one go, without await');
+      if (type === 'function') refuse(current, 'output_invalid', 'a function');
+      if (type === 'symbol') refuse(current, 'output_invalid', 'a symbol');
+      if (type === 'bigint') refuse(current, 'output_invalid', 'a BigInt; convert it to a number or a string');
+      if (type === 'number' && !isFinite(value)) refuse(current, 'output_invalid', value + ', which JSON cannot represent');
+      if (value instanceof NativePromise) refuse(current, 'output_invalid', 'a promise; scripts run synchronously, without await');
       size += key.length + (type === 'string' ? value.length : 1);
-      if (size > outputLimit) refuse(here, 'output_too_large', '');
-      if (type === 'object' && value !== null) around = here;
+      if (size > outputLimit) refuse(current, 'output_too_large', '');
+      if (type === 'object' && value !== null) ancestor = current;
       return value;
     });
-    // Where a toJSON of the script gives nothing, there is no text at all.
+    // stringify returns undefined where a toJSON of the script returns undefined.
     return 'json:' + (json === undefined ? 'null' : json);
   };
 
   return {
     __proto__: null,
-    /** Calls the script's function; the answer is how it ended where it did not end well. */
+    /** Calls the script's function. Returns '' for success, otherwise the encoded error. */
     run: (body) => {
       try {
         result = body();
@@ -164,9 +164,9 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
         return threw(error);
       }
     },
-    /** After all that the script queued: its result as JSON, or why there is none. */
+    /** Called after the script's microtasks. Returns the result as JSON, or the reason why there is none. */
     finish: () => {
-      if (late !== undefined) return threw(late.error);
+      if (microtaskError !== undefined) return threw(microtaskError.error);
       try {
         return encode();
       } catch (error) {
@@ -176,8 +176,8 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
           limit = limitOf(error);
         } catch {}
         if (limit !== undefined) return threw(error);
-        const what = 'what cannot be made JSON: ' + attempted(() => worded(error));
-        return 'refused:{"fault":"output_invalid","steps":[],"what":' + stringify(cut(what)) + '}';
+        const what = 'not serializable as JSON: ' + safely(() => describe(error));
+        return 'refused:{"errorCode":"output_invalid","steps":[],"what":' + stringify(cut(what)) + '}';
       }
     },
   };

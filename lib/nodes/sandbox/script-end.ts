@@ -1,4 +1,4 @@
-/** Reads what a script thread says. It ran an author's code, so it is believed no more than any other caller. */
+/** Parses the messages of a script thread. They are untrusted, because the thread ran an author's code. */
 import * as z from 'zod';
 import { durationMs } from '../../engine/time.ts';
 import { type ScriptEnd, scriptErrorCodes, sliceSpent } from './script.ts';

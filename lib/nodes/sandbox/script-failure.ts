@@ -1,10 +1,10 @@
-/** What a script's end means for the node that ran it. */
+/** Maps the end of a script to a failure of its node. */
 import { defined } from '../../engine/defined.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { FailureCause } from '../../engine/retry/causes.ts';
 import type { ScriptEnd, ScriptErrorCode } from './script.ts';
 
-/** A result that cannot be stored will not be better the next time; the rest may depend on what the script was given. */
+/** A result that cannot be stored is not retried. Other failures may depend on time or random values. */
 const causes = {
   script_threw: 'error',
   script_timeout: 'timeout',

@@ -1,10 +1,10 @@
-/** What the prelude says of a script's end, read as carefully as any other text from there: it ran beside an author's code. */
+/** Parses the prelude's report of a script's end. It is untrusted, because the prelude shares a machine with the author's code. */
 import * as z from 'zod';
 import { jsonPointer } from '../../engine/graph/findings.ts';
 import { jsonLimits } from '../../engine/validate-json.ts';
 import { type StopReason, scriptErrorCodes, scriptLimits } from './script.ts';
 
-/** What stands before the author's first character, on the first line. */
+/** The text before the author's code on its first line. */
 export const scriptPrefix = '(function(){';
 export const fileName = 'script.js';
 
@@ -17,7 +17,7 @@ const refused = z.object({
   steps: z.array(z.string()),
 });
 
-/** @param code of the script: no place lies outside of it */
+/** @param code of the script, to reject locations outside of it */
 export function parseScriptResult(raw: string, code: string): ScriptResult {
   const at = raw.indexOf(':');
   const [kind, text] = [raw.slice(0, at), raw.slice(at + 1)];
@@ -27,7 +27,7 @@ export function parseScriptResult(raw: string, code: string): ScriptResult {
   if (thrown !== undefined) return { kind: 'stopped', ...stopReasonOf(thrown), ...locationOf(thrown.stack, code) };
   const refusal = kind === 'refused' ? refused.safeParse(value).data : undefined;
   if (refusal !== undefined) return refusalResult(refusal);
-  return { kind: 'stopped', errorCode: 'sandbox_failed', message: 'the sandbox said of the script what cannot be read' };
+  return { kind: 'stopped', errorCode: 'sandbox_failed', message: 'the report of the script cannot be parsed' };
 }
 
 function parsed(text: string): unknown {
@@ -45,8 +45,8 @@ const tooLarge: ScriptResult = {
 };
 
 const limitMessages: Readonly<Partial<Record<StopReason['errorCode'], string>>> = {
-  recursion_exceeded: 'the script calls itself too deeply',
-  memory_exceeded: 'the script needs more memory than it may have',
+  recursion_exceeded: 'the script exceeds the maximum call depth',
+  memory_exceeded: 'the script exceeds its memory limit',
 };
 
 const stopReasonOf = ({ errorCode, message }: z.output<typeof threw>): StopReason => ({
@@ -60,14 +60,14 @@ function refusalResult({ errorCode, what, steps }: z.output<typeof refused>): Sc
   const message =
     errorCode === 'output_too_deep'
       ? `the result is nested more than ${jsonLimits.levels} levels deep`
-      : `the result ${path === '' ? 'is' : `holds at ${path}`} ${what}`;
+      : `the result ${path === '' ? 'is' : `contains at ${path}`} ${what}`;
   return { kind: 'stopped', errorCode, message: truncateMessage(message), path };
 }
 
-/** Digits are bounded: a script may write its own stack, and what is read of it is a number that can be sent and stored. */
+/** Digits are bounded, because a script may forge its stack and the number must stay storable. */
 const frame = /\(script\.js:(\d{1,7}):(\d{1,7})\)/;
 
-/** The innermost place inside the script, where there is such a place in it. */
+/** The innermost location inside the script, if the stack has a valid one. */
 function locationOf(stack: string, code: string): { readonly line?: number; readonly column?: number } {
   const found = frame.exec(stack);
   if (found === null) return {};

@@ -1,4 +1,4 @@
-/** What a sandbox is asked and answers. Nothing but texts and numbers goes in or out: there is no object to climb on. */
+/** The interface of the sandbox. Only strings and numbers cross it, so that a script cannot reach objects of the host. */
 import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { failureLimits } from '../../engine/log/failure-limits.ts';
@@ -6,18 +6,18 @@ import { printedLimits } from '../../engine/log/printed-lines.ts';
 import type { DurationMs } from '../../engine/time.ts';
 
 export interface Script {
-  /** the body of a function that is called without a wait */
+  /** the body of a synchronous function */
   readonly code: string;
-  /** what the script sees as `ctx` and as `inputs`, as JSON */
+  /** `ctx` and `inputs` of the script, as JSON */
   readonly context: string;
   readonly inputs: string;
   readonly timeoutMs: DurationMs;
-  /** of the processor's time: a script that has computed for longer is to begin again in the slow lane; absent: no such limit */
+  /** CPU time after which the script must start again in the slow lane; absent: no such limit */
   readonly sliceMs?: DurationMs;
   readonly memoryBytes: number;
 }
 
-/** What an author may be told went wrong, apart from what the script threw itself. */
+/** Error codes of scripts. */
 export const scriptErrorCodes = [
   'script_threw',
   'script_timeout',
@@ -36,7 +36,7 @@ export type ScriptEnd =
 
 interface Used {
   readonly printed: readonly string[];
-  /** the processor's time that it took; 0 where its thread could not say */
+  /** CPU time used; 0 when the thread could not report it */
   readonly cpuMs: number;
 }
 
@@ -45,36 +45,36 @@ export const sliceSpent = 'slice_spent';
 export interface StopReason {
   readonly errorCode: ScriptErrorCode;
   readonly message: string;
-  /** where in the script, both from 1 */
+  /** location in the script, both from 1 */
   readonly line?: number;
   readonly column?: number;
-  /** the limit that it took longer than */
+  /** the exceeded time limit */
   readonly timeoutMs?: DurationMs;
-  /** where in the result, as a JSON pointer */
+  /** JSON pointer into the result */
   readonly path?: string;
 }
 
 export interface Sandbox {
   /**
-   * Ends within the script's time limit whatever the script does; rejects with the signal's reason where that comes first.
-   * @throws TimeSliceExceeded where the script has a slice and has not ended within it
+   * Always settles within the script's time limit. Rejects with the signal's reason when it aborts first.
+   * @throws TimeSliceExceeded when the script has a slice and does not end within it
    */
   run(script: Script, signal: AbortSignal): Promise<ScriptEnd>;
 }
 
 export const scriptLimits = {
-  /** what one attempt may hand back, of JSON */
+  /** JSON result of one attempt */
   outputBytes: 1_048_576,
-  /** what one line may have before it is measured: all that an attempt may print */
+  /** one printed line before it is measured: the limit of the whole attempt */
   printedBytes: printedLimits.bytes,
-  /** of a message, in characters: what a failure may say */
+  /** message of a failure, in characters */
   messageLength: failureLimits.message,
 } as const;
 
 export const timeLimit = (timeoutMs: DurationMs) =>
   ({ errorCode: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;
 
-/** What the engine keeps for itself under names with `__`, and the inputs, are handed in only where the code mentions them. */
+/** Internal context names (`__…`) and the inputs are passed only when the code mentions them, which saves work. */
 export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => {
   const context = JSON.stringify(input.context.all({ hidden: code.includes('__') }));
   const inputs = code.includes('inputs') ? JSON.stringify(input.inputs) : '{}';

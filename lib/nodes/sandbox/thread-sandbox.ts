@@ -1,7 +1,7 @@
 /**
- * Scripts on threads of this process. A thread is kept for the next script when one ends in time; one that does not is
- * killed, which stops even the loops that look at no interrupt, and so is one whose run was cancelled. The event loop
- * stays free meanwhile: beats are written and cancellations seen while a script computes.
+ * Runs scripts on threads of this process. A thread is reused when its script ends in time. A thread whose script times out or is
+ * cancelled is terminated, which also stops loops that ignore interrupts. The event loop stays free, so heartbeats and cancellations
+ * are handled while a script runs.
  */
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
@@ -12,14 +12,14 @@ import { scriptEnd } from './script-end.ts';
 import { truncateMessage } from './script-result.ts';
 import { type Sandbox, type Script, type ScriptEnd, type StopReason, sliceSpent, timeLimit } from './script.ts';
 
-/** How long a thread may take after the limit to say itself what happened, with what the script printed. */
+/** How long a thread may take after the limit to report the timeout and the printed lines itself. */
 const graceMs = 250;
 /**
- * How long a thread may take beyond a slice: the slice is counted by the processor, and a busy machine may leave the thread without
- * it. For loops that look at no interrupt.
+ * How long a thread may exceed the slice before it is terminated. The slice is CPU time, and a busy machine may delay the thread.
+ * Needed for loops that ignore interrupts.
  */
 const sliceGraceMs = 900;
-/** More are started when scripts run side by side, and ended when these are done. */
+/** Concurrent scripts start more threads, which end after use. */
 const maxIdleThreads = 1;
 
 export function threadSandbox(): Sandbox {
@@ -28,16 +28,16 @@ export function threadSandbox(): Sandbox {
 
   const startThread = async (): Promise<Worker> => {
     compiled ??= readFile(engineFile()).then((bytes) => WebAssembly.compile(bytes));
-    // An empty environment and no flags: what should break out of the machine finds no credentials here.
+    // An empty environment and no flags: a script that escapes from QuickJS finds no credentials.
     const thread = new Worker(threadFile(), { workerData: { wasm: await compiled }, env: {}, execArgv: [], name: 'script' });
     thread.once('exit', () => {
       if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1);
     });
     return new Promise((resolve, reject) => {
       thread.once('message', () => resolve(thread));
-      // Heard for as long as the thread lives: an error that nobody hears would end this process.
+      // Stays attached for the thread's lifetime: an unhandled 'error' event would end this process.
       thread.on('error', reject);
-      thread.once('exit', (code) => reject(new Error(`the thread ended with code ${code} before it began`)));
+      thread.once('exit', (code) => reject(new Error(`the thread ended with code ${code} during its start`)));
     });
   };
 
@@ -86,16 +86,16 @@ const runOnThread = (thread: Worker, script: Script, signal: AbortSignal): Promi
     };
     const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, ...noUsage } });
     const settleSliceSpent = (isAlive: boolean): void => settle({ isAlive, reason: new TimeSliceExceeded() });
-    // Nothing here may throw: what a listener throws ends the process.
+    // Listeners must not throw: an error in a listener would end this process.
     const onEnd = (raw: unknown): void => {
       const { data: end } = scriptEnd.safeParse(raw);
-      if (end === undefined) stopped(sandboxFailure('it said of the script what cannot be read'));
+      if (end === undefined) stopped(sandboxFailure('the thread sent an invalid message'));
       else if (end.kind === sliceSpent) settleSliceSpent(true);
       else settle({ isAlive: true, end });
     };
     const onCrash = (crash: unknown): void => stopped(sandboxFailure(errorMessage(crash)));
-    const onExit = (code: number): void => stopped(sandboxFailure(`it ended with code ${code}`));
-    const onMessageError = (): void => stopped(sandboxFailure('it said what cannot be read'));
+    const onExit = (code: number): void => stopped(sandboxFailure(`the thread ended with code ${code}`));
+    const onMessageError = (): void => stopped(sandboxFailure('a message of the thread could not be deserialized'));
     const onAbort = (): void => settle({ isAlive: false, reason: signal.reason });
     const limitMs = script.timeoutMs + graceMs;
     const sliceMs = script.sliceMs === undefined ? Infinity : script.sliceMs + sliceGraceMs;
@@ -107,6 +107,6 @@ const runOnThread = (thread: Worker, script: Script, signal: AbortSignal): Promi
     signal.addEventListener('abort', onAbort, { once: true });
     thread.on('message', onEnd).on('messageerror', onMessageError).on('error', onCrash).on('exit', onExit);
     thread.postMessage(script);
-    // It may have come while a thread was being started.
+    // The abort may have happened while the thread was starting.
     if (signal.aborted) onAbort();
   });

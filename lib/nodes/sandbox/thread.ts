@@ -1,4 +1,4 @@
-/** The thread that scripts run on: one at a time, each in a machine of its own. Its host gives it both of its values. */
+/** Entry point of the script thread: runs one script at a time, each in a new QuickJS machine. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../engine/invariant.ts';
 import type { Script } from './script.ts';
@@ -6,7 +6,7 @@ import { runInMachine } from './virtual-machine.ts';
 
 const { wasm }: { readonly wasm: WebAssembly.Module } = workerData;
 const port = parentPort;
-invariant(port !== null, 'the script thread was started as a program of its own');
+invariant(port !== null, 'the script thread must run as a worker thread');
 
 port.on('message', (script: Script) => {
   void runInMachine(wasm, script).then((end) => port.postMessage(end));

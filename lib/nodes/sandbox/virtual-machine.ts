@@ -1,7 +1,7 @@
 /**
- * One script in one fresh QuickJS machine. The interrupt stops loops that run as script; loops inside QuickJS's own
- * functions (a regular expression's classes, BigInt, `normalize`, a `join` over 2^53 places) look at no interrupt, so
- * the machine lives on a thread that can be killed (`thread-sandbox.ts`).
+ * Runs one script in a new QuickJS machine. The interrupt handler stops loops of the script. Loops inside QuickJS's native functions
+ * (classes of a regular expression, BigInt, `normalize`, a `join` over 2^53 elements) do not call it, so the machine runs on a thread
+ * that can be terminated (`thread-sandbox.ts`).
  */
 import { type JSValueHandle, QuickJS } from 'quickjs-wasi';
 import { jsonLimits } from '../../engine/validate-json.ts';
@@ -11,19 +11,19 @@ import { type PrintedLines, collectPrintedLines } from '../../engine/log/printed
 import { type Script, type ScriptEnd, type StopReason, scriptLimits, sliceSpent, timeLimit } from './script.ts';
 import { type ScriptResult, truncateMessage, fileName, scriptPrefix, parseScriptResult } from './script-result.ts';
 
-/** Of the 1 MiB that the WebAssembly module has; deeper recursion is an exception and not a crash. */
+/** Less than the 1 MiB stack of the WebAssembly module, so that deep recursion is an exception and not a crash. */
 const stackBytes = 262_144;
 
-/** A bound on this machine, not a fact of the run: taken from the clock that nobody sets. */
+/** Monotonic time. It bounds this process and is not recorded. */
 const elapsedSince = (start: bigint): number => Number((process.hrtime.bigint() - start) / 1_000_000n);
 
-/** Of this thread, in milliseconds. A machine that is busy with others takes longer, and a script is not to pay for that. */
+/** CPU time of this thread, in milliseconds. A busy machine must not count against the script. */
 const threadCpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 };
 
-/** Never rejects, whatever the script is or does. */
+/** Never rejects. */
 export async function runInMachine(
   wasm: WebAssembly.Module,
   script: Script,
@@ -52,17 +52,17 @@ export async function runInMachine(
       interruptHandler: shouldStop,
     });
     const raw = evaluate(machine, script, printed);
-    // A job that was interrupted is a rejected promise and no exception: the script came to its end for lack of time.
+    // An interrupted job is a rejected promise and not an exception, so timeouts are also checked here.
     if (isSliceSpent && !isTimedOut) return { kind: sliceSpent };
     return toScriptEnd(isTimedOut ? { kind: 'stopped', ...timeLimit(script.timeoutMs) } : parseScriptResult(raw, script.code));
   } catch (error) {
     if (isSliceSpent && !isTimedOut) return { kind: sliceSpent };
     return toScriptEnd({ kind: 'stopped', ...(isTimedOut ? timeLimit(script.timeoutMs) : stopReasonOf(error)) });
   }
-  // The machine is dropped with its instance: freeing one that ran out of memory in the middle of something can trap.
+  // The machine is not disposed: freeing a machine that ran out of memory can trap. It is garbage collected with its instance.
 }
 
-/** How the script ended, as the prelude puts it. */
+/** @returns the prelude's report of how the script ended */
 function evaluate(machine: QuickJS, script: Script, printed: PrintedLines): string {
   const print = machine.newFunction('print', (line?: JSValueHandle) => {
     if (line?.isString === true) printed.add(line.toString());
@@ -83,24 +83,21 @@ function evaluate(machine: QuickJS, script: Script, printed: PrintedLines): stri
   const body = machine.evalCode(`${scriptPrefix}${script.code}\n})`, fileName);
   const ended = stringOf(machine.callFunction(run, machine.undefined, body));
   if (ended !== '') return ended;
-  // What the script queued belongs to it: it runs now, under the same limits, or never.
+  // Runs the script's microtasks under the same limits.
   machine.executePendingJobs();
   return stringOf(machine.callFunction(finish, machine.undefined));
 }
 
-/** To make a text of anything else would run the script's code. */
+/** Converting other values to a string could run the script's code. */
 const stringOf = (answer: JSValueHandle): string => (answer.isString ? answer.toString() : 'nothing');
 
-/**
- * What came past the prelude, which catches all that a script can throw: the machine's own words about its limits, or about a
- * text that is no program.
- */
+/** Maps errors that the prelude does not catch: limits of QuickJS, and syntax errors. */
 function stopReasonOf(error: unknown): StopReason {
   const messageText = errorText(error);
   if (/maximum call stack size/i.test(messageText))
-    return { errorCode: 'recursion_exceeded', message: 'the script calls itself too deeply' };
+    return { errorCode: 'recursion_exceeded', message: 'the script exceeds the maximum call depth' };
   if (/out of memory|string too long|invalid (array buffer|string) length/i.test(messageText))
-    return { errorCode: 'memory_exceeded', message: 'the script needs more memory than it may have' };
+    return { errorCode: 'memory_exceeded', message: 'the script exceeds its memory limit' };
   if (messageText.startsWith('SyntaxError: ')) return { errorCode: 'script_threw', message: truncateMessage(messageText) };
   return { errorCode: 'sandbox_failed', message: truncateMessage(messageText) };
 }

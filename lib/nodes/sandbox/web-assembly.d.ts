@@ -1,4 +1,4 @@
-/** Node has WebAssembly. Its type package leaves the values out, and the browser's whole library is too much for two of them. */
+/** Node has WebAssembly, but `@types/node` does not declare these values. The DOM library would declare far more than these two. */
 declare namespace WebAssembly {
   interface Module {}
   const Module: { readonly prototype: Module; new (bytes: Uint8Array): Module };

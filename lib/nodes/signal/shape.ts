@@ -1,4 +1,4 @@
-/** Waits for something outside: a person's approval, a payment, a parcel. It holds no machine meanwhile. */
+/** Signal node: waits for an external signal, such as an approval or a payment. A wait uses no compute. */
 import { defined } from '../../engine/defined.ts';
 import * as z from 'zod';
 import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
@@ -11,13 +11,13 @@ import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 import { shownValue } from '../shown-value.ts';
 
-/** As long as a run may live. */
+/** the longest deadline of a run */
 const maxSeconds = days(365) / 1_000;
 const expiredHandle = 'expired';
 
 const schema = z.object({
   name: z.string().min(1).max(65_536),
-  /** which of all the signals of that name; absent: those sent to this run by its id */
+  /** matches signals of the same name to this wait; absent: the run id */
   correlation: z.string().min(1).max(65_536).optional(),
   expiresInSeconds: z.int().min(1).max(maxSeconds).optional(),
   onExpiry: z.enum(['fail', 'continue']).default('fail'),
@@ -32,7 +32,7 @@ export const signal: NodeShape<typeof schema> = {
   handles: ({ onExpiry }) => [mainHandle, ...(onExpiry === 'continue' ? [expiredHandle] : []), errorHandle],
   check: (config) =>
     config.onExpiry === 'continue' && config.expiresInSeconds === undefined
-      ? [{ code: 'config_invalid', path: ['expiresInSeconds'], message: 'is needed for this onExpiry' }]
+      ? [{ code: 'config_invalid', path: ['expiresInSeconds'], message: 'is required for onExpiry "continue"' }]
       : [],
   decider: (config) => (input, now) => {
     const [name, correlation] = (['name', 'correlation'] as const).map((key) => {
@@ -58,7 +58,7 @@ const expiryOf = ({ expiresInSeconds, onExpiry }: Config, now: Parameters<typeof
     expiryHandle: onExpiry === 'continue' ? expiredHandle : undefined,
   });
 
-/** A text that a sender can name, or what it is instead. */
+/** The text of a name or correlation, or the invalid value. */
 const signalText = (value: JsonValue): string | { readonly value: JsonValue } => {
   const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
   return typeof text === 'string' && text.length >= 1 && text.length <= maxSignalTextLength ? text : { value };
@@ -69,6 +69,6 @@ const invalid = (what: string, value: JsonValue = null): Outcome => ({
   failure: {
     cause: 'invalid',
     code: 'signal_invalid',
-    message: `the ${what} of a signal is a text of 1 to ${maxSignalTextLength} characters, and not ${shownValue(value)}`,
+    message: `the ${what} of a signal must be a string of 1 to ${maxSignalTextLength} characters, and is ${shownValue(value)}`,
   },
 });

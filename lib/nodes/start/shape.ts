@@ -1,4 +1,4 @@
-/** Where a run begins. It has no settings: the arguments of a workflow are declared in its options. */
+/** Start node: starts the run. It has no settings; the workflow's options declare its arguments. */
 import * as z from 'zod';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { inline } from '../../engine/json.ts';

@@ -1,4 +1,4 @@
-/** Calls another workflow as a run of its own, and goes on with what that gives. It holds no machine meanwhile. */
+/** Subflow node: starts a child run of another workflow, and continues with its output. A wait uses no compute. */
 import { defined } from '../../engine/defined.ts';
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
@@ -10,25 +10,25 @@ import { after, days, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
-/** As long as a run may live. */
+/** the longest deadline of a run */
 const maxSeconds = days(365) / 1_000;
 
 const schema = z.object({
   workflowName: z.string().regex(workflowNamePattern, 'must be the name of a workflow'),
-  /** absent: the latest when the call is made */
+  /** absent: the latest version when the child run starts */
   version: z.int().min(1).optional(),
-  /** absent: the node's own inputs */
+  /** absent: the node's inputs */
   input: z.json().optional(),
   expiresInSeconds: z.int().min(1).max(maxSeconds).optional(),
-  /** what becomes of the other run when this one ends, or waits no more */
+  /** what happens to the child run when this run ends or stops waiting */
   parentClosePolicy: z.enum(['cancel', 'abandon']).default('cancel'),
-  /** what becomes of this run when the other one is cancelled */
+  /** what happens to this run when the child run is cancelled */
   onChildCancelled: z.enum(['fail', 'cancel']).default('fail'),
 });
 
 export const subflow: NodeShape<typeof schema> = {
   type: 'subflow',
-  // The nodes of the other run have attempts of their own.
+  // The nodes of the child run have their own retries.
   defaults: { ...graphDefaults, retry: { ...graphDefaults.retry, attempts: 1 } },
   announcesStart: false,
   schema,

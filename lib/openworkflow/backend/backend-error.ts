@@ -1,10 +1,10 @@
-/** What keeps the backend from its table, in words for the person who set it up. */
+/** Why the backend cannot use its table, for the person who configured it. */
 import type { SettingsError } from '../../aws/settings-error.ts';
 
-/** `unreachable`: the table did not answer, however often it was asked while connecting */
+/** `unreachable`: the table did not respond to any attempt to connect */
 export type BackendErrorCode = SettingsError['code'] | 'unreachable';
 
-/** A setting is wrong: the same call will be refused again until it is corrected. */
+/** A setting is wrong: the same call fails until it is corrected. */
 export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly code: BackendErrorCode;

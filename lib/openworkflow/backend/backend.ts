@@ -1,6 +1,6 @@
 /**
- * Where the workers and clients of the package `openworkflow` keep their runs: its `Backend`, over a table of Stepwell. Each
- * method is decided by the log of the run alone.
+ * The `Backend` of the package `openworkflow`, which stores the runs of its workers and clients, over a table of Stepwell. Only
+ * the log of a run decides the result of a method.
  */
 import * as decide from '../../engine/external/decide.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
@@ -52,12 +52,12 @@ export class ExternalRunsBackend {
     return listRuns(this.#deps, this.#runLogs, this.#namespaceId, options);
   }
 
-  /** By the list, which knows of each change as soon as its writer has answered. */
+  /** Reads the list, which contains each change once its writer has returned. */
   countWorkflowRuns(): Promise<Record<contract.WorkflowRunStatus, number>> {
     return countRuns(this.#deps, this.#namespaceId);
   }
 
-  /** All slots of all workers on this backend share one poll. */
+  /** All concurrency slots of all workers on this backend share one poll. */
   async claimWorkflowRun({
     workerId,
     leaseDurationMs,
@@ -136,7 +136,7 @@ export class ExternalRunsBackend {
     const context = contextOf(options.context);
     const stepFields = { stepName, kind, config: jsonOf(options.config), context };
     const { store } = this.#deps;
-    // Whoever sends the signal must find the wait, so the waiter is there before it.
+    // A sender must find the wait, so the waiter is written before the wait.
     const registerWait =
       context?.kind === 'signal-wait'
         ? ({ run }: ExternalState, since: number): Promise<void> =>
@@ -162,7 +162,7 @@ export class ExternalRunsBackend {
     const state = await this.#state(options.workflowRunId);
     const steps =
       state === undefined ? [] : [...state.steps.values()].map((step) => toStepAttempt(this.#namespaceId, state, step));
-    // Their ids have the order in which they began, whatever clocks said.
+    // Ids have the order in which the steps began; clocks may differ.
     const from = pageRequest.from?.id;
     const following = pageRequest.isBackwards
       ? steps.filter(({ id }) => from === undefined || id < from).toReversed()
@@ -203,13 +203,13 @@ export class ExternalRunsBackend {
     return { workflowRunIds: [...(await sendSignal(this.#deps, this.#runLogs, sent))] };
   }
 
-  /** Undefined: none has come. */
+  /** Undefined: no signal has come. */
   async getSignalDelivery({ stepAttemptId }: Readonly<{ stepAttemptId: string }>): Promise<contract.Json | undefined> {
     const delivery = (await this.#stateOfStep(stepAttemptId))?.deliveries.get(stepAttemptId);
     return delivery && copyOf(delivery.data);
   }
 
-  /** It holds nothing open. */
+  /** Has no effect: the backend holds no resources. */
   async stop(): Promise<void> {}
 
   #address(workflowRunId: string): ExternalRunAddress | undefined {

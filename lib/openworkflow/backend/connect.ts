@@ -1,7 +1,7 @@
-/** The backend on DynamoDB: the one file here that names its client. It is checked before it is used. */
+/** Creates the backend on DynamoDB and checks its settings first. Only this file imports the DynamoDB client. */
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientRetryConfig } from '../../aws/client-retry-config.ts';
+import { clientRetryConfig } from '../../aws/client-config.ts';
 import { DynamoExternalRuns } from '../../aws/external-runs.ts';
 import { settingsErrorOf } from '../../aws/settings-error.ts';
 import { SystemClock } from '../../aws/system-clock.ts';
@@ -13,19 +13,19 @@ import { BackendError } from './backend-error.ts';
 import type { BackendDeps } from './deps.ts';
 
 export interface ConnectOptions {
-  /** the Runs table of an installation, or any table with the text keys `pk` and `sk` that forgets by `ttl` */
+  /** the Runs table of an installation, or any table with the text keys `pk` and `sk` and TTL by the attribute `ttl` */
   readonly tableName: string;
-  /** Namespaces share nothing. `default` */
+  /** Namespaces share no data. Default: `default` */
   readonly namespaceId?: string;
-  /** with a region and credentials of its own; absent: those of the environment */
+  /** with its own region and credentials; default: those of the environment */
   readonly client?: DynamoDBClient;
-  /** gets a line when the table stops answering, and one when it answers again; absent: a warning of the process */
+  /** receives a line when the table stops responding, and one when it responds again; default: a process warning */
   readonly warn?: (line: string) => void;
 }
 
-/** All slots wait for one poll: a request that nobody answers must not hold them. */
+/** All slots wait for one poll, so a request without a response must time out soon. */
 const requestTimeoutMs = 2_000;
-/** The SDK tries each call three times besides. */
+/** The SDK itself makes up to three attempts for each call. */
 const maxConnectAttempts = 5;
 const initialBackoffMs = 250;
 
@@ -38,7 +38,7 @@ export class BackendStepwell extends ExternalRunsBackend {
     this.#release = release;
   }
 
-  /** @throws BackendError where a setting is wrong, with its code and what to do, or where the table does not answer */
+  /** @throws BackendError with a code and instructions, where a setting is wrong or the table does not respond */
   static async connect({
     tableName,
     namespaceId = 'default',
@@ -61,7 +61,7 @@ export class BackendStepwell extends ExternalRunsBackend {
     return new BackendStepwell({ store, clock, sleep, warn, newId: randomUUID, random: Math.random }, namespaceId, release);
   }
 
-  /** A client that was given is not closed. */
+  /** A client that the caller gave is not closed. */
   override async stop(): Promise<void> {
     this.#release();
   }
@@ -79,16 +79,17 @@ async function connectWithRetry(check: () => Promise<void>, tableName: string, c
       const reason = error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : error.message;
       if (attempt === maxConnectAttempts) {
         const elapsedSeconds = ((clock.now() - startedAt) / 1_000).toFixed(1);
-        const message = `Table ${tableName} did not answer ${attempt} times in ${elapsedSeconds} s (${reason}). Check AWS_REGION, AWS_ENDPOINT_URL and the network.`;
+        const message = `Table ${tableName} did not respond to ${attempt} attempts in ${elapsedSeconds} s (${reason}). Check AWS_REGION, AWS_ENDPOINT_URL and the network.`;
         throw new BackendError('unreachable', message, { cause: error });
       }
-      if (attempt === 1) warn(`Table ${tableName} does not answer (${reason}). It is asked up to ${maxConnectAttempts} times.`);
+      if (attempt === 1)
+        warn(`Table ${tableName} does not respond (${reason}). The connection is retried up to ${maxConnectAttempts} times.`);
       await clock.sleep(durationMs(initialBackoffMs * 2 ** (attempt - 1)));
     }
   }
 }
 
-/** The store, whose refusals say which setting is wrong. */
+/** The store, with errors that say which setting is wrong. */
 const withSettingsErrors = (store: DynamoExternalRuns, tableName: string): DynamoExternalRuns =>
   new Proxy(store, {
     get(target, name) {

@@ -1,6 +1,6 @@
 /**
- * The shapes in which the package `openworkflow` speaks to where its runs are kept, version 0.10 of it. They are told by their
- * form: whoever uses that package needs it, and this one does not.
+ * The types of the `Backend` interface of the package `openworkflow`, version 0.10. They are structural, so this package does
+ * not depend on that one.
  */
 import type { StepAttemptContext, StepKind } from '../../engine/external/run.ts';
 
@@ -14,7 +14,7 @@ export interface SerializedError {
 }
 
 export type WorkflowRunStatus = 'pending' | 'running' | 'completed' | 'failed' | 'canceled';
-/** Its older versions had these two; nothing here has them. */
+/** The last two are statuses of older versions, which no run has here. */
 type RequestedStatus = WorkflowRunStatus | 'sleeping' | 'succeeded';
 
 export interface WorkflowRun {
@@ -76,7 +76,7 @@ export interface CreateWorkflowRun {
 export interface RunRef {
   readonly workflowRunId: string;
 }
-/** What only the worker may ask that has the run in hand. */
+/** Operations that only the worker that has claimed the run may do. */
 export interface WorkerRunRef extends RunRef {
   readonly workerId: string;
 }
@@ -84,7 +84,7 @@ export interface StepRef extends WorkerRunRef {
   readonly stepAttemptId: string;
 }
 
-/** `min(initialInterval × backoffCoefficient^(attempts − 1), maximumInterval)` between attempts; 0 of them: without end. */
+/** Delay between attempts: `min(initialInterval × backoffCoefficient^(attempts − 1), maximumInterval)`; 0 attempts: no limit. */
 export interface RetryPolicy {
   readonly initialInterval: string;
   readonly backoffCoefficient: number;
@@ -107,7 +107,7 @@ export interface CreateStepAttempt extends WorkerRunRef {
 }
 
 export interface PageOptions {
-  /** 100 */
+  /** default: 100 */
   readonly limit?: number;
   readonly after?: string;
   readonly before?: string;

@@ -1,4 +1,4 @@
-/** What the backend is made of. Time, chance and ids come in here, so that a test needs none of its own. */
+/** The backend's dependencies, including time, randomness and ids, so that tests can replace them. */
 import type { Instant } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ExternalRuns } from '../../ports/external-runs.ts';
@@ -8,10 +8,10 @@ export interface BackendDeps {
   readonly clock: { now(): Instant };
   /** waits between polls that find nothing */
   readonly sleep: Clock['sleep'];
-  /** a line for the log of the process */
+  /** writes a line to the log of the process */
   readonly warn: (line: string) => void;
   /** a random UUID */
   readonly newId: () => string;
-  /** from 0 up to 1 */
+  /** a number in [0, 1) */
   readonly random: () => number;
 }

@@ -1,8 +1,7 @@
 /**
- * What has to happen beside an entry, and who does it where its writer dies. A run that has not ended always has a reminder that
- * comes no later than the run is due: one that comes sooner than the standing one is put before the entry, one that comes later
- * after it, and the standing one is taken away last of all, when all other duties are done. So whatever is left undone is found
- * by a worker that looks for work.
+ * The effects of a log entry, and their recovery where the writer crashes. A run that has not ended always has a reminder that is
+ * due no later than the run. An earlier reminder is written before the entry, a later one after it. The previous reminder is
+ * deleted last, when all other effects are done. So a worker that polls for runs finds the effects that are still missing.
  */
 import type { ExternalEntry } from '../../engine/external/entry.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
@@ -11,7 +10,7 @@ import { type Instant, after as later, seconds } from '../../engine/time.ts';
 import type { ExternalRunAddress, ExternalRuns, Reminder } from '../../ports/external-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
-/** Where the standing reminder comes later than this, duties have one of their own. */
+/** Where the current reminder is due later than this, the effects get a separate one. */
 const longWait = seconds(60);
 const fallbackDelay = seconds(30);
 
@@ -27,7 +26,7 @@ const reminderOf = ({ run }: ExternalState, nextCheck: Pick<Reminder, 'at' | 'no
 
 const hasEffects = (before: ExternalState | undefined, after: ExternalState): boolean => before?.run.status !== after.run.status;
 
-/** Looks after the duties where nothing else does in time. */
+/** The reminder that recovers the effects where no other one does in time. */
 const fallbackReminder = (
   before: ExternalState | undefined,
   after: ExternalState,
@@ -43,7 +42,7 @@ const fallbackReminder = (
 const isSooner = (before: ExternalState | undefined, after: ExternalState): boolean =>
   after.nextCheck !== undefined && (before?.nextCheck === undefined || after.nextCheck.at < before.nextCheck.at);
 
-/** The reminders that are put before the entry. */
+/** The reminders that are written before the entry. */
 export function beforeEntry(before: ExternalState | undefined, after: ExternalState, entry: ExternalEntry): readonly Reminder[] {
   const fallback = fallbackReminder(before, after, entry);
   const { nextCheck } = after;
@@ -51,7 +50,7 @@ export function beforeEntry(before: ExternalState | undefined, after: ExternalSt
   return fallback === undefined ? first : [...first, fallback];
 }
 
-/** Tells the run of the step attempt that its child has ended. */
+/** Reports a child run's end to the step attempt of its parent. */
 export type NotifyParent = (child: ExternalRunAddress, state: ExternalState) => Promise<void>;
 
 export class EntryEffects {
@@ -63,7 +62,7 @@ export class EntryEffects {
     this.#notifyParent = notifyParent;
   }
 
-  /** The entry is written, so trouble with these is not its writer's. */
+  /** The entry is written, so an error here must not fail the writer's call. */
   async afterEntry(
     run: ExternalRunAddress,
     before: ExternalState | undefined,
@@ -86,7 +85,7 @@ export class EntryEffects {
     }
   }
 
-  /** What any state asks for, however often it is done. */
+  /** The effects of a state; they are idempotent. */
   async applyStateEffects(run: ExternalRunAddress, state: ExternalState): Promise<void> {
     const { workflowName, createdAt, status } = state.run;
     const listing = { runId: run.runId, createdAt, workflowName, status, asOf: state.last };
@@ -94,7 +93,7 @@ export class EntryEffects {
     if (hasEnded(state.run)) await this.#notifyParent(run, state);
   }
 
-  /** A reminder that is of no use any more: all that it could be for is done, and it goes. */
+  /** Deletes a reminder whose effects are all done. */
   async reconcile(run: ExternalRunAddress, state: ExternalState, stale: Reminder, now: Instant): Promise<void> {
     await this.applyStateEffects(run, state);
     if (state.nextCheck !== undefined) await this.#remind(run, state, now);

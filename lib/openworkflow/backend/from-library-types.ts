@@ -1,4 +1,4 @@
-/** What the library gives, as it is stored: plain JSON, and times as numbers. */
+/** Converts the library's values to stored ones: plain JSON, and times as numbers. */
 import { type JsonValue, isJsonObject } from '../../engine/json.ts';
 import type { ExternalRetry } from '../../engine/external/decide.ts';
 import type { ExternalCreation } from '../../engine/external/entry.ts';
@@ -9,14 +9,14 @@ import { jsonValue } from '../../codec/events.ts';
 import { readJson } from '../../codec/unreadable.ts';
 import type { CreateWorkflowRun, RetryPolicy, SerializedError } from './contract.ts';
 
-/** Absent is null. @throws TypeError for what JSON cannot hold */
+/** An absent value is stored as null. @throws TypeError for a value that has no JSON */
 export const jsonOf = (value: unknown): JsonValue =>
   // `undefined` and functions have no JSON at all.
-  readJson('what was given', jsonValue, JSON.stringify(value ?? null) ?? 'null');
+  readJson('the value', jsonValue, JSON.stringify(value ?? null) ?? 'null');
 
-/** @throws TypeError for a date that is none */
+/** @throws TypeError for an invalid date */
 export const momentOf = (date: Date): Instant => {
-  if (Number.isNaN(date.getTime())) throw new TypeError('an invalid date was given');
+  if (Number.isNaN(date.getTime())) throw new TypeError('the date is not valid');
   return instant(date.getTime());
 };
 
@@ -25,7 +25,7 @@ export const errorOf = (error: Readonly<SerializedError>): ErrorRecord => {
   return isJsonObject(written) ? { ...written, message: error.message } : { message: error.message };
 };
 
-/** Known fields alone: others would not be read again. */
+/** Only known fields: others would not be read again. */
 export const contextOf = (context: StepAttemptContext | null): StepAttemptContext | null => {
   switch (context?.kind) {
     case undefined:
@@ -54,7 +54,7 @@ export const creationOf = (options: CreateWorkflowRun, now: Instant): ExternalCr
     config: jsonOf(options.config),
     context: jsonOf(options.context),
     input: jsonOf(options.input),
-    // oxlint-disable-next-line eqeqeq -- older callers leave them out
+    // oxlint-disable-next-line eqeqeq -- older callers omit them
     parent: namespaceId == undefined || stepAttemptId == undefined ? null : { namespaceId, stepAttemptId },
     availableAt: availableAt instanceof Date ? momentOf(availableAt) : now,
     deadlineAt: deadlineAt instanceof Date ? momentOf(deadlineAt) : null,

@@ -1,4 +1,4 @@
-/** Lists and counts runs by the list that is kept beside the logs. What is shown is read from the logs. */
+/** Lists and counts runs by the list beside the logs. The listed states are read from the logs. */
 import type { ExternalStatus } from '../../engine/external/run.ts';
 import { parseExternalRunId } from '../../engine/external/ids.ts';
 import { instant } from '../../engine/time.ts';
@@ -9,10 +9,10 @@ import type { RunLogs } from './run-logs.ts';
 import { type PageCursor, pageOf, parsePageRequest } from './pages.ts';
 import type { BackendDeps } from './deps.ts';
 
-/** Listings are small: so many are read at once. */
+/** Page size of the reads. Listings are small. */
 const listingsPerPage = 1_000;
 
-/** The statuses that older versions of the library had, by what they have become. */
+/** Statuses of older library versions, by their current names. */
 const matchesStatus = (options: ListWorkflowRuns['status'], status: ExternalStatus): boolean => {
   if (options === undefined) return true;
   return statusOf(status) === (options === 'sleeping' ? 'running' : options === 'succeeded' ? 'completed' : options);
@@ -53,7 +53,7 @@ export async function listRuns(
   return pageOf(rows.slice(0, pageRequest.limit + 1), pageRequest);
 }
 
-/** A place of a stranger's is one between two of ours. */
+/** A foreign position is between two of this list. */
 const positionOf = ({ createdAt, id }: PageCursor): ListingPosition | undefined => {
   const runId = parseExternalRunId(id);
   return runId && { createdAt: instant(createdAt.getTime()), runId };

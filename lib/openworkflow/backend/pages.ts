@@ -1,4 +1,4 @@
-/** Pages, as the library turns them: a cursor is a place in the order of time and id, and pages turn both ways. */
+/** The library's pagination: a cursor is a position in the order of time and id, and pages go in both directions. */
 import * as z from 'zod';
 import type { Page, PageOptions } from './contract.ts';
 
@@ -11,13 +11,13 @@ const defaultLimit = 100;
 
 export interface PageRequest {
   readonly limit: number;
-  /** rows behind it, in the order that is read in */
+  /** reads rows after the cursor, in the given order */
   readonly from: PageCursor | undefined;
   readonly isBackwards: boolean;
   readonly hasAfter: boolean;
 }
 
-/** @throws Error for a cursor that is none, and for two of them */
+/** @throws Error for an invalid cursor, and for two cursors */
 export function parsePageRequest({ limit = defaultLimit, after, before }: PageOptions): PageRequest {
   if (after && before) throw new Error("Cannot specify both 'after' and 'before' cursors");
   const cursor = after || before;
@@ -30,13 +30,13 @@ function parseCursor(cursor: string): PageCursor {
   try {
     return cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64').toString('utf8')));
   } catch (error) {
-    throw new Error('the cursor is none that a page has given', { cause: error });
+    throw new Error('the cursor is not valid: pass a cursor of a previous page', { cause: error });
   }
 }
 
 const cursorOf = ({ createdAt, id }: PageCursor): string => Buffer.from(JSON.stringify({ createdAt, id })).toString('base64');
 
-/** @param rows one more than the limit where there are more, in the order that was read in */
+/** @param rows in the order of the read, with one more than the limit where there are more */
 export function pageOf<Row extends PageCursor>(rows: readonly Row[], { limit, isBackwards, hasAfter }: PageRequest): Page<Row> {
   const hasMore = rows.length > limit;
   const visibleRows = rows.slice(0, limit);

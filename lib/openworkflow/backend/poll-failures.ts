@@ -1,6 +1,6 @@
 /**
- * Polls that fail: the table is not available, or a setting has become wrong. Polls are repeated with backoff. The log has one line
- * when they begin to fail and one when they work again, with their number.
+ * Failing polls: the table is unavailable, or a setting has become wrong. Polls are retried with backoff. The log has one line
+ * when they begin to fail, and one with their number when they work again.
  */
 import { type Instant, after, between, durationMs, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -14,7 +14,7 @@ interface Outage {
   readonly polls: number;
   readonly failedAt: Instant;
   readonly retryAt: Instant;
-  /** what was said of it */
+  /** the reported error text */
   readonly reportedKind: string;
 }
 
@@ -29,12 +29,12 @@ export class PollFailures {
     this.#warn = warn;
   }
 
-  /** Whether nothing is asked now: slots get nothing. A clock that was set back since does not make the wait longer. */
+  /** Whether polls pause now and slots get nothing. A clock that was set back does not extend the pause. */
   isBackingOff(now: Instant): boolean {
     return this.#outage !== undefined && now >= this.#outage.failedAt && now < this.#outage.retryAt;
   }
 
-  /** @returns whether this is new, and to be thrown: a wrong setting that was not yet told */
+  /** @returns whether the caller must throw the error: a wrong setting that was not yet reported */
   recordFailure(error: Unavailable | BackendError, now: Instant): boolean {
     const previousOutage = this.#outage;
     const isTemporary = error instanceof Unavailable;
@@ -45,7 +45,7 @@ export class PollFailures {
     if (previousOutage?.reportedKind === kind) return false;
     if (isTemporary)
       this.#warn(
-        `The poll for runs failed: ${error.message}${causeOf(error)}. It is repeated, at least every ${maxBackoff / 1_000} s, without another line.`,
+        `The poll for runs failed: ${error.message}${causeOf(error)}. It is retried at least every ${maxBackoff / 1_000} s, without another line.`,
       );
     return !isTemporary;
   }

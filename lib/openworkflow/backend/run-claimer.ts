@@ -1,4 +1,4 @@
-/** Claims the run of a reminder that is due. Where it cannot be claimed, it is failed at its deadline, or what was left undone is done. */
+/** Claims the run of a due reminder. A run past its deadline is failed instead, and missing effects of an entry are done. */
 import { Unreadable } from '../../codec/unreadable.ts';
 import { decideClaim } from '../../engine/external/decide.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
@@ -8,7 +8,7 @@ import type { EntryEffects } from './entry-effects.ts';
 import type { RunLogs } from './run-logs.ts';
 import type { BackendDeps } from './deps.ts';
 
-/** The process that has just changed the run may still be writing its entry, or replacing its reminders. */
+/** The process that has just changed the run may still be writing the entry, or replacing the reminders. */
 const settlingTime = seconds(5);
 const initialDeferral = minutes(1);
 const maxDeferral = days(1);
@@ -20,11 +20,11 @@ export interface Claim {
 
 export type ClaimOutcome =
   | { readonly kind: 'claimed'; readonly state: ExternalState }
-  /** another worker has the run; `retryAt`: when the reminder, which its owner will drop, should be looked at again */
+  /** another worker has claimed the run; `retryAt`: when to check the reminder again, which the other worker will delete */
   | { readonly kind: 'lost'; readonly retryAt: Instant | undefined }
-  /** the run or its reminders were put right */
+  /** the run or its reminders were corrected */
   | { readonly kind: 'changed' }
-  /** the entry that the reminder belongs to is on its way */
+  /** the reminder's entry is being written */
   | { readonly kind: 'early' };
 
 const changed: ClaimOutcome = { kind: 'changed' };
@@ -48,7 +48,7 @@ export class RunClaimer {
       return await this.#claim(run, reminder, claim);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      // A run that this version cannot read does not block the others.
+      // A run that this version cannot read must not block the others.
       await this.#defer(run, reminder);
       return changed;
     }
@@ -59,7 +59,7 @@ export class RunClaimer {
     if (change.kind === 'committed') return change.fact.type === 'claimed' ? { kind: 'claimed', state: change.state } : changed;
     const { state } = change;
     const now = this.#deps.clock.now();
-    // The entry that it was put for is not there: it is on its way, and after a while it may never come.
+    // The reminder's entry does not exist: it is being written, or its writer crashed.
     if (state === undefined || state.last < reminder.number) {
       const dueAt = instant(Math.max(reminder.at, reminder.createdAt));
       if (after(dueAt, settlingTime) > now) return { kind: 'early' };

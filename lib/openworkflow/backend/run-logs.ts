@@ -1,7 +1,7 @@
 /**
- * Runs by their logs. Each change is a fact, put with its entry under the next number on the condition that it is free: whoever
- * decided on an older state is refused, reads what is new and decides again. So a worker whose run was claimed by another finds out by the
- * log, and no lock and no transaction is needed.
+ * The logs of runs. Each change is a fact, and its entry is put under the next number on the condition that the number is free. A
+ * writer with an older state is refused, reads the new entries and decides again (optimistic concurrency). So a worker whose run was
+ * claimed by another finds out from the log, without locks or transactions.
  */
 import { nonce } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
@@ -19,23 +19,23 @@ import type { BackendDeps } from './deps.ts';
 export type Change =
   | { readonly kind: 'committed'; readonly state: ExternalState; readonly fact: ExternalFact }
   | { readonly kind: 'unchanged'; readonly state: ExternalState }
-  /** `state` is absent where there is no such run */
+  /** `state` is undefined where the run does not exist */
   | { readonly kind: 'refused'; readonly state: ExternalState | undefined };
 
 type Decide = (state: ExternalState, now: Instant) => Decision;
-/** What has to be written before the fact of that number. */
+/** Writes what must exist before the fact with that number. */
 type Prepare = (state: ExternalState, number: number) => Promise<void>;
 
-/** States of so many runs are kept, the last used. */
+/** Size of the cache of states, least recently used first out. */
 const maxCachedStates = 500;
-/** The same entry is put again while nobody knows whether it was. */
+/** Puts of the same entry while its result is unknown. */
 const maxPutAttempts = 3;
 export class RunLogs {
   readonly #deps: BackendDeps;
   readonly #effects: EntryEffects;
   readonly #onChange: () => void;
   readonly #cache = new Map<string, ExternalState>();
-  /** The first of each is being decided. */
+  /** Changes by run; the first of each queue is being decided. */
   readonly #queues = new Map<string, QueuedChange[]>();
 
   /** @param onChange called after each entry that this process has written */
@@ -45,14 +45,14 @@ export class RunLogs {
     this.#onChange = onChange;
   }
 
-  /** As it is now; undefined where there is no such run. */
+  /** The current state; undefined where the run does not exist. */
   async state(run: ExternalRunAddress): Promise<ExternalState | undefined> {
     const cached = this.#cache.get(cacheKeyOf(run));
-    // What has ended does not change any more.
+    // An ended run does not change.
     return cached !== undefined && hasEnded(cached.run) ? cached : this.#read(run, cached);
   }
 
-  /** Creates the run; where it is there already, that one is the answer. */
+  /** Creates the run; returns the existing one where it exists. */
   async create(run: ExternalRunAddress, creation: ExternalCreation): Promise<ExternalState> {
     const fact = assertFitsItem<ExternalFact>('created', { type: 'created', ...creation });
     const numberedFact = { number: 1, nonce: nonce(this.#deps.newId()), at: this.#deps.clock.now() };
@@ -74,7 +74,7 @@ export class RunLogs {
     return change;
   }
 
-  /** Changes of one run by this process queue up, because they would only refuse one another. */
+  /** Queues the changes of one run in this process, because concurrent ones would conflict. */
   #enqueue(run: ExternalRunAddress, decide: Decide, prepare: Prepare | undefined): Promise<ChangeResult> {
     const name = cacheKeyOf(run);
     const queue = this.#queues.get(name) ?? [];
@@ -99,14 +99,14 @@ export class RunLogs {
   }
 
   /**
-   * Decides the first change of the queue. Those behind it that can share its entry are decided with it: a run with hundreds of
-   * steps side by side would otherwise wait for a put for each of them, one after the other.
+   * Decides the first change of the queue, together with the following ones that can share its entry. Otherwise a run with hundreds
+   * of parallel steps would need a put for each of them, one after the other.
    *
-   * @returns the outcomes of the first, and of those that shared its entry
+   * @returns the outcomes of the first change, and of those that share its entry
    */
   async #decideFirst(run: ExternalRunAddress, queue: readonly QueuedChange[]): Promise<readonly Outcome[]> {
     const [first] = queue;
-    invariant(first !== undefined, 'a queue of changes is worked on while there is one');
+    invariant(first !== undefined, 'only a queue with changes is processed');
     let cached = this.#cache.get(cacheKeyOf(run));
     for (let isFresh = false; ;) {
       const state: ExternalState | undefined = cached ?? (await this.#read(run, undefined));
@@ -131,7 +131,7 @@ export class RunLogs {
           return decided.map((each) => ({ change: { kind: 'committed', ...each }, effects }));
         }
       } else if (isFresh) return [withoutEffects({ kind: decision.kind, state })];
-      // Somebody else was first, or may have been: no is said to nobody on what was kept.
+      // The cached state may be outdated: refuse no change on it, read again.
       cached = await this.#read(run, state);
       isFresh = true;
     }
@@ -191,7 +191,7 @@ interface QueuedChange {
 
 interface ChangeResult {
   readonly change: Change;
-  /** what has to follow the entry; one for all that share it */
+  /** effects after the entry, shared by its facts */
   readonly effects: Promise<void>;
 }
 type Outcome = ChangeResult | { readonly error: unknown };
@@ -199,13 +199,13 @@ const withoutEffects = (change: Change): ChangeResult => ({ change, effects: Pro
 
 interface DecidedFact {
   readonly fact: ExternalFact;
-  /** with that fact, and those before it */
+  /** the state with this fact and those before it */
   readonly state: ExternalState;
 }
 
 /**
- * The first fact, and those of the changes behind it that may be in its entry: in their order, up to the first that has to be
- * alone, that has something to prepare, that is not decided for a commit, or that makes the entry too large to be sure that it fits.
+ * The first fact, and those of the following changes that fit into its entry, in order. It ends at the first change that must be
+ * alone, needs preparation, decides on something else than a commit, or could make the entry too large.
  */
 function batchSharedFacts(
   run: ExternalRunAddress,

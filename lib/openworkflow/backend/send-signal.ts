@@ -1,6 +1,6 @@
 /**
- * Brings a signal to every wait that is open for it. Each delivery is decided in the log of its run, once for each wait. What is
- * sent under a key is written down first, with the waits that it is for: the same key goes on where the first sender died.
+ * Delivers a signal to every open wait for it. The log of each run decides the delivery, once for each wait. A signal with a key is
+ * stored first, with its target waits: the same key continues where the first sender crashed.
  */
 import type { JsonValue } from '../../engine/json.ts';
 import { decideDelivery, openWaits } from '../../engine/external/decide.ts';
@@ -11,9 +11,9 @@ import { assertFitsItem } from './assert-fits-item.ts';
 import type { RunLogs } from './run-logs.ts';
 import type { BackendDeps } from './deps.ts';
 
-/** So many runs are asked at once. */
+/** Concurrency of the deliveries. */
 const concurrency = 16;
-/** What is sent under a key names whom it is for, in one item. */
+/** The targets of a signal with a key are stored in one item. */
 const maxTargets = 5_000;
 
 export interface Signal {
@@ -28,7 +28,7 @@ interface Target {
   readonly waits: readonly StepAttemptId[];
 }
 
-/** @returns the runs that it has reached */
+/** @returns the runs that received the signal */
 export async function sendSignal(deps: BackendDeps, runLogs: RunLogs, sent: Signal): Promise<readonly ExternalRunId[]> {
   const { store, clock, newId } = deps;
   const { namespaceId, signal, data, key } = sent;
@@ -37,7 +37,7 @@ export async function sendSignal(deps: BackendDeps, runLogs: RunLogs, sent: Sign
   if (activeSending === undefined) return [];
   if (activeSending.reached !== undefined) return activeSending.reached;
   const reached = await deliver(runLogs, sent, activeSending.data, activeSending.targets, JSON.stringify([signal, key]));
-  // A signal that reaches nobody is not remembered.
+  // A signal without targets is not stored.
   if (reached.length === 0) await store.deleteSending(namespaceId, signal, key);
   else await store.endSending(namespaceId, signal, key, reached);
   return reached;
@@ -45,9 +45,18 @@ export async function sendSignal(deps: BackendDeps, runLogs: RunLogs, sent: Sign
   async function begin(): Promise<Sending | undefined> {
     const targets = await targetsOf(deps, runLogs, sent);
     if (targets.length === 0 || key === null) return undefined;
-    if (targets.length > maxTargets) throw new RangeError(`${targets.length} runs wait for it: a key allows ${maxTargets}`);
+    if (targets.length > maxTargets)
+      throw new RangeError(
+        `${targets.length} runs wait for the signal: with an idempotency key it can reach at most ${maxTargets}`,
+      );
     const expiresAt = retainUntil({ createdAt: clock.now(), deadlineAt: null });
-    return store.beginSending(namespaceId, signal, key, assertFitsItem('a signal under a key', { data, targets }), expiresAt);
+    return store.beginSending(
+      namespaceId,
+      signal,
+      key,
+      assertFitsItem('a signal with an idempotency key', { data, targets }),
+      expiresAt,
+    );
   }
 }
 
@@ -55,7 +64,7 @@ async function targetsOf({ store }: BackendDeps, runLogs: RunLogs, { namespaceId
   const waiters = await store.waiters(namespaceId, signal);
   const targets = await mapInBatches(waiters, async (waiter: SignalWaiter) => {
     const state = await runLogs.state({ namespaceId, runId: waiter.runId });
-    // The entry of the wait may be on its way.
+    // The entry of the wait may still be being written.
     if (state === undefined || state.last < waiter.since) return [];
     const waits = openWaits(state, signal);
     if (waits.length > 0) return [{ runId: waiter.runId, waits }];

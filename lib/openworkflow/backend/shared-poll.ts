@@ -1,9 +1,9 @@
 /**
- * One poll for all concurrency slots of a process. Slots that ask while a poll is under way share the next one, which begins after
- * they asked, so it finds all that was written before. What it finds is handed to the slots, each run to one of them.
+ * One poll for all concurrency slots of a process. Slots that ask during a poll share the next one. It begins after their request,
+ * so it finds everything that was written before. Each run that it finds goes to one slot.
  *
- * The log of a run alone decides a claim. The poll may see a reminder late, twice or not at all: another process claims the run
- * then, or a later poll does.
+ * Only the log of a run decides a claim. The poll may see a reminder late, twice or not at all: then another process or a later
+ * poll claims the run.
  */
 import type { ExternalState } from '../../engine/external/fold.ts';
 import { type DurationMs, type Instant, between, durationMs } from '../../engine/time.ts';
@@ -12,18 +12,18 @@ import type { Claim, RunClaimer } from './run-claimer.ts';
 import type { BackendDeps } from './deps.ts';
 import { PollFailures, isOutage } from './poll-failures.ts';
 
-/** The fewest reminders that are read from each partition at once. */
+/** The minimum number of reminders that are read from each partition at once. */
 const pageSize = 32;
-/** Where none of a full page can be claimed, the next read of the same poll goes so much further. */
+/** Where no run of a full page can be claimed, the next read of the same poll is this much larger. */
 const pageGrowth = 4;
 const maxPageSize = 2_048;
-/** Reads of one poll. Each but the first follows a change that this process has made, or goes further. */
+/** Maximum reads of one poll. Each further read follows a change by this process, or reads more. */
 const maxReads = 8;
 /** Each claim is a few requests, and a DynamoDB client has 50 sockets. */
 const claimConcurrency = 24;
 /**
- * After polls that found nothing, the next one waits, twice as long each time. The longest wait bounds what an idle process reads:
- * four units for a poll, 19,200 an hour.
+ * The wait after empty polls doubles each time. The maximum bounds the reads of an idle process: four units for a poll, 19,200 an
+ * hour.
  */
 const initialBackoff = durationMs(50);
 const maxBackoff = durationMs(750);
@@ -44,9 +44,9 @@ export class SharedPoll {
   #emptyPolls = 0;
   #hasFailed = false;
   #lastPollAt: Instant | undefined;
-  /** ends the wait for the next poll */
+  /** aborts the wait for the next poll */
   #wakeUpController = new AbortController();
-  /** Reminders that are of no use until then: runs that another process has just changed. */
+  /** Reminders to be ignored until then: another process has just changed their runs. */
   #deferredReminders = new Map<string, Instant>();
 
   constructor(deps: BackendDeps, namespaceId: string, claimer: RunClaimer) {
@@ -65,7 +65,7 @@ export class SharedPoll {
     });
   }
 
-  /** This process has changed a run, so there may be something to claim. */
+  /** This process has changed a run, so there may be a run to claim. */
   wakeUp(): void {
     this.#emptyPolls = 0;
     this.#wakeUpController.abort();
@@ -76,7 +76,7 @@ export class SharedPoll {
     this.#isRunning = true;
     try {
       while (this.#waitingSlots.length > 0) {
-        // Slots of a worker ask one after the other in one turn of the event loop.
+        // The slots of a worker ask one after the other within one turn of the event loop.
         await this.#untilNextPoll();
         const slots = this.#waitingSlots;
         this.#waitingSlots = [];
@@ -125,7 +125,7 @@ export class SharedPoll {
     }
   }
 
-  /** An outage is told once, and no slot is to wait for its end. Anything else is the failure of these slots. */
+  /** Reports an outage once; slots do not wait for its end. Any other error rejects these slots. */
   #rejectSlots(slots: readonly Slot[], error: unknown): void {
     const isReported = isOutage(error) && (this.#hasFailed || !this.#failures.recordFailure(error, this.#deps.clock.now()));
     this.#hasFailed = true;
@@ -135,7 +135,7 @@ export class SharedPoll {
     }
   }
 
-  /** @returns whether something was changed that no slot was given: the next read may find what became due by it */
+  /** @returns whether something changed that no slot got: the next read may find what became due by it */
   async #assign(reminders: readonly Reminder[], seen: Set<string>, open: Slot[]): Promise<boolean> {
     const now = this.#deps.clock.now();
     let hasChanged = false;
@@ -150,7 +150,7 @@ export class SharedPoll {
     };
     const [firstSlot] = open;
     if (firstSlot === undefined) return false;
-    // A run that is past its deadline is failed, not given: any slot's name will do.
+    // A run past its deadline is failed, not claimed, so any slot may do it.
     const [expired, queue] = partition(reminders, ({ endOfLife }) => endOfLife <= now);
     await forEachConcurrently(expired, async (reminder) => void (await attempt(reminder, firstSlot)));
     queue.sort(byPriority);
@@ -159,10 +159,10 @@ export class SharedPoll {
         for (let next = 0; ;) {
           const [reminder] = queue.splice(next, 1);
           if (reminder === undefined) return void open.push(slot);
-          const given = await attempt(reminder, slot);
-          if (typeof given === 'object') return slot.resolve(given);
-          // Where other processes claim too, all of them try the next one in order.
-          next = given === 'lost' ? Math.floor(this.#deps.random() * queue.length) : 0;
+          const claimed = await attempt(reminder, slot);
+          if (typeof claimed === 'object') return slot.resolve(claimed);
+          // Other processes claim too: continue at a random reminder, because all would try the same next one.
+          next = claimed === 'lost' ? Math.floor(this.#deps.random() * queue.length) : 0;
         }
       } catch (error) {
         this.#rejectSlots([slot], error);
@@ -182,28 +182,28 @@ export class SharedPoll {
 const waitAfter = (emptyPolls: number): DurationMs =>
   emptyPolls === 0 ? durationMs(0) : durationMs(Math.min(maxBackoff, initialBackoff * 2 ** Math.min(emptyPolls - 1, 10)));
 
-/** Does the work on each, a few at once. */
-async function forEachConcurrently<Item>(given: readonly Item[], work: (one: Item) => Promise<void>): Promise<void> {
-  const remaining = given.values();
+/** Processes the items with bounded concurrency. */
+async function forEachConcurrently<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const remaining = items.values();
   await Promise.all(
-    Array.from({ length: Math.min(given.length, claimConcurrency) }, async () => {
-      for (const one of remaining) await work(one);
+    Array.from({ length: Math.min(items.length, claimConcurrency) }, async () => {
+      for (const item of remaining) await work(item);
     }),
   );
 }
 
 const nameOf = ({ at, runId, nonce }: Reminder): string => `${at}#${runId}#${nonce}`;
 
-/** A run may have an older reminder beside its own. */
+/** A run may still have an older reminder; the last one wins. */
 const latestPerRun = (reminders: readonly Reminder[]): readonly Reminder[] => [
   ...new Map(reminders.map((reminder) => [reminder.runId, reminder])).values(),
 ];
 
-const partition = <Item>(given: readonly Item[], predicate: (one: Item) => boolean): readonly [Item[], Item[]] => [
-  given.filter(predicate),
-  given.filter((one) => !predicate(one)),
+const partition = <Item>(items: readonly Item[], predicate: (item: Item) => boolean): readonly [Item[], Item[]] => [
+  items.filter(predicate),
+  items.filter((item) => !predicate(item)),
 ];
 
-/** New runs and those to be tried again first, then by the time since which they are due. */
+/** New and retrying runs first, then those that are due for longest. */
 const byPriority = (one: Reminder, other: Reminder): number =>
   Number(other.isPending) - Number(one.isPending) || one.availableAt - other.availableAt || one.createdAt - other.createdAt;

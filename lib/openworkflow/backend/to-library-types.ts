@@ -1,4 +1,4 @@
-/** States as the library reads them: its spelling, its dates, and copies that its users may do with as they like. */
+/** Converts states to the library's types: its spelling, its dates, and copies that callers may change. */
 import type { JsonValue } from '../../engine/json.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
 import type * as engine from '../../engine/external/run.ts';

@@ -1,11 +1,11 @@
-/** Whether a presented key is one of ours, and still good. */
+/** Authenticates API keys: finds the key, compares its digest, and checks revocation and expiry. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Environment, KeyId } from '../../engine/ids.ts';
 import { type Instant, hours, instant, seconds } from '../../engine/time.ts';
 import type { ApiKey } from '../../ports/control.ts';
 import type { Deps } from '../deps.ts';
 
-/** What the text of a key says, its secret already digested. */
+/** The parsed text of a key, with the digest of its secret. */
 export interface PresentedKey {
   readonly environment: Environment;
   readonly keyId: KeyId;
@@ -15,21 +15,21 @@ export interface PresentedKey {
 
 export type Authentication =
   | { readonly kind: 'authenticated'; readonly key: ApiKey }
-  /** `key` is the one whose id was named, for the audit; the caller is told nothing of it */
+  /** `key`: the key with the presented id, for the audit entry; the response does not mention it */
   | { readonly kind: 'unauthorized'; readonly why: 'unknown' | 'wrong' | 'revoked' | 'expired'; readonly key?: ApiKey };
 
-/** A revocation is seen within 30 s; half of that leaves room for a slow read. */
+/** A revocation takes effect within 30 s; half of that leaves time for a slow read. */
 const cacheTtlMs = seconds(15);
-/** Keys kept by one warm function. Unknown ones are never kept, so that nobody can fill this with guesses. */
+/** Keys cached by one warm function. Unknown keys are not cached, so that guessed ids cannot fill the cache. */
 const maxCachedKeys = 1_000;
-/** How exactly the last use of a key is known: a write for each hour in which it is used, and none for the rest. */
+/** Resolution of a key's last use: one write for each hour in which the key is used. */
 const lastUseResolution = hours(1);
 
 export class Authenticator {
   readonly #deps: Pick<Deps, 'keys' | 'clock'>;
   readonly #cached = new Map<KeyId, { readonly key: ApiKey; readonly readAt: Instant }>();
 
-  /** The hour that was last noted by this function: a key that it keeps does not say so yet. */
+  /** The last hour that this function recorded for each key; a cached key may have an older `lastUsedAt`. */
   readonly #recordedUses = new Map<KeyId, Instant>();
 
   constructor(deps: Pick<Deps, 'keys' | 'clock'>) {
@@ -46,7 +46,7 @@ export class Authenticator {
     return checkValidity(key, now);
   }
 
-  /** The same of a key whose secret was compared before: for what goes on under it. */
+  /** Checks a key again whose secret was compared before, for a long request such as a stream. */
   async recheck(keyId: KeyId): Promise<Authentication> {
     const now = this.#deps.clock.now();
     const key = await this.#key(keyId, now);
@@ -54,8 +54,8 @@ export class Authenticator {
   }
 
   /**
-   * Notes that a key is in use, where this hour does not know it yet. It may run beside what the key is used for.
-   * @throws Unavailable, which need not stop anybody
+   * Records the key's use, once an hour. It may run concurrently with the request.
+   * @throws Unavailable; the caller may continue without the record
    */
   async recordUse({ keyId, lastUsedAt }: Pick<ApiKey, 'keyId' | 'lastUsedAt'>): Promise<void> {
     const hour = instant(Math.floor(this.#deps.clock.now() / lastUseResolution) * lastUseResolution);
@@ -85,7 +85,7 @@ const checkValidity = (key: ApiKey, now: Instant): Authentication => {
   return { kind: 'authenticated', key };
 };
 
-/** Compares two digests in a time that does not depend on where they differ. */
+/** Compares two digests in constant time. */
 const isSameDigest = (one: string, other: string): boolean => {
   const [left, right] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return left.length === right.length && left.length > 0 && timingSafeEqual(left, right);

@@ -1,4 +1,4 @@
-/** Makes an API key. Whoever asks has made its secret; only the digest comes here. */
+/** Creates an API key. The caller generates the secret; this module sees only its digest. */
 import { defined } from '../../engine/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
@@ -18,7 +18,7 @@ interface KeyRequest {
   readonly expiresAt?: Instant;
   /** null: no limit; absent: the default */
   readonly rateLimitPerMinute?: number | null;
-  /** other than the caller's own is refused */
+  /** must be the caller's project, if present */
   readonly projectId?: string;
   readonly environment?: string;
 }
@@ -26,7 +26,7 @@ interface KeyRequest {
 export type CreateKeyResult =
   | { readonly kind: 'created'; readonly key: ApiKey }
   | { readonly kind: 'foreign_project' }
-  /** its end would lie behind it */
+  /** `expiresAt` is not in the future */
   | { readonly kind: 'expired' };
 
 export async function createKey(
@@ -52,8 +52,8 @@ export async function createKey(
   return { kind: 'created', key };
 }
 
-/** An id is 80 bits of chance: one that is taken already is no chance at all. */
+/** An id has 80 random bits, so a taken id means a bug. */
 export async function storeKey({ keys }: Pick<Deps, 'keys'>, key: ApiKey): Promise<void> {
   const stored = await keys.putKey(key);
-  invariant(stored === 'stored', `the new key id ${key.keyId} is taken`);
+  invariant(stored === 'stored', `the new key id ${key.keyId} already exists`);
 }

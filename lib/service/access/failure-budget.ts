@@ -1,13 +1,13 @@
 /**
- * How many failed authentications one warm function records: a write for each would let anybody buy writes. The rest are
- * counted, and the count is logged.
+ * Limits how many failed authentications one warm function records, because each record is a write that an attacker could cause. The
+ * function counts the others and logs the count.
  */
 import { type Instant, instant, minutes } from '../../engine/time.ts';
 import type { KeyId } from '../../engine/ids.ts';
 import type { Deps } from '../deps.ts';
 
 const windowMs = minutes(1);
-/** A minute, for each key that was named, and for all those together that named none. */
+/** Per minute, for each known key id, and for all requests without a known key id together. */
 export const maxFailuresRecorded = 60;
 
 export class FailureBudget {
@@ -20,7 +20,7 @@ export class FailureBudget {
     this.#clock = clock;
   }
 
-  /** Whether this failure is to be recorded. `keyId`: of a key that there is, so that guesses cannot fill the memory. */
+  /** Whether to record this failure. `keyId` names an existing key, so that guessed ids cannot fill the memory. */
   take(keyId: KeyId | undefined): boolean {
     const taken = this.#taken.get(keyId) ?? 0;
     if (taken >= maxFailuresRecorded) {
@@ -31,7 +31,7 @@ export class FailureBudget {
     return true;
   }
 
-  /** Begins a new minute where one is over: how many failures were not recorded in the last; 0 while it goes on. */
+  /** Starts a new window if the minute is over. Returns the number of failures the last window did not record; otherwise 0. */
   startNewWindow(): number {
     const now = this.#clock.now();
     const windowStart = instant(Math.floor(now / windowMs) * windowMs);

@@ -1,4 +1,4 @@
-/** The audit trail of a scope, newest first. */
+/** Lists the audit entries of a scope, newest first. */
 import type { CorrelationId, KeyId, RunId, Scope } from '../../engine/ids.ts';
 import { type Instant, after as later, instant, minutes } from '../../engine/time.ts';
 import type { AuditEntry, AuditPage, AuditPosition, RecordedEntry } from '../../ports/control.ts';
@@ -17,10 +17,10 @@ export interface AuditFilters {
   readonly until?: Instant;
 }
 
-/** Pages looked through in one request when its filters let little pass; the listing then goes on by its cursor. */
+/** Pages that one request reads if its filters match few entries; the caller continues with the cursor. */
 const maxPages = 10;
 const entriesPerPage = 100;
-/** What another function has just recorded may be ahead of this one's clock. */
+/** An entry that another function has just recorded may be ahead of this function's clock. */
 const maxClockSkew = minutes(1);
 
 export async function listAudit(

@@ -1,4 +1,4 @@
-/** API keys, newest first, those that no longer work too. */
+/** Lists API keys, newest first, including revoked and expired keys. */
 import type { Scope } from '../../engine/ids.ts';
 import type { KeyPage, KeyPosition } from '../../ports/control.ts';
 import type { Deps } from '../deps.ts';

@@ -1,9 +1,9 @@
-/** The secrets that the nodes of a project may use: by the name that a list gives them, and none that it does not have. */
+/** Secrets for the nodes of a project. A configured list maps names to ARNs; a node can read only the secrets in that list. */
 import type { Scope } from '../../engine/ids.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { type NamedByScope, findNamedValue } from './find-named-value.ts';
 
-/** By project, then by environment or `*`, then by name: the ARN of a secret, and behind a `#` a key of the JSON in it. */
+/** By project, then by environment or `*`, then by name: the ARN of a secret, optionally followed by `#` and a key of its JSON. */
 export type SecretList = NamedByScope<string>;
 
 export type SecretResult =
@@ -20,7 +20,7 @@ export class ProjectSecrets {
     this.#list = list;
   }
 
-  /** @throws Unavailable where nobody can be asked at the moment */
+  /** @throws Unavailable if the secret store cannot be read now */
   async of(scope: Scope, name: string): Promise<SecretResult> {
     const reference = findNamedValue(await this.#list(), scope, name);
     if (reference === undefined) return { kind: 'not_allowed' };
@@ -31,7 +31,7 @@ export class ProjectSecrets {
   }
 }
 
-/** No ARN of a secret has a `#` in it. */
+/** The ARN of a secret never contains `#`. */
 function splitReference(reference: string): { readonly arn: string; readonly key: string | undefined } {
   const at = reference.indexOf('#');
   return at === -1 ? { arn: reference, key: undefined } : { arn: reference.slice(0, at), key: reference.slice(at + 1) };

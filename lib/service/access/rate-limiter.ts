@@ -1,7 +1,7 @@
 /**
- * Counts a key's requests by the minute. A warm function takes several at once from the shared window and hands them
- * out by itself, so that counting costs a write per ten requests. What it does not hand out is lost to the others:
- * a key may be refused a little early, and never gets more than its limit.
+ * Counts a key's requests per minute. A warm function leases several requests at once from the shared window, so that counting
+ * costs one write per ten requests. Unused leased requests are lost to other functions: a key may be limited slightly early, but
+ * never exceeds its limit.
  */
 import type { KeyId } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, between, instant, minutes } from '../../engine/time.ts';
@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 export const defaultRateLimit = 120;
 const windowMs = minutes(1);
 const maxLease = 10;
-/** Keys whose lease one warm function keeps. */
+/** Leases that one warm function caches. */
 const maxLeases = 1_000;
 
 export type RateDecision =
@@ -21,16 +21,16 @@ export type RateDecision =
       readonly kind: 'allowed' | 'rate_limited';
       /** requests per window */
       readonly limit: number;
-      /** what is known to be left in this window */
+      /** requests known to be left in this window */
       readonly remaining: number;
       readonly resetsIn: DurationMs;
     };
 
 interface Lease {
   readonly windowStart: Instant;
-  /** granted and not handed out yet */
+  /** leased requests that are not used yet */
   available: number;
-  /** taken from the window by all functions, as of the last write */
+  /** requests taken from the window by all functions, as of the last write */
   total: number;
 }
 
@@ -42,7 +42,7 @@ export class RateLimiter {
     this.#deps = deps;
   }
 
-  /** Takes one request of the key's window. */
+  /** Takes one request from the key's window. */
   async take({ keyId, rateLimitPerMinute }: Pick<ApiKey, 'keyId' | 'rateLimitPerMinute'>): Promise<RateDecision> {
     if (rateLimitPerMinute === null) return { kind: 'unlimited' };
     const limit = rateLimitPerMinute ?? defaultRateLimit;
@@ -59,7 +59,7 @@ export class RateLimiter {
     };
   }
 
-  /** The lease to take from; empty where the window is used up, which needs no further write to know. */
+  /** Returns the lease to take from. A cached lease of a used-up window is empty and needs no further write. */
   async #lease(keyId: KeyId, windowStart: Instant, limit: number): Promise<Lease> {
     const cached = this.#leases.get(keyId);
     if (cached !== undefined && cached.windowStart === windowStart && (cached.available > 0 || cached.total >= limit))

@@ -1,4 +1,4 @@
-/** Takes a webhook: verifies it, and starts a run, resumes one or sends a signal, as its provider's configuration says, once for each delivery. */
+/** Receives a webhook: verifies it, then starts a run, resumes a run or sends a signal, once per delivery, as the provider's configuration says. */
 import { createHash } from 'node:crypto';
 import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern } from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
@@ -18,18 +18,18 @@ import type { WebhookSecrets } from './webhook-secrets.ts';
 export interface Webhook extends ReceivedWebhook {
   readonly name: string;
   readonly provider: WebhookProvider;
-  /** the body as a run sees it; asked for only once it is known to be the sender's */
+  /** the body as a run sees it; parsed only after the signature is verified */
   readonly content: () => JsonValue;
   readonly trace: Trace;
 }
 
 export type WebhookResult =
   | { readonly kind: 'invalid_signature'; readonly why: VerificationFailure }
-  /** the body says no run that could be resumed */
+  /** the body has no run id at the configured path */
   | Verified<{ readonly kind: 'no_run_id'; readonly path: string }>
-  /** the body says nothing that could be what a signal is about */
+  /** the body has no correlation value at the configured path */
   | Verified<{ readonly kind: 'no_correlation'; readonly path: string }>
-  /** what is told a run has a limit of its own */
+  /** payloads of resumes and signals have their own size limit */
   | Verified<{ readonly kind: 'payload_too_large'; readonly limitBytes: number }>
   | Verified<{ readonly kind: 'accepted'; readonly runId: RunId; readonly isReplay: boolean }>
   | Verified<{
@@ -43,13 +43,13 @@ export type WebhookResult =
 
 type Verified<Result> = Result & { readonly deliveryId: string };
 
-/** A delivery's id is remembered for a day at least: most senders have no time that would make an old one worthless. */
+/** A delivery id is stored for at least a day, because most senders do not sign a timestamp that would expire. */
 const minIdempotencyTtl = hours(24);
-/** As much as `POST /v1/runs/resume` and `POST /v1/signals` take. */
+/** The limit of `POST /v1/runs/resume` and `POST /v1/signals`. */
 const payloadLimitBytes = 65_536;
 
-/** What a run may see of the headers: nothing that signs, and nothing of the way here. */
-const shownHeaders = ['content-type', 'user-agent', 'x-github-event', 'x-github-hook-id', 'webhook-id', 'webhook-timestamp'];
+/** Headers in the run's input: no signatures, no routing headers. */
+const exposedHeaders = ['content-type', 'user-agent', 'x-github-event', 'x-github-hook-id', 'webhook-id', 'webhook-timestamp'];
 
 export async function receiveWebhook(decider: Decider, secrets: WebhookSecrets, webhook: Webhook): Promise<WebhookResult> {
   const verification = await verifyWebhook(decider, secrets, webhook);
@@ -107,28 +107,28 @@ async function resumeFromWebhook(
   { name }: Webhook,
   { scope, idempotency, payload, path }: { scope: Scope; idempotency: Idempotency; payload: JsonObject; path: string },
 ): Promise<RoutedResult> {
-  const wanted = valueAt(payload['body'] ?? null, path);
-  if (typeof wanted !== 'string' || !runIdPattern.test(wanted)) return { kind: 'no_run_id', path };
+  const value = valueAt(payload['body'] ?? null, path);
+  if (typeof value !== 'string' || !runIdPattern.test(value)) return { kind: 'no_run_id', path };
   if (isTooLarge(payload)) return tooLarge;
-  const runId = toRunId(wanted);
-  const result = await resumeRun(decider, { ...scope, runId }, { reason: `webhook ${name}`, payload: payload, idempotency });
+  const runId = toRunId(value);
+  const result = await resumeRun(decider, { ...scope, runId }, { reason: `webhook ${name}`, payload, idempotency });
   return result.kind === 'resumed' ? { kind: 'accepted', runId, isReplay: result.isReplay } : result;
 }
 
 async function signalFromWebhook(
   decider: Decider,
-  wanted: { scope: Scope; idempotency: Idempotency; payload: JsonObject; name: string; correlationPath: string },
+  request: { scope: Scope; idempotency: Idempotency; payload: JsonObject; name: string; correlationPath: string },
 ): Promise<RoutedResult> {
-  const { scope, payload, name, correlationPath } = wanted;
-  const { key: idempotencyKey, ...idempotency } = wanted.idempotency;
+  const { scope, payload, name, correlationPath } = request;
+  const { key: idempotencyKey, ...idempotency } = request.idempotency;
   const correlation = correlationOf(valueAt(payload['body'] ?? null, correlationPath));
   if (correlation === undefined) return { kind: 'no_correlation', path: correlationPath };
   if (isTooLarge(payload)) return tooLarge;
-  const result = await sendSignal(decider, scope, { ...idempotency, idempotencyKey, name, correlation, payload: payload });
+  const result = await sendSignal(decider, scope, { ...idempotency, idempotencyKey, name, correlation, payload });
   return result.kind === 'sent' ? { ...result, kind: 'signalled' } : result;
 }
 
-/** Ids are texts or whole numbers, and a wait names them as text. */
+/** A correlation value is a string or an integer; a waiting node names it as a string. */
 function correlationOf(value: JsonValue | undefined): string | undefined {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   return typeof text === 'string' && text !== '' && text.length <= maxSignalTextLength ? text : undefined;
@@ -137,13 +137,13 @@ function correlationOf(value: JsonValue | undefined): string | undefined {
 const isTooLarge = (payload: JsonObject): boolean => Buffer.byteLength(JSON.stringify(payload)) > payloadLimitBytes;
 const tooLarge = { kind: 'payload_too_large', limitBytes: payloadLimitBytes } as const;
 
-/** What the run is given. Its time is that of the first delivery that came through: a repetition begins nothing. */
+/** The run's input. `receivedAt` is the time of the first accepted delivery, because a repeated delivery starts nothing. */
 const webhookInputOf = ({ deps }: Decider, { name, headers, content }: Webhook, deliveryId: string): JsonObject => ({
   provider: name,
   deliveryId,
   receivedAt: iso(deps.clock.now()),
   headers: Object.fromEntries(
-    shownHeaders.flatMap((header) => {
+    exposedHeaders.flatMap((header) => {
       const value = headers[header];
       return value === undefined ? [] : [[header, value]];
     }),

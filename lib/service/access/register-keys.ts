@@ -1,4 +1,4 @@
-/** The keys that an installation begins with: the first admin key, and those of its configuration. Each may be asked for again. */
+/** Registers the keys of an installation: the first admin key and the configured keys. Registration can be repeated. */
 import { defined } from '../../engine/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import type { ApiKey, KeySettings } from '../../ports/control.ts';
@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 
 type KeyDeps = Pick<Deps, 'keys' | 'clock'>;
 
-/** A new key: its text, and what of it is stored. */
+/** A new key: its text, and the id and digest to store. */
 export interface Mint {
   readonly text: string;
   readonly keyId: KeyId;
@@ -21,14 +21,14 @@ export interface FirstKey {
   readonly rateLimitPerMinute?: number | null;
 }
 
-/** The owner's mistake, in words that may be shown: nothing of a secret is in them. */
+/** A configuration error. Its message contains no secret, so it may be shown. */
 export class KeyRegistrationError extends Error {
   override readonly name = 'KeyRegistrationError';
 }
 
 /**
- * Makes the first admin key where its secret has none: into the secret first, so that no key is ever registered that nobody
- * has. A secret that has one keeps it, and it is registered where that was left undone.
+ * Creates the first admin key if its secret is empty. Writes the secret first, so that every registered key has a known text. If the
+ * secret already contains a key, registers that key if an earlier attempt did not.
  */
 export async function createFirstKey(
   deps: KeyDeps & { readonly secrets: Secrets },
@@ -39,42 +39,45 @@ export async function createFirstKey(
   const minted = mint();
   if (existing === undefined) await deps.secrets.setValue(secretArn, minted.text, minted.secretHash.slice(0, tokenLength));
   const found = existing === undefined ? minted : parse(existing);
-  if (found === undefined) throw new KeyRegistrationError(`the secret ${secretArn} holds something that is no key`);
+  if (found === undefined)
+    throw new KeyRegistrationError(
+      `the secret ${secretArn} does not contain a valid API key: delete its value or store a valid key, then deploy again`,
+    );
   const { keyId, secretHash } = found;
   if ((await deps.keys.key(keyId)) === undefined) {
-    const terms = defined({ scopes: ['admin'] as const, rateLimitPerMinute });
-    await putKey(deps, { keyId, secretHash, ...scope, ...terms });
+    const settings = defined({ scopes: ['admin'] as const, rateLimitPerMinute });
+    await putKey(deps, { keyId, secretHash, ...scope, ...settings });
   }
   return { keyId, isNew: existing === undefined };
 }
 
-/** Of a request's token, Secrets Manager takes 32 to 64 letters. */
+/** Secrets Manager accepts request tokens of 32 to 64 characters. */
 const tokenLength = 64;
 
 export type SeedKey = Omit<ApiKey, 'createdAt' | 'revokedAt' | 'replacedBy' | 'lastUsedAt'>;
 
 export interface SeedResult {
-  /** keys that stand in the list and do not work: they were revoked or replaced */
+  /** configured keys that do not work, because they were revoked or replaced */
   readonly retired: readonly KeyId[];
 }
 
-/** Registers the keys of the list, gives those that stand their terms, and revokes those that are gone from it. */
+/** Registers the configured keys, updates the settings of existing keys, and revokes keys removed from the configuration. */
 export async function seedKeys(
   deps: KeyDeps,
   desired: readonly SeedKey[],
   removed: readonly (Scope & { readonly keyId: KeyId })[],
 ): Promise<SeedResult> {
-  // All that can be refused is before anything is changed.
+  // Checks all keys before it changes any.
   const existing = await Promise.all(desired.map(async (key) => ({ key, existing: await deps.keys.key(key.keyId) })));
   for (const { key, existing: other } of existing) {
     if (other !== undefined && !isSameKey(other, key))
-      throw new KeyRegistrationError(`the key id ${key.keyId} is that of another key: a new secret needs a new keyId`);
+      throw new KeyRegistrationError(`the key id ${key.keyId} belongs to another key: choose a new keyId for a new secret`);
   }
   const retired: KeyId[] = [];
-  for (const { key, existing: one } of existing) {
-    if (one === undefined) await putKey(deps, key);
-    else if (one.revokedAt !== undefined || one.replacedBy !== undefined) retired.push(key.keyId);
-    else if (!hasSameTerms(one, key)) await deps.keys.updateKey(key, key.keyId, termsOf(key));
+  for (const { key, existing: stored } of existing) {
+    if (stored === undefined) await putKey(deps, key);
+    else if (stored.revokedAt !== undefined || stored.replacedBy !== undefined) retired.push(key.keyId);
+    else if (!hasSameSettings(stored, key)) await deps.keys.updateKey(key, key.keyId, settingsOf(key));
   }
   for (const key of removed) await deps.keys.revokeKey(key, key.keyId, deps.clock.now());
   return { retired };
@@ -82,18 +85,18 @@ export async function seedKeys(
 
 async function putKey({ keys, clock }: KeyDeps, key: SeedKey): Promise<void> {
   if ((await keys.putKey({ ...key, createdAt: clock.now() })) === 'occupied')
-    throw new KeyRegistrationError(`the key id ${key.keyId} is that of another key: a new secret needs a new keyId`);
+    throw new KeyRegistrationError(`the key id ${key.keyId} belongs to another key: choose a new keyId for a new secret`);
 }
 
 const isSameKey = (one: ApiKey, other: SeedKey): boolean =>
   one.secretHash === other.secretHash && one.projectId === other.projectId && one.environment === other.environment;
 
-const termsOf = ({ scopes, expiresAt, rateLimitPerMinute }: KeySettings): KeySettings =>
+const settingsOf = ({ scopes, expiresAt, rateLimitPerMinute }: KeySettings): KeySettings =>
   defined({
     scopes,
     expiresAt,
     rateLimitPerMinute,
   });
 
-const hasSameTerms = (one: KeySettings, other: KeySettings): boolean =>
-  JSON.stringify(termsOf(one)) === JSON.stringify(termsOf(other));
+const hasSameSettings = (one: KeySettings, other: KeySettings): boolean =>
+  JSON.stringify(settingsOf(one)) === JSON.stringify(settingsOf(other));

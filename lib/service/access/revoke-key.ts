@@ -1,4 +1,4 @@
-/** Revokes an API key for good. Once more keeps the first time. Warm functions see it when they next read the key. */
+/** Revokes an API key permanently. A repeated revocation keeps the first time. Warm functions see it when they next read the key. */
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Deps } from '../deps.ts';
@@ -6,10 +6,10 @@ import type { Deps } from '../deps.ts';
 export type RevokeKeyResult =
   | { readonly kind: 'revoked'; readonly revokedAt: Instant }
   | { readonly kind: 'not_found' }
-  /** it is the caller's own: after every revocation there is still a key that can make another */
+  /** it is the caller's own key: after a revocation, a key that can create others must remain */
   | { readonly kind: 'key_in_use' };
 
-/** @param caller the key that asks */
+/** @param caller the key of the request */
 export async function revokeKey(
   { keys, clock }: Pick<Deps, 'keys' | 'clock'>,
   scope: Scope,

@@ -1,6 +1,6 @@
 /**
- * Makes a key with the terms of another, which goes on working until the overlap has passed. The new one is written first:
- * whoever dies in between leaves a key that nobody knows, never a caller whose only key is about to end.
+ * Replaces a key by a new key with the same settings. The old key works until the overlap has passed. The new key is written first:
+ * a crash in between leaves an unused key, but never a caller whose only key expires.
  */
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 export type RotateKeyResult =
   | { readonly kind: 'rotated'; readonly key: ApiKey; readonly replaced: { readonly keyId: KeyId; readonly expiresAt: Instant } }
   | { readonly kind: 'not_found' }
-  /** revoked, expired or replaced already: a key made of it would give back what was taken */
+  /** already revoked, expired or replaced: a new key would restore withdrawn access */
   | { readonly kind: 'key_retired' };
 
 export async function rotateKey(
@@ -36,7 +36,7 @@ export async function rotateKey(
   if (await keys.replaceKey(scope, keyId, { replacedBy: key.keyId, expiresAt })) {
     return { kind: 'rotated', key, replaced: { keyId, expiresAt } };
   }
-  // Another rotation or a revocation came in between; nobody has been told this one.
+  // A concurrent rotation or revocation succeeded first; the new key was not returned to anyone.
   await keys.revokeKey(scope, key.keyId, clock.now());
   return { kind: 'key_retired' };
 }

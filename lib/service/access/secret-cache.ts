@@ -1,9 +1,9 @@
-/** Texts of secrets, kept for a while by a warm function: a look-up costs money and takes time. A text that is not there yet is not kept. */
+/** Caches the texts of secrets in a warm function, because a read costs money and time. Missing texts are not cached. */
 import { type DurationMs, type Instant, minutes } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 
-/** A changed secret is taken up within this time. */
+/** A changed secret takes effect within this time. */
 const cacheTtlMs = minutes(5);
 
 export class SecretCache {
@@ -16,13 +16,13 @@ export class SecretCache {
     this.#clock = clock;
   }
 
-  /** Undefined where the secret does not exist or has no text. */
+  /** Undefined if the secret does not exist or has no text. */
   async text(arn: string): Promise<string | undefined> {
     const cached = this.#cached.get(arn);
     return cached !== undefined && this.#clock.now() - cached.readAt < cacheTtlMs ? cached.text : this.#read(arn);
   }
 
-  /** As it is now, or undefined where it was read less than so long ago. */
+  /** Reads the secret again; undefined if the cached text is younger than `minAgeMs`. */
   async refreshIfOlder(arn: string, minAgeMs: DurationMs): Promise<{ readonly text: string | undefined } | undefined> {
     const cached = this.#cached.get(arn);
     if (cached !== undefined && this.#clock.now() - cached.readAt < minAgeMs) return undefined;

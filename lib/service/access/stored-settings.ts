@@ -1,18 +1,18 @@
 /**
- * Large settings of the installation: the deployment keeps a version of each, and a function reads the version that its
- * environment names. So functions of two deployments each read their own, also while one replaces the other or is rolled back.
+ * Large settings of the installation. A deployment stores a version of each setting, and a function reads the version that its
+ * environment variables name. So functions of two deployments read their own versions, even during a deployment or a rollback.
  */
 import { after, days } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SettingVersion, StoredSettings } from '../../ports/stored-settings.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
-/** How long a version that no deployment names any more is kept for processes that still run with it. */
+/** How long a version stays readable after the last deployment that names it, for processes that still use it. */
 const expiryGrace = days(30);
 
 /**
- * Writes the versions of a deployment, then lets older ones expire. The version of the deployment before stays: CloudFormation may
- * roll back to it without asking for it again.
+ * Writes the versions of a deployment, then sets older versions to expire. The previous deployment's versions stay, because
+ * CloudFormation may roll back to them without writing them again.
  */
 export async function saveSettings(
   { settings, clock }: { readonly settings: StoredSettings; readonly clock: Pick<Clock, 'now'> },
@@ -30,8 +30,8 @@ export async function saveSettings(
 }
 
 /**
- * Reads a setting when it is first asked for, and keeps it while the process lives: the version never changes for it.
- * @throws Unavailable where it cannot be read now; whoever asks next reads again
+ * Reads a setting at its first use and caches it for the life of the process, because the process's version never changes.
+ * @throws Unavailable if it cannot be read now; the next call reads again
  */
 export function settingReader<Value>(
   settings: () => StoredSettings,
@@ -56,5 +56,5 @@ export function settingReader<Value>(
 
 const missing = ({ name, version }: Omit<SettingVersion, 'text'>): Error =>
   new Error(
-    `the control table has no version ${version} of the setting ${name}: deploy again, and start processes of your own with the variables of that deployment`,
+    `the control table has no version ${version} of the setting ${name}: deploy again, and start your own worker processes with the environment variables of that deployment`,
   );

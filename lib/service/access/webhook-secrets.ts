@@ -1,13 +1,13 @@
 /**
- * The secrets that webhooks are verified with, kept for a while by a warm function. Where none of them fits they are read
- * again, because one may have been changed; but not for every forgery: a look-up costs money and takes time.
+ * Caches the secrets that verify webhooks. If no secret matches, they are read again, because a secret may have changed. The reads
+ * are rate-limited, because each costs money and time and a forged webhook also causes one.
  */
 import { seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { secretsIn } from '../../webhooks/secrets-in.ts';
 import type { SecretCache } from './secret-cache.ts';
 
-/** A changed secret is taken up within this time, and whoever sends what nothing fits buys one look-up in it. */
+/** A changed secret takes effect within this time. Forged webhooks cause at most one read in it. */
 const minRefreshIntervalMs = seconds(30);
 
 export class WebhookSecrets {
@@ -17,12 +17,12 @@ export class WebhookSecrets {
     this.#cache = cache;
   }
 
-  /** @throws Unavailable where the secret has no text: the sender sends again, and somebody may have set it by then */
+  /** @throws Unavailable if the secret has no text; the sender retries, and the owner may set the secret meanwhile */
   async of(arn: string): Promise<readonly string[]> {
     return parseSecrets(arn, await this.#cache.text(arn));
   }
 
-  /** After a mismatch: the secrets as they are now, or undefined where they have been read only just. */
+  /** Reads the secrets again after a mismatch; undefined if they were read very recently. */
   async refresh(arn: string): Promise<readonly string[] | undefined> {
     const refreshed = await this.#cache.refreshIfOlder(arn, minRefreshIntervalMs);
     return refreshed === undefined ? undefined : parseSecrets(arn, refreshed.text);

@@ -1,6 +1,6 @@
 /**
- * Archives what is published under a name, until its next version is published. Meanwhile a workflow takes no new runs, a query
- * fails the nodes that ask it, and lists leave the name out; nodes continue to use an archived lens. Archiving it again changes nothing.
+ * Archives a workflow, query or lens until its next version is published. An archived workflow accepts no new runs, and nodes that
+ * use an archived query fail. Nodes continue to use an archived lens. Lists omit the name. Archiving it again changes nothing.
  */
 import type { Scope } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
@@ -18,7 +18,7 @@ export async function archiveName<Version extends Numbered, Facts extends object
   if (!(await store.archive(scope, name, now))) return { kind: 'not_found' };
   const summary = await store.summary(scope, name);
   if (summary === undefined) return { kind: 'not_found' };
-  // Another request may have published a version, and so opened the name again, in between.
+  // A concurrent publication may have unarchived the name.
   const archivedAt = summary.archivedAt ?? now;
   return { kind: 'archived', archivedAt };
 }

@@ -1,4 +1,4 @@
-/** Everything that is wrong with a definition: its graph, its nodes, and whether it can be stored at all. */
+/** Checks a definition: its graph, its nodes and its stored size. */
 import { gzipSync } from 'node:zlib';
 import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';
 import { definitionLimits, finding, hasErrors } from '../../engine/graph/findings.ts';
@@ -10,10 +10,10 @@ export const checkDefinition = (definition: WorkflowDefinition, inspect: Inspect
   return hasErrors(findings) ? findings : [...findings, ...checkStoredSize(definition)];
 };
 
-/** What is stored in one item has the size that an item can have. */
+/** Reports a definition that is too large for one item. */
 export const checkStoredSize = (stored: object): readonly Finding[] => {
   const packedBytes = gzipSync(JSON.stringify(stored)).length;
   if (packedBytes <= definitionLimits.compressedBytes) return [];
-  const message = `compressed it has ${packedBytes} bytes, more than the limit of ${definitionLimits.compressedBytes}`;
+  const message = `the compressed definition has ${packedBytes} bytes; the limit is ${definitionLimits.compressedBytes}`;
   return [finding('definition_too_large', '', message)];
 };

@@ -1,14 +1,14 @@
-/** Whether a published workflow takes runs, and which versions it has. */
+/** Whether a published workflow accepts runs, and which versions it has. */
 import type { WorkflowSummary } from '../../ports/versions.ts';
 
 export type ClosedReason = 'workflow_archived' | 'workflow_deleting';
 
-/** Why it takes no runs now; undefined where it does. */
+/** Why the workflow accepts no runs now; undefined if it accepts runs. */
 export const closedReason = ({ archivedAt, deletingSince }: WorkflowSummary): ClosedReason | undefined => {
   if (deletingSince !== undefined) return 'workflow_deleting';
   return archivedAt === undefined ? undefined : 'workflow_archived';
 };
 
-/** Lower numbers may still be stored for a while: they belong to a workflow of that name that was deleted. */
+/** Lower version numbers belong to a deleted workflow of the same name and may still be stored for a while. */
 export const hasVersion = ({ firstVersion = 1 }: Pick<WorkflowSummary, 'firstVersion'>, version: number): boolean =>
   version >= firstVersion;

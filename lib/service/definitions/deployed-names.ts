@@ -1,13 +1,13 @@
 /**
- * A name means one workflow: a published graph's, or the active deployment's. Each side asks about the other before it takes
- * a name; where both do so at the same moment both get it, and a start then means the graph.
+ * A name refers to one workflow: a published graph, or a workflow of the active deployment. Each side checks the other before it
+ * takes a name. If both take a name concurrently, both succeed, and a start runs the graph.
  */
 import { type Scope, type WorkflowName, workflowName } from '../../engine/ids.ts';
 import { type Manifest, activeDeploymentIn } from '../../ports/deployments.ts';
 import type { Deps } from '../deps.ts';
 import { closedReason } from './closed-reason.ts';
 
-/** The workflows of the manifest whose names published graphs have. */
+/** The workflow names of the manifest that published graphs already use. */
 export async function namesTakenByGraphs(
   { workflows }: Pick<Deps, 'workflows'>,
   scope: Scope,

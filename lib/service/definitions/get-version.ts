@@ -1,4 +1,4 @@
-/** One version under a name: the latest, or the one asked for. Archived ones can still be read. */
+/** Reads the latest or a given version of a workflow, query or lens; archived ones too. */
 import type { Scope } from '../../engine/ids.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { hasVersion } from './closed-reason.ts';
@@ -20,7 +20,7 @@ export async function getVersion<Version extends Numbered, Facts extends object>
   const versionNumber = number ?? summary.latestVersion;
   const version = hasVersion(summary, versionNumber) ? await store.version(scope, name, versionNumber) : undefined;
   if (version !== undefined) return { kind: 'found', summary, version };
-  // A version is written before its summary names it, so a missing latest one is a read that came to nothing.
+  // A version is written before its summary names it, so a missing latest version means an inconsistent read.
   if (number === undefined) throw new Unavailable(`version ${summary.latestVersion} of ${name}`);
   return { kind: 'version_not_found' };
 }

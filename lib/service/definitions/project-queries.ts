@@ -1,4 +1,4 @@
-/** Queries for whoever asks them on behalf of a run. A version never changes, so it is kept; whether it may be asked is read each time. */
+/** Looks up queries for nodes. Caches versions, because a version never changes. Reads the summary each time, because a query may be archived. */
 import type { QueryName, Scope } from '../../engine/ids.ts';
 import type { QueryVersion } from '../../engine/query/definition.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -20,7 +20,7 @@ export class ProjectQueries {
     this.#deps = deps;
   }
 
-  /** @throws Unavailable where nobody can be asked at the moment */
+  /** @throws Unavailable if the query store cannot be read now */
   async of(scope: Scope, name: QueryName, number?: number): Promise<QueryLookupResult> {
     const { queries } = this.#deps;
     const summary = await queries.summary(scope, name);

@@ -1,4 +1,4 @@
-/** Publishing lenses, which have been judged. */
+/** Publishes lenses that the caller has validated. */
 import type { Scope } from '../../engine/ids.ts';
 import type { Lens } from '../../ports/lenses.ts';
 import type { Deps } from '../deps.ts';

@@ -1,4 +1,4 @@
-/** Publishing queries: what was asked for is judged first, and its defaults are filled in. */
+/** Publishes queries: validates the draft and fills in its defaults first. */
 import type { Finding } from '../../engine/graph/definition.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { QueryDefinition, QueryDraft, QueryVersion } from '../../engine/query/definition.ts';

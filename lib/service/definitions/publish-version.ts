@@ -1,6 +1,6 @@
 /**
- * Publishing under a name. A version is written once under its number and never changes; the summary follows it. A publisher that
- * dies in between leaves a version without its summary, and the next publication under that name completes it.
+ * Publishes a version under a name. A version is written once under its number and never changes; then the summary is updated. If the
+ * publisher dies in between, the next publication under that name updates the summary.
  */
 import { defined } from '../../engine/defined.ts';
 import type { Scope } from '../../engine/ids.ts';
@@ -9,7 +9,7 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { DeletableNames, Numbered, Summary, VersionStore } from '../../ports/versions.ts';
 import type { Deps } from '../deps.ts';
 
-/** What is published where. A version knows by itself what its summary tells of it. */
+/** What to publish and where. A version contains the facts that its summary shows. */
 interface Publication<Facts extends object, Version extends Numbered & Facts> extends Pick<Deps, 'clock'> {
   readonly store: VersionStore<Version, Facts>;
   readonly scope: Scope;
@@ -21,11 +21,11 @@ export interface Published {
   readonly kind: 'published';
   readonly version: number;
   readonly createdAt: Instant;
-  /** the name was archived, and takes runs and versions again */
+  /** the name was archived; the publication unarchived it */
   readonly unarchived?: true;
 }
 
-/** Version 1 of a name that was never used. */
+/** Publishes version 1 of a name that was never used. */
 export async function publishFirst<Facts extends object, Version extends Numbered & Facts>(
   publication: Publication<Facts, Version>,
 ): Promise<Published | { readonly kind: 'exists' }> {
@@ -43,7 +43,7 @@ export async function publishFirst<Facts extends object, Version extends Numbere
   return { kind: 'exists' };
 }
 
-/** The first version of a new name that another had before, which was deleted: above all the numbers of that one. */
+/** Publishes the first version under a deleted name. Its number is above all numbers of the deleted workflow. */
 export async function publishRecreated<Facts extends object, Version extends Numbered & Facts>(
   freedAfter: number,
   publication: Publication<Facts, Version> & { readonly store: DeletableNames<Version, Facts> },
@@ -65,10 +65,10 @@ export interface NoSuchName {
   readonly kind: 'not_found';
 }
 
-/** How many others may publish under the same name at the same moment before the caller has to repeat the request. */
+/** Maximum number of version numbers that concurrent publishers may take before the request fails as `unavailable`. */
 const maxConflicts = 20;
 
-/** The next version of a name. An archived name opens with it; one that is archived during the publication stays archived. */
+/** Publishes the next version of a name and unarchives it. A name that is archived during the publication stays archived. */
 export async function publishNext<Facts extends object, Version extends Numbered & Facts>(
   { latestVersion, archivedAt }: Pick<Summary<Numbered>, 'latestVersion' | 'archivedAt'>,
   { store, clock, scope, name, numbered }: Publication<Facts, Version>,
@@ -84,7 +84,7 @@ export async function publishNext<Facts extends object, Version extends Numbered
   throw new Unavailable(`a free version number of ${name}`);
 }
 
-/** Another publisher has moved it to a later number, and had looked before it was archived: that number does not open it. */
+/** A concurrent publisher that read the name before it was archived may have taken a later number without unarchiving the name. */
 async function isArchived<Version extends Numbered>(
   store: Pick<VersionStore<Version>, 'summary'>,
   scope: Scope,

@@ -1,4 +1,4 @@
-/** Publishing workflows: judged first, and under a name that the active deployment does not serve. */
+/** Publishes workflows: validates the definition, and refuses names that the active deployment serves. */
 import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';
 import { hasErrors } from '../../engine/graph/findings.ts';
 import type { InspectNode } from '../../engine/graph/inspection.ts';
@@ -24,7 +24,7 @@ export type PublishVersionResult = Accepted | Refused | Deleting | NoSuchName;
 
 type Needs = Pick<Deps, 'workflows' | 'deployments' | 'clock'>;
 
-/** The first version of a new workflow: 1, or above the versions of a deleted one of that name. */
+/** Publishes the first version of a new workflow: 1, or above the versions of a deleted workflow of that name. */
 export async function createWorkflow(
   deps: Needs,
   scope: Scope,
@@ -41,7 +41,7 @@ export async function createWorkflow(
     : { ...result, warnings: checked.warnings };
 }
 
-/** The next version of a workflow that exists. */
+/** Publishes the next version of an existing workflow. */
 export async function publishVersion(
   deps: Needs,
   scope: Scope,
@@ -66,7 +66,7 @@ async function publishFirstVersion(deps: Needs, scope: Scope, definition: Workfl
   return freedAfter === undefined ? publishFirst(publishing) : publishRecreated(freedAfter, { ...publishing, store: workflows });
 }
 
-/** The name was closed while its version was written: what was published goes with the workflow, and another one may have the name. */
+/** Whether a concurrent deletion covers the published version; a new workflow may have the name by now. */
 async function isDeletedMeanwhile(
   { workflows }: Needs,
   scope: Scope,

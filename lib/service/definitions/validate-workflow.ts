@@ -1,4 +1,4 @@
-/** Judges a definition and stores nothing. */
+/** Validates a definition without storing it. */
 import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';
 import { hasErrors } from '../../engine/graph/findings.ts';
 import type { InspectNode } from '../../engine/graph/inspection.ts';

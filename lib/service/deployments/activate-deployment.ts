@@ -1,7 +1,7 @@
 /**
- * Makes a deployment the one that new runs get, or again one that was: the pointer moves by one conditional write, and runs
- * in flight stay where they are. The deployment is read after the pointer, and its removal changes the pointer's revision
- * first: no pointer ever comes to name what is being removed.
+ * Activates a deployment for new runs, or rolls back to an earlier one. One conditional write moves the pointer; open runs stay on
+ * their deployments. The activation reads the deployment after the pointer, and a removal changes the pointer's revision first, so
+ * the pointer never names a deployment that is being removed.
  */
 import { defined } from '../../engine/defined.ts';
 import type { DeploymentId, KeyId, Scope, WorkflowName } from '../../engine/ids.ts';
@@ -34,7 +34,7 @@ export type ActivateResult =
 
 type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'workflows' | 'notices' | 'clock'>;
 
-/** How often another change of the pointer may come in between before the caller is asked to come again: with 20, one of sixteen callers at once was. */
+/** Maximum number of lost conditional writes before the request fails as `unavailable`. With 20, one of 16 concurrent callers failed. */
 const maxConflicts = 60;
 
 export const activateDeployment = (
@@ -46,7 +46,7 @@ export const activateDeployment = (
 
 type NoPrevious = { readonly kind: 'no_previous_deployment' };
 
-/** @param deploymentId absent: the deployment that was active before the one that is */
+/** @param deploymentId absent: the previously active deployment */
 export const rollbackDeployment = (
   deps: Needs,
   scope: Scope,
@@ -89,7 +89,7 @@ async function moveActivePointer<Refused extends { readonly kind: 'no_previous_d
   throw new Unavailable('the pointer to the active deployment');
 }
 
-/** What follows a change of the pointer. Noting it is last: who died before is completed by the next to ask the same. */
+/** Sends the notice of an activation, then marks it as sent. After a crash in between, a repeated request sends the notice again. */
 async function completeActivation(
   { deployments, notices }: Needs,
   scope: Scope,
@@ -108,7 +108,7 @@ async function completeActivation(
   return { kind: 'activated', deploymentId, activatedAt, previousDeploymentId, revision };
 }
 
-/** The latest other one of the history that is still there. */
+/** The latest other deployment of the history that still exists. */
 async function findPrevious(
   { deployments }: Needs,
   scope: Scope,

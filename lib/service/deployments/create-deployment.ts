@@ -1,6 +1,6 @@
 /**
- * Takes a manifest, and the archive with it or the address to upload it to. The pointer is left alone. Whoever asks the
- * same again is answered the same; an id never means two manifests, not even after its removal.
+ * Creates a deployment from a manifest. The archive comes in the same request, or the response contains an upload URL. A repeated
+ * request returns the same deployment. An id never refers to two manifests, even after its removal. Nothing is activated.
  */
 import { defined } from '../../engine/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
@@ -16,18 +16,18 @@ export type CreateDeploymentResult =
   | {
       readonly kind: 'created' | 'existing';
       readonly deployment: DeploymentView;
-      /** absent where the archive is there and is right */
+      /** absent if the archive is already verified */
       readonly upload?: PresignedUpload;
     }
   | { readonly kind: 'deployment_exists' }
   | ArchiveRefused;
 
-/** Fifty megabytes at half a megabit a second. */
+/** Enough for 50 MB at 0.5 Mbit/s. */
 const uploadUrlLifetime = minutes(15);
 
 type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'notices' | 'clock'>;
 
-/** @param archive what came in the same request; it is judged before anything is written */
+/** @param archive the archive of the request, if any; it is checked before anything is written */
 export async function createDeployment(
   deps: Needs,
   scope: Scope,
@@ -42,7 +42,7 @@ export async function createDeployment(
   const created = await deployments.create(scope, { manifest, createdAt: clock.now(), createdBy: by });
   const existing = await deployments.deployment(scope, id);
   if (existing === undefined || !isSame(existing.manifest, manifest)) return { kind: 'deployment_exists' };
-  // Also to whoever repeats the request: the first may have died before it could tell.
+  // A repeated request sends it again, because the first request may have died before it did.
   await notices.deploymentChanged({ scope, deploymentId: id, change: 'created', changedAt: existing.createdAt });
   const name = artifactOf(scope, manifest);
   const isVerified = existing.verifiedAt !== undefined;
@@ -63,7 +63,7 @@ export async function createDeployment(
   });
 }
 
-/** The order of a list says nothing. */
+/** Compares two manifests; the order of their lists does not matter, except for versions of code. */
 const isSame = (one: Manifest, other: Manifest): boolean => fingerprintOf(one) === fingerprintOf(other);
 const normalizedNames = (runtime: Manifest['runtime'], names: readonly string[]): readonly string[] =>
   runtime === 'code' ? names : names.toSorted();
@@ -72,7 +72,7 @@ const fingerprintOf = (manifest: Manifest): string =>
     manifest.deploymentId,
     manifest.specVersion,
     manifest.runtime,
-    // Of code it does: of two versions the later one is the one that runs start with.
+    // Runs start on the last listed version of a code workflow, so that order matters.
     normalizedNames(
       manifest.runtime,
       manifest.workflows.map(({ name, version }) => JSON.stringify([name, version])),

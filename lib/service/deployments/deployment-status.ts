@@ -1,4 +1,4 @@
-/** What a deployment is, as it is shown: the pointer says which one is active. */
+/** Adds a deployment's status; the pointer names the active deployment. */
 import type { DeploymentId } from '../../engine/ids.ts';
 import type { Deployment } from '../../ports/deployments.ts';
 

@@ -1,4 +1,4 @@
-/** Whether a deployment can take runs of a workflow. */
+/** Checks whether a deployment can run a workflow. */
 import { defined } from '../../engine/defined.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import type { Deployment } from '../../ports/deployments.ts';
@@ -6,16 +6,16 @@ import type { Deps } from '../deps.ts';
 
 export type NotReady =
   | { readonly kind: 'deployment_not_found'; readonly deploymentId: DeploymentId }
-  /** it does not serve the workflow */
+  /** the deployment does not contain the workflow */
   | { readonly kind: 'workflow_not_found' }
-  /** its artifact was never verified: nobody has asked, or there is none */
+  /** its artifact was never verified, or never uploaded */
   | { readonly kind: 'deployment_not_verified'; readonly deploymentId: DeploymentId };
 
-/** The workflow as the deployment has it. */
+/** A workflow in the deployment's manifest. */
 export interface ServedWorkflow {
   readonly runtime: Deployment['manifest']['runtime'];
   readonly workflowName: string;
-  /** of code, as its author named it */
+  /** the author's version name; only for code */
   readonly codeVersion?: string;
 }
 
@@ -29,7 +29,7 @@ export async function findReadyDeployment(
   if (deployment === undefined || deployment.removingSince !== undefined)
     return { kind: 'deployment_not_found', deploymentId: id };
   const { runtime, workflows } = deployment.manifest;
-  // Of code there may be several versions: runs start with the one that is named last.
+  // A manifest may list several versions of a code workflow: runs start on the last one.
   const served = workflows.findLast(({ name }) => name === workflow);
   if (served === undefined) return { kind: 'workflow_not_found' };
   if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified', deploymentId: id };

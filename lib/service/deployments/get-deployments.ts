@@ -1,4 +1,4 @@
-/** Deployments as they stand: one, all of them newest first, and the one that new runs get. */
+/** Reads one deployment, lists deployments newest first, or reads the active deployment. */
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import { type Activation, type DeploymentPosition, activeDeploymentIn } from '../../ports/deployments.ts';
 import type { Deps } from '../deps.ts';

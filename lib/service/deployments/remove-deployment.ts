@@ -1,7 +1,7 @@
 /**
- * Removes a deployment and its artifact for good, unless it is active or a run still needs it. It is marked first, and the
- * pointer's revision is changed: from then on no run starts on it and no activation that was under way succeeds. Only then
- * is it safe to look who holds on to it. Whoever dies in between leaves it marked, and the next to ask goes on.
+ * Removes a deployment and its artifact permanently, unless it is active or an open run pins it. First marks the deployment and
+ * changes the pointer's revision: from then on no run starts on it and every concurrent activation fails. Only then are its pins
+ * checked. After a crash in between, the deployment stays marked, and a repeated request continues.
  */
 import type { DeploymentId, RunId, Scope } from '../../engine/ids.ts';
 import { type Head, terminalStatuses } from '../../engine/log/head.ts';
@@ -19,7 +19,7 @@ export type RemoveDeploymentResult =
 
 type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'log' | 'notices' | 'clock'>;
 
-/** A run holds on before it exists: one that does not exist after this long never will. */
+/** A start pins the deployment before it creates the run. A run that does not exist after this time is never created. */
 const maxStartTime = hours(1);
 const pinsPerPage = 25;
 const maxConflicts = 20;
@@ -40,13 +40,13 @@ export async function removeDeployment(deps: Needs, scope: Scope, id: Deployment
   }
   await artifacts.remove(artifactOf(scope, deployment.manifest));
   const removedAt = clock.now();
-  // There is no way back any more, and of what is forgotten nobody could ask to hear again.
+  // The notice comes before the record is removed: after the removal, no repeated request could send it.
   await notices.deploymentChanged({ scope, deploymentId: id, change: 'removed', changedAt: removedAt });
   await deployments.remove(scope, id, removedAt);
   return { kind: 'removed', removedAt };
 }
 
-/** Whether the pointer names it; where not, no activation decided before now can make it do so. */
+/** Whether the pointer names the deployment. If not, the new revision makes every concurrent activation fail. */
 async function isActive({ deployments }: Needs, scope: Scope, id: DeploymentId): Promise<boolean> {
   for (let round = 0; round < maxConflicts; round += 1) {
     const pointer = await deployments.pointer(scope);
@@ -57,7 +57,7 @@ async function isActive({ deployments }: Needs, scope: Scope, id: DeploymentId):
   throw new Unavailable('the pointer to the active deployment');
 }
 
-/** A run that still needs it. Those that do not, and those that never came to be, are let go of on the way. */
+/** Finds an open run that pins the deployment. Removes the pins of ended runs and of runs that were never created. */
 async function findPinningRun({ deployments, log, clock }: Needs, scope: Scope, id: DeploymentId): Promise<RunId | undefined> {
   for (;;) {
     const pins = await deployments.pinnedRuns(scope, id, pinsPerPage);

@@ -1,4 +1,4 @@
-/** Whether an archive is the one that its manifest promises, and can be unpacked without harm. */
+/** Verifies that an archive matches its manifest and is safe to unpack. */
 import { validateArchive, sha256 } from '../../artifact/validate-archive.ts';
 import { readArchive } from '../../artifact/read-archive.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
@@ -9,13 +9,13 @@ import type { ArtifactName } from '../../ports/artifacts.ts';
 import type { Deps } from '../deps.ts';
 
 interface ArtifactError {
-  /** the archive's own word for it */
+  /** stable code of the archive check */
   readonly code: string;
   readonly message: string;
   readonly path?: string;
 }
 
-/** Why an archive that is at hand is refused. */
+/** Why an existing archive is refused. */
 export type ArchiveRefused =
   | { readonly kind: 'artifact_digest_mismatch' }
   | { readonly kind: 'artifact_invalid'; readonly errors: readonly ArtifactError[] };
@@ -28,7 +28,7 @@ export const artifactOf = (scope: Scope, { deploymentId, artifact }: Manifest): 
   sha256: artifact.sha256,
 });
 
-/** Undefined where the archive is what it should be. */
+/** Undefined if the archive is valid. */
 export async function checkArtifact(manifest: Manifest, archive: Uint8Array): Promise<ArchiveRefused | undefined> {
   const isMismatch = archive.byteLength !== manifest.artifact.bytes || sha256(archive) !== manifest.artifact.sha256;
   if (isMismatch) return { kind: 'artifact_digest_mismatch' };
@@ -38,7 +38,7 @@ export async function checkArtifact(manifest: Manifest, archive: Uint8Array): Pr
   return errors.length === 0 ? undefined : { kind: 'artifact_invalid', errors };
 }
 
-/** Workflows and steps are run by the bundles for them; code by its one module. */
+/** Bundle deployments need one bundle for workflows and one for steps; code deployments need one module. */
 function missingBundles(
   { runtime, workflows, steps }: Manifest,
   files: { readonly has: (path: string) => boolean },
@@ -51,13 +51,13 @@ function missingBundles(
       code: runtime === 'code' ? 'program_missing' : 'bundle_missing',
       message:
         runtime === 'code'
-          ? 'the module that exports the workflows of the manifest is not there'
-          : 'the bundle that takes the messages of the manifest is not there',
+          ? 'the archive does not contain the module that exports the workflows of the manifest'
+          : 'the archive does not contain the bundle that handles messages for the workflows or steps of the manifest',
       path,
     }));
 }
 
-/** Reads what was uploaded and notes that it is right; once is enough, because an upload is bound to its digest. */
+/** Verifies the uploaded archive and records the result. One verification is enough, because the upload URL is bound to the digest. */
 export async function verifyArtifact(
   { artifacts, deployments, notices, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'notices' | 'clock'>,
   scope: Scope,
@@ -72,7 +72,7 @@ export async function verifyArtifact(
   return refusal;
 }
 
-/** Noting it is last: whoever died before is completed by the next to ask, and the bus hears it twice rather than never. */
+/** Sends the notice, then records the verification. After a crash in between, a repeated request sends the notice again. */
 export async function recordVerified(
   { deployments, notices, clock }: Pick<Deps, 'deployments' | 'notices' | 'clock'>,
   scope: Scope,

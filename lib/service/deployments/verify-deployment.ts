@@ -1,4 +1,4 @@
-/** Verifies what was uploaded without giving it to new runs: from then on it can be started by its id, to try it out first. */
+/** Verifies an uploaded deployment without activating it. Runs can then be started on it by its id, to try it out. */
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Deps } from '../deps.ts';

@@ -13,7 +13,7 @@ import { notifyRun } from '../commit/notify-run.ts';
 export type CancelResult =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'not_found' }
-  /** the run had ended otherwise, before or while this was asked */
+  /** the run had already completed or failed, or did so concurrently */
   | { readonly kind: 'run_terminal'; readonly status: Exclude<TerminalStatus, 'cancelled'> };
 
 export async function cancelRun(decider: Decider, run: RunAddress, reason?: string): Promise<CancelResult> {
@@ -22,12 +22,12 @@ export async function cancelRun(decider: Decider, run: RunAddress, reason?: stri
   if (fold === undefined) return { kind: 'not_found' };
   const waits = signalWaitsOf(fold.state);
   if (!isTerminal(fold.state.progress)) {
-    // First of all: this caller holds no message that would come back if it died after the commit.
+    // Sent before the commit, because no message of this caller is redelivered after a crash.
     await sendRecheck(deps, fold.head, recheckDelay);
     await notifyRun(decider, fold, [defined({ kind: 'cancel-requested', reason })]);
   }
   const { progress } = fold.state;
-  // What is undone first waits for nothing any more, though its run goes on.
+  // In a run that rolls back first, the waits of cancelled nodes have ended although the run continues.
   const endedWaits = waits.filter((wait) => fold.state.nodes.get(nodeKey(wait))?.status !== 'waiting');
   await removeWaits(deps, run, endedWaits);
   if (progress.status === 'completed' || progress.status === 'failed') return { kind: 'run_terminal', status: progress.status };

@@ -1,6 +1,6 @@
 /**
- * Deletes what a cancelled or ended run wrote. First goes what others find it by and what only it leads to; its log and its head go
- * last, so a process that dies in between leaves a run that can be deleted again.
+ * Deletes the data of a cancelled or ended run. Removes references and payloads first, and the log and the head last, so that the
+ * deletion can be repeated after a crash.
  */
 import { applyCommit, emptyState } from '../../engine/log/fold.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
@@ -21,7 +21,7 @@ export async function deleteRunData(deps: Deps, head: Head): Promise<void> {
   await deps.log.deleteRun(run, head.expiresAt);
 }
 
-/** The slot was released when the run ended; this repeats a message that may have been lost, while the run is still known. */
+/** Repeats the message that releases the run's concurrency slot, because the message sent at the run's end may have been lost. */
 async function releaseSlot(deps: Deps, head: Head): Promise<void> {
   const state = emptyState();
   applyCommit(state, head.commit);

@@ -1,4 +1,4 @@
-/** Sends the trace of a run that has ended. Nothing of the run waits for it, and it may be done again: the spans are the same. */
+/** Exports the trace of an ended run to a collector. The run does not wait for it. A repeated export sends the same spans. */
 import { type RunAddress, firstCommit } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { isTombstone } from '../../engine/log/tombstone.ts';
@@ -12,22 +12,22 @@ import { readWindows } from '../run-log/read-windows.ts';
 import { RunSpans, type TracePosition } from './run-spans.ts';
 import { attemptSpanId, derivedTraceId } from './span-ids.ts';
 
-/** About 300 KB as JSON: collectors take a few megabytes. */
+/** About 300 KB as JSON; collectors accept a few megabytes. */
 export const maxSpansPerRequest = 500;
-/** What comes after is counted, in an attribute of the run. */
+/** Further spans are dropped; an attribute of the run's span contains their number. */
 export const maxSpansPerRun = 10_000;
 
 export type ExportResult =
   | { readonly kind: 'sent'; readonly spans: number; readonly dropped: number }
-  /** there is no such run any more, it is a test, or its trace is none of those that are sent */
+  /** the run no longer exists, is a test run, or its trace is not sampled */
   | { readonly kind: 'skipped' };
 
 export interface ExportTerms {
-  /** of the traces whose caller did not ask for them by the flag `sampled`; 1 to 100 */
+  /** share of the traces without the caller's `sampled` flag; 1 to 100 */
   readonly samplePercent: number;
 }
 
-/** @throws Unavailable where the log or the collector cannot be reached: to be asked for again */
+/** @throws Unavailable if the log or the collector cannot be reached, or the run has not ended; retry later */
 export async function exportRunTrace(
   deps: Pick<Deps, 'log'>,
   spans: Spans,
@@ -48,7 +48,7 @@ export async function exportRunTrace(
   if (endSpans === undefined) throw new Unavailable('the end of a run');
   await batches.add(endSpans.slice(0, -1));
   const { dropped } = batches;
-  // The run itself is sent whatever was dropped, and last.
+  // The run's own span is always sent, as the last one.
   const [runSpan] = spanReader.end(dropped === 0 ? {} : { 'stepwell.spans_dropped': dropped })?.slice(-1) ?? [];
   await batches.finish(runSpan);
   return { kind: 'sent', spans: batches.sent, dropped };
@@ -62,7 +62,7 @@ async function* readAllCommits({ log }: Pick<Deps, 'log'>, { address, commit }: 
   }
 }
 
-/** A run that another called is below the attempt that called it, in the trace of the first of them. */
+/** A child run belongs to the trace of its topmost caller. Its parent span is the attempt that called it. */
 async function tracePositionOf({ log }: Pick<Deps, 'log'>, head: Head): Promise<TracePosition> {
   const caller = callerOf(head);
   const parentSpan = caller === undefined ? {} : { parentSpanId: attemptSpanId(caller.runId, caller, caller.attempt) };
@@ -85,7 +85,7 @@ const spanIdIn = (parent: string): string => parent.slice(36, 52);
 const isSampledByCaller = ({ trace }: Head): boolean =>
   trace !== undefined && (Number.parseInt(trace.traceparent.slice(53), 16) & 1) === 1;
 
-/** All runs of a trace are sent, or none: what decides is the trace's id (https://opentelemetry.io/docs/specs/otel/trace/tracestate-probability-sampling/). */
+/** The trace id decides, so that all runs of a trace are sent or none (https://opentelemetry.io/docs/specs/otel/trace/tracestate-probability-sampling/). */
 const isSampled = (head: Head, { traceId }: TracePosition, percent: number): boolean =>
   percent >= 100 || isSampledByCaller(head) || Number.parseInt(traceId.slice(-14), 16) < (percent / 100) * 2 ** 56;
 
@@ -101,7 +101,7 @@ class SpanBatches {
 
   async add(spans: readonly Span[]): Promise<void> {
     for (const span of spans) {
-      // One is kept for the run itself.
+      // Reserves one span for the run itself.
       if (this.sent + this.#pending.length >= maxSpansPerRun - 1) this.dropped += 1;
       else this.#pending.push(span);
       if (this.#pending.length >= maxSpansPerRequest) await this.#send();

@@ -1,4 +1,4 @@
-/** The whole truth about one run, as its log says it now. */
+/** Reads the current state of one run from its log. */
 import { defined } from '../../engine/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { type IterationKey, firstAttempt, nodeKey, topLevel } from '../../engine/ids.ts';
@@ -11,45 +11,45 @@ import type { Decider } from '../commit/decide-run.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 
-/** A value of the run, or how large it is where it did not fit the answer. */
+/** A value of the run, or its size if it does not fit the response. */
 export type ShownValue = { readonly value: JsonValue } | { readonly omittedBytes: number };
 
 export interface ShownNode {
   readonly node: Pick<PlanNode, 'id' | 'type' | 'label'>;
-  /** the pass of a loop that it is in; absent outside all loops */
+  /** the loop iteration of the node; absent outside loops */
   readonly iteration?: IterationKey;
-  /** absent: it has not begun, and in an ended run it never will */
+  /** absent: the node has not been dispatched */
   readonly state?: NodeState;
   readonly output?: ShownValue;
-  /** a test said what it ends with */
+  /** a test run pinned its output */
   readonly isPinned?: true;
 }
 
 export interface RunView {
   readonly head: Head;
   readonly progress: RunProgress;
-  /** so many runs of its workflow may be at work, and it waits until it is one of them */
+  /** the run waits for one of this number of concurrency slots */
   readonly waitingForSlots?: number;
-  /** of its budget, where it has one or not */
+  /** usage, also for a run without a budget */
   readonly spent: BudgetUsage;
   readonly input?: ShownValue;
   readonly output?: ShownValue;
   /**
-   * in the order of the definition, those in the body of a loop once for each pass under way, 500 at most; of a fetch run
-   * its messages, in the order of their sending
+   * In the order of the definition. Nodes in the body of a loop appear once for each open iteration, at most 500. For a bundle run:
+   * its messages in the order of sending.
    */
   readonly nodes: readonly ShownNode[];
-  /** of a run of code: so many more have ended, before those that are shown */
+  /** for a code run: the number of earlier, ended steps that are not shown */
   readonly nodesOmitted?: number;
   readonly lastEventId: number;
 }
 
 export type GetRunResult = { readonly kind: 'found'; readonly run: RunView } | { readonly kind: 'not_found' };
 
-/** A function's answer holds at most 6 MB; the rest of a run is small against the difference. */
+/** A Lambda response has at most 6 MB; the difference is enough for the rest of the run. */
 const maxValuesBytes = 4_194_304;
 
-/** @param withValues false leaves input and outputs away, and reads none of them */
+/** @param withValues false omits input and outputs, and does not read them */
 export async function getRun(
   { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
   address: RunAddress,
@@ -72,7 +72,7 @@ export async function getRun(
     if (payload === undefined || !withValues) return undefined;
     const bytes = 'ref' in payload ? payload.bytes : Buffer.byteLength(JSON.stringify(payload.value));
     if (bytes > budget.bytes) return { omittedBytes: bytes };
-    // Taken before anything is awaited: which values fit depends on their order alone.
+    // Deducted before the first await, so that only the order of the values decides which ones fit.
     budget.bytes -= bytes;
     return { value: 'ref' in payload ? await loadPayload(deps, address, payload.ref) : payload.value };
   };
@@ -107,11 +107,11 @@ export async function getRun(
   };
 }
 
-/** A fetch run has no definition: it was sent what its log says. */
+/** The messages of a bundle run, which has no definition. */
 const messagesOf = (state: RunState): readonly NamedNode[] =>
   [...state.nodes.entries()].map(([, { nodeId }]) => ({ node: { id: nodeId, type: 'message' }, iteration: topLevel }));
 
-/** What the code of a code run asked for, by its keys. A drive is no step of anybody's, but one that was put off holds the run up. */
+/** The steps of a code run, by their keys. A workflow task is not a step, but a deferred one is shown because the run waits for it. */
 const stepsOf = (state: RunState): readonly NamedNode[] =>
   [...state.nodes.entries()].flatMap(([, node]) => {
     const step = 'step' in node ? node.step : undefined;
@@ -121,10 +121,10 @@ const stepsOf = (state: RunState): readonly NamedNode[] =>
 
 const isDeferred = (node: NodeState): boolean => isOpen(node) && node.attempt > firstAttempt;
 
-/** Code asks for up to 25,000 steps: all of them would be more than a function may answer. The events have every one. */
+/** Maximum number of steps in a response. A code run has up to 25,000 steps; the events contain all of them. */
 export const maxShownSteps = 1_000;
 
-/** What is open, and of the rest what was asked for last, in the order of asking. */
+/** The open steps and the latest ended ones, in the order of dispatch. */
 function latestOf(state: RunState, all: readonly NamedNode[]): readonly NamedNode[] {
   if (all.length <= maxShownSteps) return all;
   const isOpenNow = ({ node, iteration }: NamedNode): boolean => state.open.has(nodeKey({ nodeId: node.id, iteration }));
@@ -139,10 +139,10 @@ interface NamedNode {
   readonly iteration: IterationKey;
 }
 
-/** A loop has up to a thousand passes under way, and a body many nodes: an answer shows so many of them at most. */
+/** Maximum number of loop body nodes in a response. A loop has up to 1,000 open iterations with many nodes each. */
 export const maxShownIterationNodes = 500;
 
-/** A pass that has ended left its result and its events, and is not shown among the nodes. */
+/** The nodes of a graph run. Ended iterations are not shown; their results and events are in the log. */
 function graphNodesOf(state: RunState, nodes: readonly PlanNode[]): readonly NamedNode[] {
   const iterationNodes = Map.groupBy(
     [...state.nodes.entries()]
@@ -157,6 +157,6 @@ function graphNodesOf(state: RunState, nodes: readonly PlanNode[]): readonly Nam
   });
 }
 
-/** What a node without a state is: still to come, or cut off by the end of the run. */
+/** The status of a node without a state: pending, or cancelled if the run has ended. */
 export const statusWithoutState = (progress: RunProgress): 'pending' | 'cancelled' =>
   isTerminal(progress) ? 'cancelled' : 'pending';

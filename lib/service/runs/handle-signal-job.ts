@@ -1,7 +1,7 @@
 /**
- * What code asks of the signal matcher. Code may not write there, because what lies there moves runs of others: it sends a message, and
- * the worker does what the message asks, in the project and environment of the run that the message names. That there is such a run
- * of code, its head says, which code cannot write.
+ * Handles the signal messages of deployed code. Code may not write to the signal store, because that store affects other runs. It sends
+ * a message instead, and the worker acts within the project and environment of the named run. The worker checks the run's head, which
+ * code cannot write, to confirm that the run is a code run.
  */
 import { createHash } from 'node:crypto';
 import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
@@ -14,7 +14,7 @@ import { matchSignals } from '../commit/match-signals.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 import { defaultSignalTtl } from './send-signal.ts';
 
-/** It follows from the step: sent twice, it is the same signal. */
+/** The signal id follows from the step, so a duplicate message stores the same signal. */
 export const signalIdOfStep = ({ runId }: RunAddress, key: string): SignalId =>
   signalId(`sig_${createHash('sha256').update(`${runId}/${key}`).digest('base64url')}`);
 
@@ -30,7 +30,7 @@ export async function handleSignalJob(decider: Decider, { run, key, name, correl
     payload,
     receivedAt,
     bufferedUntil,
-    // For as long as the run may send it again.
+    // The run may send the signal again until its deadline.
     retainUntil: after(instant(Math.max(bufferedUntil, head.deadlineAt)), days(1)),
   });
   await matchSignals(signalMatcherOf(decider), signalKey);

@@ -1,4 +1,4 @@
-/** What happened to a run after an event, in order, as far as the log goes now. */
+/** Lists the public events of a run after a given event, in order. */
 import type { RunAddress } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { type PublicEvent, publicEvents } from '../../engine/log/public-event.ts';
@@ -9,13 +9,13 @@ export type EventListing =
   | {
       readonly kind: 'found';
       readonly events: readonly PublicEvent[];
-      /** the last event given, or the one that was asked after */
+      /** the last returned event, or the event of the request */
       readonly last: number;
       readonly hasMore: boolean;
     }
   | { readonly kind: 'not_found' };
 
-/** A function's answer holds 6 MB; a page that would be larger ends sooner. */
+/** A Lambda response has at most 6 MB; a larger page is cut. */
 export const maxPageBytes = 4_194_304;
 
 /** @param after the id of the last event seen; 0 before the first */
@@ -32,7 +32,7 @@ export async function listEvents(
       .flatMap((commit) => publicEvents(head, commit))
       .filter(({ eventId }) => eventId > after);
   const newerEvents = [...newerEventsIn([head.commit])];
-  // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
+  // Events at and after a gap in the log are left to the next request, so there is more to read.
   let hasMore = false;
   for await (const { commits, hasGap } of readWindows(deps, run, {
     from: await findCommitBefore(deps, run, after),
@@ -46,7 +46,7 @@ export async function listEvents(
   return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: hasMore || newerEvents.length > events.length };
 }
 
-/** As many of the first events as fit one answer, and at least one. */
+/** The first events that fit one response, at least one. */
 function withinBytes(events: readonly PublicEvent[]): readonly PublicEvent[] {
   let bytes = 0;
   const firstOverLimit = events.findIndex((event, index) => {

@@ -1,6 +1,6 @@
 /**
- * Runs, newest first. The heads' projections may be late, so the status of a run that its head shows as open is read
- * from its log: a list never shows as running what has ended.
+ * Lists runs, newest first. A head's projection may lag behind the log, so the status of a run with an open head is read from its log:
+ * a list never shows an ended run as running.
  */
 import { defined } from '../../engine/defined.ts';
 import type { RunId, Scope, WorkflowName } from '../../engine/ids.ts';
@@ -21,9 +21,9 @@ export interface RunFilters {
   /** created before */
   readonly createdBefore?: Instant;
   readonly attention?: 'waiting' | 'retrying';
-  /** made by running that run again */
+  /** reruns of that run */
   readonly rerunOf?: RunId;
-  /** runs of unsaved graphs too */
+  /** includes test runs of unsaved graphs */
   readonly includeTests?: boolean;
 }
 
@@ -34,13 +34,13 @@ export interface ListedRun {
 
 export interface RunListing {
   readonly runs: readonly ListedRun[];
-  /** where to go on; present also where `maxRowsRead` were read before the page was full */
+  /** cursor of the next page; also present if `maxRowsRead` was reached before the page was full */
   readonly next?: ListPosition;
 }
 
-/** Rows of the index that one request reads to fill its page, whatever its limit: as many as ten of the largest pages have. */
+/** Maximum number of index rows that one request reads to fill its page: ten of the largest pages. */
 export const maxRowsRead = 1_000;
-/** Where the first rows do not fill the page, each further read is twice as large as the one before, up to this. */
+/** If the first rows do not fill the page, each further read is twice as large, up to this size. */
 const maxReadSize = 100;
 
 /**
@@ -56,7 +56,7 @@ export async function listRuns(
   { limit, after }: { readonly limit: number; readonly after?: ListPosition },
 ): Promise<RunListing> {
   const runs: ListedRun[] = [];
-  // No run id is empty, so this lies before every run created earlier than that.
+  // The empty run id sorts before every run created at that time.
   const start = filters.createdBefore === undefined ? undefined : { createdAt: filters.createdBefore, runId: '' };
   let position = after ?? start;
   for (let [rowsRead, size] = [0, limit]; rowsRead < maxRowsRead;) {
@@ -92,11 +92,11 @@ const readPage = (
   return state === undefined ? index.list(scope, options) : index.listByState(scope, state, options);
 };
 
-/** The sparse listing that holds every run the filters let pass, where there is one. */
+/** The sparse index that contains every matching run, if there is one. */
 const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
   attention ?? (status === 'failed' || status === 'cancelled' ? status : undefined);
 
-/** By the head alone: the log of a run that is left out is not read. */
+/** Filters by the head alone, so that the logs of other runs are not read. */
 const matchesHead = (head: Head, filters: RunFilters): boolean =>
   (filters.includeTests === true || !isTestRun(head)) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
@@ -109,7 +109,7 @@ const matchesStatus = ({ head, status }: ListedRun, filters: RunFilters): boolea
 
 const isEnded = (status: RunStatus): boolean => terminalStatuses.some((ended) => ended === status);
 
-/** What the heads say, and of those that are open what the next few commits say. */
+/** The statuses of the heads. For open runs the next commits are read too. */
 async function statusesOf({ log }: Pick<Deps, 'log'>, heads: readonly Head[]): Promise<ReadonlyMap<Head, RunStatus>> {
   const open = heads.filter(({ projection }) => !isEnded(projection.status));
   const tails = open.map(({ address, projection }) => ({ run: address, after: projection.asOf }));
@@ -120,7 +120,7 @@ async function statusesOf({ log }: Pick<Deps, 'log'>, heads: readonly Head[]): P
   return new Map([...heads.map((head) => [head, head.projection.status] as const), ...(await Promise.all(statuses))]);
 }
 
-/** The commits, and those after them where there may be more. */
+/** The given commits and the rest of the log, if there may be more. */
 async function readRest(
   log: Pick<RunLog, 'commitsAfter'>,
   { address }: Head,

@@ -1,4 +1,4 @@
-/** The tags of a run, page by page, in the order of the events that they follow from. */
+/** Lists the tags of a run in pages, in the order of the events that set them. */
 import { type RunAddress, firstCommit } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { type Tag, TagReader } from '../../engine/log/tags.ts';
@@ -9,7 +9,7 @@ export type TagListing =
   | {
       readonly kind: 'found';
       readonly tags: readonly Tag[];
-      /** the last event that is dealt with, or the one that was asked after */
+      /** the last processed event, or the event of the request */
       readonly last: number;
       readonly hasMore: boolean;
     }
@@ -17,7 +17,7 @@ export type TagListing =
 
 /**
  * @param after the id of the last event seen; 0 before the first
- * @param limit tags of a page at least: those of one event are never parted
+ * @param limit minimum number of tags on a full page: the tags of one event are never split
  */
 export async function listTags(
   deps: Pick<Deps, 'log'>,
@@ -30,9 +30,9 @@ export async function listTags(
   const newerTagsIn = (commit: Commit): readonly Tag[] => reader.read(commit).filter(({ eventId }) => eventId > after);
   const newerTags = [...newerTagsIn(head.commit)];
   const pageEnd = (): number => newerTags[limit - 1]?.eventId ?? Infinity;
-  // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
+  // Events at and after a gap in the log are left to the next request, so there is more to read.
   let hasMore = false;
-  // From the first commit, whatever was asked: what a tag says of a node may have come long before it.
+  // Reads from the first commit, because a tag depends on earlier events of its node.
   for await (const { commits, hasGap } of readWindows(deps, run, { from: firstCommit, events: limit })) {
     newerTags.push(...commits.flatMap(newerTagsIn));
     hasMore = hasGap;

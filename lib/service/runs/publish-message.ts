@@ -1,6 +1,6 @@
 /**
- * Sends a fetch run a message for one of its deployment's bundles. Only a key that the caller gives makes two calls one:
- * a run may rightly be told the same thing twice.
+ * Sends a message to a bundle run. Two calls are one only with the same idempotency key, because a run may validly receive the same
+ * message twice.
  */
 import { defined } from '../../engine/defined.ts';
 import { parseQueueName, stepQueue, workflowQueue } from '../../engine/bundle/message.ts';
@@ -19,7 +19,7 @@ export interface PublishMessageRequest {
   readonly run: RunAddress;
   readonly queueName: string;
   readonly message: JsonValue;
-  /** must be the run's own: a run stays on its deployment */
+  /** must be the run's deployment, because a run stays on its deployment */
   readonly deploymentId?: DeploymentId;
   readonly delay?: DurationMs;
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
@@ -27,7 +27,7 @@ export interface PublishMessageRequest {
 
 export type PublishMessageResult =
   | { readonly kind: 'published'; readonly messageId: NodeId; readonly isReplay: boolean }
-  /** the deployment's manifest has no such workflow or step; with the queues that it has */
+  /** the manifest has no such workflow or step; `queues` lists the valid queues */
   | { readonly kind: 'unknown_queue'; readonly queues: readonly string[] }
   | { readonly kind: 'not_found' | 'idempotency_conflict' | 'run_terminal' | 'takes_no_messages' | 'deployment_mismatch' };
 
@@ -41,7 +41,7 @@ export async function publishMessage(decider: Decider, request: PublishMessageRe
   if (addressee === undefined || fold === undefined) return { kind: 'not_found' };
   if (fold.head.kind !== 'bundle') return { kind: 'takes_no_messages' };
   if (deploymentId !== undefined && deploymentId !== fold.head.deploymentId) return { kind: 'deployment_mismatch' };
-  // An open run keeps its deployment from being removed, so one that is gone has nobody left to ask: the run has ended.
+  // An open run pins its deployment. If the deployment was removed, the run has ended, and the check below reports that.
   const deployment = await deps.deployments.deployment(run, fold.head.deploymentId);
   if (deployment !== undefined && !hasName(deployment.manifest, addressee))
     return { kind: 'unknown_queue', queues: queuesOf(deployment.manifest) };
@@ -62,7 +62,7 @@ export async function publishMessage(decider: Decider, request: PublishMessageRe
         });
   const reservation = reserved?.kind === 'taken' ? reserved.by : proposed;
   if (reservation.bodyHash !== proposed.bodyHash) return { kind: 'idempotency_conflict' };
-  // The message's id follows from the reservation: whoever repeats the call sends the same message, or finds it sent.
+  // The message id follows from the reservation, so a repeated call sends the same message or finds it in the log.
   const newBundleMessage = newMessage(deps, addressee.lane, { queueName, body: message }, reservation.runId);
   if (hasMessage(fold, newBundleMessage)) return { kind: 'published', messageId: newBundleMessage.id, isReplay: true };
 
@@ -83,9 +83,9 @@ export async function publishMessage(decider: Decider, request: PublishMessageRe
 }
 
 /**
- * Steps that the runtime of the Workflow DevKit asks for by itself, where a workflow reads a `Response` or `Request`. Its bundle for
- * steps has them, under names of its build: no author writes them into a manifest.
- * https://github.com/vercel/workflow, packages/core: `workflow.ts` asks for them, `private.ts` finds them.
+ * Steps that the runtime of the Workflow DevKit calls itself when a workflow reads a `Response` or `Request`. Its step bundle contains
+ * them under names of its build, so no manifest lists them.
+ * https://github.com/vercel/workflow, packages/core: `workflow.ts` calls them, `private.ts` finds them.
  */
 const devKitSteps: ReadonlySet<string> = new Set([
   '__builtin_response_array_buffer',

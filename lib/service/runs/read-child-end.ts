@@ -1,4 +1,4 @@
-/** How a run that was called has ended, as its own log says. */
+/** Reads how a child run ended from its log. */
 import { defined } from '../../engine/defined.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-/** @returns undefined while it is open */
+/** @returns undefined while the run is open */
 export async function readChildEnd(
   deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   { head, state: { progress } }: RunFold,
@@ -15,7 +15,7 @@ export async function readChildEnd(
   switch (progress.status) {
     case 'completed': {
       const { output } = progress;
-      // A copy for the caller: what is stored apart belongs to the child, and expires with it.
+      // Loads an offloaded output for the caller, because the stored payload expires with the child.
       return {
         status: 'completed',
         output: 'value' in output ? output.value : await loadPayload(deps, head.address, output.ref),

@@ -1,6 +1,6 @@
 /**
- * Running a run again: a new run of the same workflow, on the version or deployment it was pinned to or another one, with
- * its input or an edited one, from the beginning or from a chosen node. The run itself is not touched; it may be open or ended.
+ * Reruns a run: creates a new run of the same workflow, on the same or another version or deployment, with the same or another input,
+ * from the beginning or from a chosen node. The source run is not changed; it may be open or ended.
  */
 import { defined } from '../../engine/defined.ts';
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
@@ -10,7 +10,8 @@ import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { type CodeHead, type BundleHead, type GraphHead, isTestRun } from '../../engine/log/head.ts';
 import { rerunSystemValues } from '../../engine/log/lineage.ts';
-import { type BeginResult, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
+import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
+import type { Resolved } from './prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
@@ -19,26 +20,26 @@ import { readRunFold } from '../run-log/read-run-fold.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 import { readRunInput } from '../run-log/read-run-input.ts';
 
-/** `bodyHash` covers the run that is run again, so that one key never means two of them. */
+/** `bodyHash` covers the source run, so that a key never refers to reruns of two runs. */
 export interface RerunRequest extends Pick<BeginRequest, 'idempotencyKey' | 'bodyHash' | 'trace'> {
   readonly sourceRun: RunAddress;
-  /** absent: what the run was given */
+  /** absent: the input of the source run */
   readonly input?: JsonValue;
-  /** absent: the version that the run was pinned to */
+  /** absent: the version of the source run */
   readonly version?: number;
-  /** of a run of a deployment; absent: the deployment that the run was on */
+  /** for a run of a deployment; absent: the deployment of the source run */
   readonly deploymentId?: DeploymentId;
-  /** of a graph run: it goes on from here, and the results before it stand */
+  /** for a graph run: the rerun starts here and reuses the results before it */
   readonly from?: NodeId;
 }
 
 type RerunRefusal =
   | NotReady
   | { readonly kind: 'node_not_found'; readonly nodeId: NodeId }
-  /** asked for of a run of the other kind */
+  /** the field does not apply to runs of this kind */
   | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' }
   | { readonly kind: 'not_found' }
-  /** no version of its graph was ever published */
+  /** a test run cannot be rerun, because its graph was never published */
   | { readonly kind: 'test_run' }
   | { readonly kind: 'version_not_found'; readonly workflowName: string }
   | { readonly kind: ClosedReason | 'workflow_not_found' }
@@ -46,7 +47,7 @@ type RerunRefusal =
 
 export type RerunResult = BeginResult | RerunRefusal;
 
-/** The endpoint under which a rerun's key is remembered. */
+/** The endpoint of a rerun's idempotency key. */
 const rerunEndpoint = 'POST /v1/runs/{runId}/rerun';
 
 export const rerunRun = (decider: Decider, request: RerunRequest): Promise<RerunResult> =>
@@ -74,12 +75,12 @@ async function resolveGraph(
   if (deploymentId !== undefined) return { kind: 'not_applicable', field: 'deploymentId' };
   const name = workflowName(head.workflow.name);
   const summary = await deps.workflows.summary(sourceRun, name);
-  // Deleted, with its runs; this one may be the last that is not gone yet.
+  // The workflow was deleted; its deletion has not reached this run yet.
   if (summary === undefined) return { kind: 'workflow_not_found' };
   const closed = closedReason(summary);
   if (closed !== undefined) return { kind: closed };
-  const wanted = number ?? head.workflow.version;
-  const version = hasVersion(summary, wanted) ? await deps.workflows.version(sourceRun, name, wanted) : undefined;
+  const versionNumber = number ?? head.workflow.version;
+  const version = hasVersion(summary, versionNumber) ? await deps.workflows.version(sourceRun, name, versionNumber) : undefined;
   if (version === undefined) return { kind: 'version_not_found', workflowName: name };
   const checkedInput = validateInput(version.options.args, input ?? (await readRunInput(deps, head)));
   if (checkedInput.kind === 'refused') return { kind: 'input_invalid', errors: checkedInput.errors };
@@ -94,7 +95,7 @@ async function resolveGraph(
   return { ...found, system: rerunSystemValues(sourceRun.runId, from), startFrom: { from, reused } };
 }
 
-/** A copy for the new run: what is stored apart belongs to the earlier one, and expires with it. */
+/** Loads an offloaded result for the new run, because the stored payload expires with the source run. */
 async function withValue(deps: Deps, sourceRun: RunAddress, result: ReusedNode): Promise<ReusedNode> {
   if (result.status !== 'completed' || 'value' in result.output) return result;
   return { ...result, output: { value: await loadPayload(deps, sourceRun, result.output.ref) } };

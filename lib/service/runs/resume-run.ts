@@ -1,6 +1,6 @@
 /**
- * Tells a run that it shall go on, and why: the log keeps the reason and what was brought. Whatever sleeps in a graph run, or
- * in one of code that is replayed, is woken; the workflow of a fetch run is given a message that says so.
+ * Resumes a run. The log stores the reason and the payload. In a graph or code run it wakes the sleeping nodes; a bundle run receives
+ * a message for its workflow.
  */
 import { defined } from '../../engine/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
@@ -22,13 +22,13 @@ import { newWorkflowMessage } from '../commit/new-workflow-message.ts';
 export interface Resumption {
   readonly reason?: string;
   readonly payload?: JsonValue;
-  /** where the request may be repeated: one effect for the key, for as long as keys are remembered */
+  /** for repeatable requests: one effect per key, for as long as the key is stored */
   readonly idempotency?: {
     readonly key: string;
     readonly bodyHash: string;
-    /** absent: that of `POST /v1/runs/resume` */
+    /** absent: `POST /v1/runs/resume` */
     readonly endpoint?: string;
-    /** absent: as the settings say */
+    /** absent: the setting's value */
     readonly idempotencyTtlMs?: DurationMs;
   };
 }
@@ -37,7 +37,7 @@ export type ResumeResult =
   | { readonly kind: 'resumed'; readonly isReplay: boolean }
   | { readonly kind: 'not_found' }
   | { readonly kind: 'idempotency_conflict' }
-  /** the run had ended, before or while this was asked */
+  /** the run had already ended, or ended concurrently */
   | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
 
 const resumeEndpoint = 'POST /v1/runs/resume';
@@ -65,13 +65,13 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
   if (reservation.bodyHash !== idempotency.bodyHash) return { kind: 'idempotency_conflict' };
   if (reserved.kind === 'taken' && (await wasResumed(decider, fold, reservation))) return { kind: 'resumed', isReplay: true };
   const result = await resume(decider, fold, resumption, reservation);
-  // Nothing was tried, so the key is free again; only its own reserver may say so.
+  // Nothing was written, so the key is released; only the request that reserved it may release it.
   if (result.kind !== 'resumed' && reserved.kind === 'reserved')
     await deps.reservations.release(run, endpoint, idempotency.key, proposed.owner);
   return result;
 }
 
-/** Whether the request that made the reservation got as far as the log; what came since the log was read, the lost put shows. */
+/** Whether the log contains the resumption of the reservation. A lost put reveals one that was committed after this read. */
 async function wasResumed({ deps }: Decider, fold: RunFold, { owner }: Reservation): Promise<boolean> {
   return (await readCommits(deps, fold, firstCommit)).some(resumesFor(owner));
 }
@@ -89,12 +89,12 @@ async function resume(
 ): Promise<Extract<ResumeResult, { kind: 'resumed' | 'run_terminal' }>> {
   const statusBefore = endStatusOf(fold);
   if (statusBefore !== undefined) return { kind: 'run_terminal', status: statusBefore };
-  // The fold holds no request of this key; one that is made at the same moment comes before this one's commit or after it.
+  // The fold has no resumption with this key. A concurrent one is committed before or after this one, and only one is recorded.
   await wakeAllButLastBatch(decider, fold);
   const keyedDecider = reservation === undefined ? decider : { ...decider, isAlreadyRecordedBy: resumesFor(reservation.owner) };
   const appended = await commitWithRecheck(decider, fold, () => commitResumption(keyedDecider, fold, resumption, reservation));
   const statusAfter = endStatusOf(fold);
-  // At its deadline a run ends instead.
+  // A run that has reached its deadline ends instead.
   const isResumed = appended.kind === 'committed' && appended.commit.events.some(({ type }) => type === 'RUN_RESUMED');
   return isResumed || statusAfter === undefined
     ? { kind: 'resumed', isReplay: appended.kind === 'nothing' }

@@ -1,7 +1,7 @@
 /**
- * The spans of a run, read from its log: one for the run, and one for each attempt of a node, step or message. An attempt inside an
- * iteration of a loop is below the loop, and everything else is below the run. Attributes are ids, numbers and the product's own words: no
- * input, no output, no message of an error.
+ * Builds the spans of a run from its log: one for the run, and one for each attempt of a node, step or message. The parent of an attempt
+ * inside a loop iteration is the loop's attempt; every other parent is the run. Attributes contain only ids, numbers and fixed terms, never
+ * an input, an output or an error message.
  */
 import { defined } from '../../engine/defined.ts';
 import {
@@ -22,17 +22,17 @@ import { type Instant, between, instant } from '../../engine/time.ts';
 import type { Span } from '../../ports/spans.ts';
 import { attemptSpanId, runSpanId } from './span-ids.ts';
 
-/** Where a run is in its trace. */
+/** The position of a run in its trace. */
 export interface TracePosition {
   readonly traceId: string;
-  /** absent: the run is the first span of its trace */
+  /** absent: the run is the root span of its trace */
   readonly parentSpanId?: string;
 }
 
 interface OpenAttempt extends NodeRef {
   readonly attempt: Attempt;
   readonly queuedAt: Instant;
-  /** when it began, or began to wait; absent: nobody has begun with it */
+  /** when it started or started to wait; absent: no worker has started it */
   readonly begunAt?: Instant;
   readonly waitsFor?: 'time' | 'signal' | 'run' | 'iterations';
   readonly childRunId?: string;
@@ -43,14 +43,14 @@ type Attributes = Span['attributes'];
 type AttemptEnd = Extract<RunEvent, { type: 'NODE_COMPLETED' | 'NODE_FAILED' | 'NODE_RETRIED' }>;
 type RunEnd = { readonly status: 'completed' | 'failed' | 'cancelled'; readonly endedAt: Instant; readonly error?: Attributes };
 
-/** Keys of iterations in loops in loops grow long. */
+/** Iteration keys of nested loops can be long. */
 const maxTextLength = 256;
 
 export class RunSpans {
   readonly #head: Head;
   readonly #position: TracePosition;
   readonly #open = new Map<NodeKey, OpenAttempt>();
-  /** by the iterations that are under way: the span of the attempt of their loop */
+  /** open iterations with the span id of their loop's attempt */
   readonly #loops = new Map<IterationKey, string>();
   #end: RunEnd | undefined;
 
@@ -59,12 +59,12 @@ export class RunSpans {
     this.#position = position;
   }
 
-  /** The attempts that the commit ended. Commits come in their order, the first included. */
+  /** @returns the spans of the attempts that the commit ended. Commits must be read in order, from the first one on. */
   read(commit: Commit): readonly Span[] {
     return commit.events.flatMap((event) => this.#read(event, commit.at));
   }
 
-  /** The run, and the attempts that ended with it; undefined while it goes on. */
+  /** @returns the span of the run and of the attempts that ended with it; undefined while the run is open */
   end(extra: Attributes = {}): readonly Span[] | undefined {
     const end = this.#end;
     if (end === undefined) return undefined;
@@ -139,7 +139,7 @@ export class RunSpans {
   #ended(event: AttemptEnd): Span {
     const key = nodeKey(event);
     const known = this.#open.get(key);
-    // A node that was decided in its parent's commit was never asked for.
+    // A node decided in its parent's commit was never dispatched.
     const open: OpenAttempt =
       known?.attempt === event.attempt
         ? known
@@ -151,7 +151,7 @@ export class RunSpans {
             ...stepOf(known),
           };
     this.#open.delete(key);
-    // The next attempt waits from now on.
+    // The next attempt is queued from now on.
     if (event.type === 'NODE_RETRIED') this.#note(event, attempt(event.attempt + 1), event.endedAt, stepOf(open));
     const isCompleted = event.type === 'NODE_COMPLETED';
     return this.#attempt(
@@ -230,7 +230,7 @@ export class RunSpans {
 const stepOf = (of: { readonly step?: StepInfo } | undefined): { readonly step?: StepInfo } =>
   of?.step === undefined ? {} : { step: of.step };
 
-/** The cause and the code are words of the product's; a message may hold what a user brought. */
+/** The cause and the code are fixed terms. The message is omitted, because it may contain user data. */
 const errorOf = ({ cause, code }: { readonly cause: string; readonly code?: string }): Attributes => ({
   'error.type': code ?? cause,
   'stepwell.failure.cause': cause,

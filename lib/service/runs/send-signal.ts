@@ -1,4 +1,4 @@
-/** Sends a signal: to the wait that has lasted longest, or, where nobody waits, to the first that begins while it is kept. */
+/** Sends a signal: to the oldest wait, or, if no node waits, to the first wait that begins before the signal expires. */
 import { type RunAddress, type Scope, type SignalId, signalId } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
@@ -10,17 +10,17 @@ import { matchSignals } from '../commit/match-signals.ts';
 export interface SignalRequest {
   readonly name: string;
   readonly payload: JsonValue;
-  /** the sender's own name of it: sent again with the same one, it is the same signal */
+  /** the sender's id of the signal; a repeated request with the same id is the same signal */
   readonly signalId?: SignalId;
-  /** the key of the request, which does the same */
+  /** the request's idempotency key, with the same effect */
   readonly idempotencyKey?: string;
-  /** SHA-256, in hex, of all that the caller asked for */
+  /** SHA-256, in hex, of the caller's request */
   readonly bodyHash: string;
-  /** how long it is kept for a wait that has not begun */
+  /** how long the signal is buffered for a future wait */
   readonly expiresIn?: DurationMs;
-  /** where the key was given; absent: to `POST /v1/signals` */
+  /** endpoint of the key; absent: `POST /v1/signals` */
   readonly endpoint?: string;
-  /** how long the key is remembered; absent: as the settings say */
+  /** how long the key is stored; absent: the setting's value */
   readonly idempotencyTtlMs?: DurationMs;
 }
 
@@ -28,7 +28,7 @@ export type SendSignalResult =
   | {
       readonly kind: 'sent';
       readonly signalId: SignalId;
-      /** a wait has it; else it is kept */
+      /** true if a wait received the signal; false if it is buffered */
       readonly isDelivered: boolean;
       readonly isReplay: boolean;
     }
@@ -39,7 +39,7 @@ export type SendToRunResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
 
-/** Where its sender does not say. */
+/** Buffering time if the sender sets none. */
 export const defaultSignalTtl = days(1);
 const signalsEndpoint = 'POST /v1/signals';
 
@@ -53,8 +53,8 @@ export async function sendSignal(
   const signalKey = { projectId: scope.projectId, environment: scope.environment, name, correlation };
   const reserved = await reserve(decider, scope, request);
   if (reserved === undefined) return { kind: 'idempotency_conflict' };
-  const { standing: reservation, isReplay } = reserved;
-  // It follows from what stands, so that each repetition keeps the same signal; kept twice, it is there once.
+  const { reservation, isReplay } = reserved;
+  // The id follows from the reservation, so that a repeated request stores the same signal.
   const id = request.signalId ?? signalId(reservation.runId.replace(/^wrun/, 'sig'));
   const { reservedAt: receivedAt } = reservation;
   const keyTtl = durationMs(Math.max(expiresIn, keyTtlOf(decider, request)) + days(1));
@@ -67,12 +67,12 @@ export async function sendSignal(
   });
   const { signals } = await matchSignals(signalMatcherOf(decider), signalKey);
   const isTaken = signals.some((signal) => signal.signalId === id && signal.state === 'taken');
-  // A sending that can be repeated is answered in the same way each time, whatever has become of the signal since.
+  // A repeatable request gets the same response each time, even if the signal was delivered since.
   const isDelivered = keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);
   return { kind: 'sent', signalId: id, isDelivered, isReplay };
 }
 
-/** Sends to whichever wait of this run names no correlation of its own. */
+/** Sends a signal to a wait of this run that has no correlation of its own. */
 export async function sendToRun(decider: Decider, run: RunAddress, request: SignalRequest): Promise<SendToRunResult> {
   const head = await decider.deps.log.head(run);
   if (head === undefined) return { kind: 'not_found' };
@@ -89,7 +89,7 @@ const keysOf = ({ idempotencyKey, signalId: id }: SignalRequest): readonly strin
 const keyTtlOf = ({ deps }: Decider, { idempotencyTtlMs = deps.settings.idempotencyMs }: SignalRequest): DurationMs =>
   idempotencyTtlMs;
 
-/** What stands under the names that the sender gave; undefined where it is another signal. Nothing is written of a sending without any. */
+/** Reserves the keys of the request; undefined if one of them belongs to another signal. Without keys nothing is written. */
 async function reserve(decider: Decider, scope: Scope, request: SignalRequest) {
   const { deps } = decider;
   const { endpoint = signalsEndpoint } = request;
@@ -104,15 +104,15 @@ async function reserve(decider: Decider, scope: Scope, request: SignalRequest) {
   const terms = { notBefore: instant(now - keyTtl), expiresAt: after(now, keyTtl) };
   const reservedKeys: string[] = [];
   let reservation = proposed;
-  for (const name of keysOf(request)) {
-    const reserved = await deps.reservations.reserve(scope, endpoint, name, reservation, terms);
-    if (reserved.kind === 'reserved') reservedKeys.push(name);
+  for (const key of keysOf(request)) {
+    const reserved = await deps.reservations.reserve(scope, endpoint, key, reservation, terms);
+    if (reserved.kind === 'reserved') reservedKeys.push(key);
     else if (reserved.by.bodyHash === request.bodyHash) reservation = reserved.by;
     else {
-      // Nothing was tried under the names that were free.
+      // Nothing was written for the reserved keys, so they are released.
       for (const reservedKey of reservedKeys) await deps.reservations.release(scope, endpoint, reservedKey, proposed.owner);
       return undefined;
     }
   }
-  return { standing: reservation, isReplay: reservation !== proposed };
+  return { reservation, isReplay: reservation !== proposed };
 }

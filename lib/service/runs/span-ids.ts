@@ -1,4 +1,4 @@
-/** Ids of spans follow from what they are of: whoever needs one knows it, and what is sent again is the same span. */
+/** Derives span ids from runs and attempts, so that every process computes the same id and a repeated export sends the same spans. */
 import { createHash } from 'node:crypto';
 import { type Attempt, type NodeRef, type RunId, nodeKey } from '../../engine/ids.ts';
 
@@ -12,5 +12,5 @@ export const runSpanId = (runId: RunId): string => digest(runId, spanIdLength);
 export const attemptSpanId = (runId: RunId, node: NodeRef, attempt: Attempt): string =>
   digest(`${runId}/${nodeKey(node)}/${attempt}`, spanIdLength);
 
-/** Of a run that no traced request asked for, such as one of a schedule. */
+/** The trace id of a run without a trace context, such as a scheduled run. */
 export const derivedTraceId = (runId: RunId): string => digest(`trace/${runId}`, traceIdLength);

@@ -1,4 +1,4 @@
-/** Makes the run that a node called, once however often it is asked. */
+/** Starts the child run that a node called. Repeated attempts start one run. */
 import { defined } from '../../engine/defined.ts';
 import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
@@ -9,17 +9,18 @@ import { isTestRun } from '../../engine/log/head.ts';
 import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
-import { type Resolved, createHead, isCreated } from './begin-run.ts';
+import { createRun, isCreated } from './create-run.ts';
+import type { Resolved } from './prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { hasVersion } from '../definitions/closed-reason.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { resolveStart } from './start-run.ts';
 
-/** Runs above each other, the first included: a workflow that calls itself must come to an end. */
+/** Maximum depth of nested runs, including the first one; it stops a workflow that calls itself. */
 export const maxCallDepth = 8;
 
-/** @returns why it cannot be made, where it cannot; undefined once it is there */
+/** @returns why the run cannot be started; undefined if it exists */
 export async function startChildRun(
   decider: Decider,
   { head }: RunFold,
@@ -31,10 +32,10 @@ export async function startChildRun(
     return refused(
       'invalid',
       'subflow_too_deep',
-      `runs may call each other ${maxCallDepth - 1} deep, and this would be one more`,
+      `the call would exceed the maximum of ${maxCallDepth - 1} nested child runs; check for a workflow that calls itself`,
     );
   const now = deps.clock.now();
-  // No run begins after its deadline, and a child's is no later than its caller's.
+  // A child's deadline is never after its caller's, and no run starts after its deadline.
   if (head.deadlineAt <= now) return refused('deadline', 'deadline_exceeded', 'the deadline of the calling run has passed');
   const input = 'value' in wait.input ? wait.input.value : await loadPayload(deps, head.address, wait.input.ref);
   const resolved = await resolve(decider, head.address, wait, input);
@@ -48,14 +49,14 @@ export async function startChildRun(
     maxDeadlineAt: head.deadlineAt,
     trace: head.trace,
   });
-  // Everybody who makes it writes under the same name, so whoever finds it written knows that it is this one.
+  // Every attempt writes the head with the same nonce, so an attempt that finds it written recognises this run.
   const reservation = { runId: childRunId, owner: nonce(`call-${childRunId}`) };
-  // What a test calls goes with it when it is stopped. Code of a deployment runs as it always does.
+  // The child of a test run is deleted with it. A run of deployed code is a normal run.
   const testFields = isTestRun(head) && 'version' in resolved ? { isTestChild: true as const } : {};
-  const created = await createHead(decider, terms, reservation, { ...resolved, system, ...testFields }, now);
+  const created = await createRun(decider, terms, reservation, { ...resolved, system, ...testFields }, now);
   if (isCreated(created) || created.kind === 'run_exists') return undefined;
   if (created.kind === 'run_deleted')
-    return refused('error', created.kind, `the run of ${wait.workflowName} that this node called was deleted with its workflow`);
+    return refused('error', created.kind, `the called run of ${wait.workflowName} was deleted with its workflow`);
   return refused('error', created.kind, `the workflow ${wait.workflowName} cannot be called now: ${created.kind}`);
 }
 
@@ -76,7 +77,7 @@ async function resolve(
   input: JsonValue,
 ): Promise<Resolved | Refused> {
   if (!workflowNamePattern.test(name))
-    return refused('invalid', 'subflow_invalid', `${JSON.stringify(name)} is no name of a workflow`);
+    return refused('invalid', 'subflow_invalid', `${JSON.stringify(name)} is not a valid workflow name`);
   const found =
     version === undefined
       ? await resolveStart(decider, { scope, workflowName: workflowName(name), input })
@@ -86,21 +87,21 @@ async function resolve(
       return found;
     case 'input_invalid': {
       const errors = found.errors.map((inputError) => ({ ...inputError }));
-      return refused('invalid', found.kind, `the workflow ${name} does not take this input`, errors);
+      return refused('invalid', found.kind, `the input does not match the arguments of the workflow ${name}`, errors);
     }
     case 'no_active_deployment':
     case 'deployment_not_found':
     case 'deployment_not_verified':
-      // Of code, which may be deployed at any moment: worth another attempt.
-      return refused('error', found.kind, `there is no workflow ${name}, and no active deployment that has it`);
+      // Retryable, because the code may be deployed at any moment.
+      return refused('error', found.kind, `no published workflow and no ready deployment has the name ${name}`);
     case 'workflow_not_found':
       return refused(
         'invalid',
         found.kind,
-        `there is no workflow ${name}${version === undefined ? '' : ` of version ${version}`}`,
+        `${version === undefined ? '' : `version ${version} of `}the workflow ${name} does not exist`,
       );
     case 'workflow_archived':
-      return refused('invalid', found.kind, `the workflow ${name} is archived`);
+      return refused('invalid', found.kind, `the workflow ${name} is archived; publish a version to call it again`);
     case 'workflow_deleting':
       return refused('invalid', found.kind, `the workflow ${name} is being deleted`);
   }
@@ -114,7 +115,7 @@ async function resolveVersion(
 ) {
   const summary = await deps.workflows.summary(scope, pinned.name);
   if (summary === undefined || !hasVersion(summary, pinned.version)) return { kind: 'workflow_not_found' as const };
-  // An archived workflow's versions can still be called by their number.
+  // The versions of an archived workflow can still be called by number.
   if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' as const };
   const version = await plans.version(deps, scope, pinned);
   if (version === undefined) return { kind: 'workflow_not_found' as const };

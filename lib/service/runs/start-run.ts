@@ -1,27 +1,28 @@
-/** Starting a run of a workflow's latest version, or of a deployment's code. */
+/** Starts a run of a workflow's latest version, or of a deployment's code. */
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
 import type { DeploymentId, WorkflowName } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { activeDeploymentIn } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { type BeginResult, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
+import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
+import type { Resolved } from './prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
-  /** absent: that of `POST /v1/runs` */
+  /** absent: `POST /v1/runs` */
   readonly endpoint?: string;
   readonly workflowName: WorkflowName;
   readonly input?: JsonValue;
-  /** absent: the graph of that name, else the active deployment's */
+  /** absent: the published graph of that name, else the active deployment */
   readonly deploymentId?: DeploymentId;
 }
 
-/** What a start is looked up by. */
+/** The fields that determine what a start runs. */
 export interface StartLookup extends Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'> {
-  /** a version that the graph had once: where it has begun above it since, that graph was deleted, and this is another one of its name */
+  /** an earlier version of the intended graph: if the current graph's first version is higher, the intended one was deleted */
   readonly atVersion?: number;
 }
 
@@ -31,10 +32,10 @@ export type StartRefusal =
   | { readonly kind: ClosedReason }
   | { readonly kind: 'input_invalid'; readonly errors: readonly InputError[] };
 
-/** `deadline_passed`: of a run that does not exist yet. A repetition of a start that was accepted gets that run. */
+/** `deadline_passed`: only for a run that does not exist. A repeated start returns the existing run. */
 export type StartResult = BeginResult | StartRefusal | { readonly kind: 'deadline_passed' };
 
-/** The endpoint under which a start's key is remembered. */
+/** The endpoint of a start's idempotency key. */
 const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartResult> =>
@@ -44,7 +45,7 @@ export const startRun = (decider: Decider, request: StartRequest): Promise<Start
       : resolveStart(decider, request),
   );
 
-/** The graph of that name; else the active deployment's workflow of that name; or the one of the deployment that was named. */
+/** Finds the workflow: in the named deployment, else the published graph, else in the active deployment. */
 export async function resolveStart(
   { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
   request: StartLookup,
@@ -57,7 +58,7 @@ export async function resolveStart(
     const active = activeDeploymentIn(await deps.deployments.pointer(scope));
     if (active === undefined) return { kind: closed ?? 'no_active_deployment' };
     const found = await resolveOnDeployment(deps, request, active);
-    // The pointer's deployment goes only when another has taken its place.
+    // The active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.
     const isElsewhere = found.kind !== 'workflow_not_found' && found.kind !== 'deployment_not_found';
     return isElsewhere ? found : { kind: closed ?? 'workflow_not_found' };
   }

@@ -1,6 +1,6 @@
 /**
- * Stops a test run and deletes every trace of it, and of the runs that it called. First it is cancelled, so that nothing more is
- * decided; its log and its head go last, so the next request finishes what a process that died left undone.
+ * Stops a test run and deletes all data of it and of its child runs. Cancels the run first, so that nothing more is decided. Deletes its
+ * log and its head last, so that a repeated request completes the deletion after a crash.
  */
 import { firstCommit, type RunAddress, type RunId } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
@@ -19,13 +19,13 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
   if (head === undefined) return { kind: 'not_found' };
   if (!isTestRun(head)) return { kind: 'not_a_test_run' };
   await cancelRun(decider, run);
-  // Read after its end: from then on it calls no other run, so none is missed here.
+  // Read after the run's end: an ended run calls no further runs.
   const fold = await readRunFold(deps, run);
-  // Another request has stopped it meanwhile.
+  // A concurrent request has already deleted the run.
   if (fold === undefined) return { kind: 'stopped' };
   const commits = [head.commit, ...(await readCommits(deps, fold, firstCommit))];
   await removeAllWaits(deps, run, commits);
-  // Before its own log, which alone says what it called. Code of a deployment, which stays, is no test run.
+  // Deletes the children first, because only the run's log names them. Child runs of deployed code are not test runs and stay.
   for (const childRunId of childRunsIn(commits)) await stopTestRun(decider, { ...run, runId: childRunId });
   await deleteRunData(deps, head);
   return { kind: 'stopped' };

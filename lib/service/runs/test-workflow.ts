@@ -1,6 +1,6 @@
 /**
- * A test run: of a graph that nobody has published. It is judged as a publication is; then the run carries the graph itself,
- * and everything else is as with any other run, but that it is over and forgotten within days.
+ * Starts a test run of an unpublished graph. The graph is validated like a publication and stored with the run. Otherwise a test run is
+ * a normal run, with a shorter deadline and retention.
  */
 import { defined } from '../../engine/defined.ts';
 import type { UnsavedGraph } from '../../codec/definition.ts';
@@ -10,7 +10,8 @@ import { hasErrors } from '../../engine/graph/findings.ts';
 import type { InspectNode } from '../../engine/graph/inspection.ts';
 import { type PinnedOutputs, checkPinnedOutputs } from '../../engine/graph/pinned-outputs.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { type BeginResult, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
+import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
+import type { Resolved } from './prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { checkDefinition, checkStoredSize } from '../definitions/check-definition.ts';
 
@@ -18,7 +19,7 @@ export interface TestRequest extends Pick<BeginRequest, 'scope' | 'bodyHash' | '
   readonly definition: WorkflowDefinition;
   readonly pinned: PinnedOutputs;
   readonly input?: JsonValue;
-  /** absent: each request is a run of its own */
+  /** absent: each request starts a new run */
   readonly idempotencyKey?: string;
 }
 
@@ -28,7 +29,7 @@ type TestRefusal =
 
 export type TestResult = BeginResult | TestRefusal;
 
-/** The endpoint under which a test's key is remembered. */
+/** The endpoint of a test's idempotency key. */
 export const testEndpoint = 'POST /v1/workflows/test';
 
 export function testWorkflow(decider: Decider, request: TestRequest, inspect: InspectNode): Promise<TestResult> {

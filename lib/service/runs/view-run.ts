@@ -1,4 +1,4 @@
-/** What a widget shows of a run: its configuration, with every template looked up in the run's context as it is now. */
+/** Renders a widget for a run: resolves the templates of its configuration against the run's current context. */
 import { ContextTooLarge } from '../../engine/graph/payload-limits.ts';
 import { WorkLimitExceeded } from '../../engine/graph/work-limits.ts';
 import { contextAt } from '../../engine/graph/context-at.ts';
@@ -22,9 +22,9 @@ export type ViewResult =
   | { readonly kind: 'refused'; readonly errors: readonly ViewError[] }
   | { readonly kind: 'not_found' };
 
-/** Look-ups of one configuration. */
+/** Maximum number of lookups in one configuration. */
 export const maxTemplates = 1_000;
-/** A function's answer holds at most 6 MB. */
+/** A Lambda response has at most 6 MB. */
 export const maxViewBytes = 4_194_304;
 
 const refused = (code: ViewError['code'], message: string): ViewResult => ({
@@ -45,17 +45,17 @@ export async function viewRun(
   if (errors.length > 0) return { kind: 'refused', errors };
   const paths = pathsOf(config);
   if (paths.length > maxTemplates) {
-    return refused('too_many_templates', `${paths.length} look-ups are more than the limit of ${maxTemplates}`);
+    return refused('too_many_templates', `the configuration has ${paths.length} lookups; the limit is ${maxTemplates}`);
   }
   const fold = await readRunFold(deps, run);
   if (fold === undefined) return { kind: 'not_found' };
   const { state } = fold;
   const result = withPayloads(deps, run, (loaded): ViewResult => {
     const context = publicContextOf(contextAt(state, topLevel, state.nextEventId, loaded));
-    // Before anything is put together: the same large value may be looked up a thousand times.
+    // Checks the size first, because the same large value may be looked up a thousand times.
     const bytes = sizeOf(config) + sizeOfAll(paths, context);
     if (bytes > maxViewBytes) {
-      return refused('view_too_large', `it would have ${bytes} bytes, more than the limit of ${maxViewBytes}`);
+      return refused('view_too_large', `the resolved view would have ${bytes} bytes; the limit is ${maxViewBytes}`);
     }
     const view = resolveTemplate(config, context);
     return { kind: 'found', view, status: state.progress.status, lastEventId: state.nextEventId - 1 };
@@ -68,7 +68,7 @@ export async function viewRun(
   }
 }
 
-/** What begins with `__` is the system's own. */
+/** Hides system values, whose keys begin with `__`. */
 const publicContextOf = (context: ContextView): ContextView => ({
   get: (key) => (key.startsWith('__') ? undefined : context.get(key)),
   keys: () => context.keys(),

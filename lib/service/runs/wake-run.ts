@@ -1,4 +1,4 @@
-/** Wakes sleeping nodes of a run before their time. Their timers still come, and change nothing then. */
+/** Wakes sleeping nodes of a run before their time. Their timers still fire, but change nothing. */
 import { defined } from '../../engine/defined.ts';
 import { sleepersOf } from '../../engine/graph/sleepers.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
@@ -11,13 +11,13 @@ import { notifyWaiting } from '../commit/notify-run.ts';
 import { hasMessage, newWorkflowMessage } from '../commit/new-workflow-message.ts';
 
 export type WakeResult =
-  /** the nodes that this call woke, each once */
+  /** the nodes that this request woke, each once */
   | { readonly kind: 'woken'; readonly nodeIds: readonly NodeId[] }
   | { readonly kind: 'not_found' }
-  /** the run had ended, before or while this was asked */
+  /** the run had already ended, or ended concurrently */
   | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
 
-/** @param nodeIds only these; absent: every node that sleeps. One that does not sleep is passed over. */
+/** @param nodeIds absent: every sleeping node. Nodes that do not sleep are skipped. */
 export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: readonly NodeId[]): Promise<WakeResult> {
   const fold = await readRunFold(decider.deps, run);
   if (fold === undefined) return { kind: 'not_found' };
@@ -29,19 +29,19 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   const first = await wakeAllButLastBatch(decider, fold, nodeIds);
   const last = await wake(decider, fold, nodeIds);
   const woken = [...first, ...last];
-  // Others were quicker: its sleepers woke by themselves, or the run has ended since, as it does at its deadline.
+  // Without woken nodes, the sleepers woke concurrently or the run has ended, for example at its deadline.
   const statusAfter = endStatusOf(fold);
   return woken.length > 0 || statusAfter === undefined
     ? { kind: 'woken', nodeIds: [...new Set(woken)] }
     : { kind: 'run_terminal', status: statusAfter };
 }
 
-/** Of a run of code, which may have thousands of sleeps beside each other: so many are woken in one commit. */
+/** Maximum number of nodes that one commit wakes; a code run may have thousands of concurrent sleeps. */
 const maxWakesPerCommit = 1_000;
 
 /**
- * Wakes all sleepers but those that one commit has room for. Whoever dies in between has woken some of those that are to be
- * woken, and the request that comes again wakes the others.
+ * Wakes sleeping nodes in batches until at most one batch is left, which the caller wakes. After a crash in between, a repeated request
+ * wakes the others.
  */
 export async function wakeAllButLastBatch(
   decider: Decider,
@@ -70,7 +70,7 @@ async function wake(decider: Decider, fold: RunFold, nodeIds: readonly NodeId[] 
   return events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
 }
 
-/** What a fetch run waits for, its code alone knows: its workflow is given a message, and looks. */
+/** Only the code of a bundle run knows what it waits for, so its workflow receives a message and checks. */
 async function wakeBundleRun(decider: Decider, fold: RunFold, head: BundleHead): Promise<WakeResult> {
   const newMessage = await newWorkflowMessage(decider.deps, head);
   await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [{ kind: 'message-sent', newMessage }]));

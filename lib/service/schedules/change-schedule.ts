@@ -1,6 +1,6 @@
 /**
- * Changes, pauses, resumes and deletes schedules. The record decides at once: an alarm that is still set for what the record
- * no longer says changes nothing, and is removed by whoever finds it.
+ * Changes, pauses, resumes and deletes schedules. A change of the record takes effect at once: a fire of an outdated recurrence
+ * starts nothing, and its handler removes the recurrence.
  */
 import { defined } from '../../engine/defined.ts';
 import { type TimingRequest, type TimingError, timingRequestOf, validateTiming } from '../../engine/schedule/validate-timing.ts';
@@ -14,7 +14,7 @@ import type { Deps } from '../deps.ts';
 import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, syncSetting, settingOf } from './sync-schedules.ts';
 
-/** What is absent stays; null takes it away. */
+/** An absent field stays unchanged; null removes it. */
 export interface ScheduleChange {
   readonly workflowName?: ScheduleDefinition['workflowName'];
   readonly version?: number | null;
@@ -35,7 +35,7 @@ export type ChangeScheduleResult =
   | { readonly kind: 'timing_invalid'; readonly errors: readonly TimingError[] }
   | ScheduledRefusal;
 
-/** How often another change may come in between. */
+/** Maximum number of lost conditional writes before the request fails as `unavailable`. */
 const maxConflicts = 20;
 
 export async function changeSchedule(
@@ -45,18 +45,18 @@ export async function changeSchedule(
   change: ScheduleChange,
 ): Promise<ChangeScheduleResult> {
   const { deps } = decider;
-  const touched: ScheduleSetting[] = [];
+  const markedSettings: ScheduleSetting[] = [];
   for (let round = 0; round < maxConflicts; round += 1) {
     const schedule = await deps.schedules.schedule(scope, id);
     if (schedule === undefined) return { kind: 'not_found' };
     const applied = await applyChange(decider, schedule, change);
     if (applied.kind !== 'applied') return applied;
-    const changed = changedTo(schedule, applied.terms, deps.clock.now());
+    const changed = changedTo(schedule, applied.definition, deps.clock.now());
     const settings = changed.setting === schedule.setting ? [] : [settingOf(schedule), settingOf(changed)];
     await markSettings(deps, ...settings);
-    touched.push(...settings);
+    markedSettings.push(...settings);
     if (!(await deps.schedules.replace(changed))) continue;
-    for (const setting of touched) await syncSetting(deps, setting);
+    for (const setting of markedSettings) await syncSetting(deps, setting);
     return { kind: 'changed', schedule: changed };
   }
   throw new Unavailable(`the record of schedule ${id}`);
@@ -73,12 +73,12 @@ const changedTo = (schedule: Schedule, definition: ScheduleDefinition, now: Inst
   };
 };
 
-/** What the world's scheduler is told. */
+/** The parts of a definition that determine its recurrence in the scheduler. */
 const timerKeyOf = ({ timing, catchUpWindowMs, isPaused }: ScheduleDefinition): string =>
   JSON.stringify([timingRequestOf(timing), catchUpWindowMs, isPaused]);
 
 type AppliedChange =
-  | { readonly kind: 'applied'; readonly terms: ScheduleDefinition }
+  | { readonly kind: 'applied'; readonly definition: ScheduleDefinition }
   | Exclude<ChangeScheduleResult, { kind: 'changed' }>;
 
 async function applyChange(
@@ -89,30 +89,30 @@ async function applyChange(
   const now = decider.deps.clock.now();
   const { version: pinned, latestVersionWhenSet, ...rest } = definition;
   const version = change.version === undefined ? pinned : change.version;
-  let next: ScheduleDefinition = {
+  let next: ScheduleDefinition = defined({
     ...rest,
-    ...(latestVersionWhenSet === undefined ? {} : { latestVersionWhenSet }),
-    ...(version === undefined || version === null ? {} : { version }),
-    ...(change.workflowName === undefined ? {} : { workflowName: change.workflowName }),
-    ...(change.input === undefined ? {} : { input: change.input }),
+    latestVersionWhenSet,
+    version: version ?? undefined,
+    workflowName: change.workflowName ?? definition.workflowName,
+    input: change.input === undefined ? definition.input : change.input,
     overlap: change.overlap ?? definition.overlap,
     catchUpWindowMs: change.catchUpWindowMs ?? definition.catchUpWindowMs,
     isPaused: change.isPaused ?? definition.isPaused,
-  };
+  });
   if (changesStart(change)) {
     const { latestVersionWhenSet: _before, ...wanted } = next;
     const resolved = await resolveScheduled(decider, schedule, wanted);
     if (resolved.kind !== 'found') return resolved;
     next = { ...wanted, ...atVersionOf(resolved) };
   }
-  if (!changesTiming(change)) return { kind: 'applied', terms: next };
+  if (!changesTiming(change)) return { kind: 'applied', definition: next };
   const { recurrence } = definition.timing;
-  // A rate that stays counts on from where it did.
+  // An unchanged rate keeps its anchor.
   const keepsAnchor =
     recurrence.kind === 'rate' && (change.rate ?? recurrence.rate) === recurrence.rate && change.startAt === undefined;
   const timingCheck = validateTiming(timingOf(definition, change), keepsAnchor ? recurrence.anchor : now, now);
   if (timingCheck.kind === 'refused') return { kind: 'timing_invalid', errors: timingCheck.errors };
-  return { kind: 'applied', terms: { ...next, timing: timingCheck.timing } };
+  return { kind: 'applied', definition: { ...next, timing: timingCheck.timing } };
 }
 
 const changesStart = ({ workflowName, version, input }: ScheduleChange): boolean =>
@@ -121,7 +121,7 @@ const changesStart = ({ workflowName, version, input }: ScheduleChange): boolean
 const changesTiming = ({ cron, rate, timeZone, startAt, endAt }: ScheduleChange): boolean =>
   [cron, rate, timeZone, startAt, endAt].some((field) => field !== undefined);
 
-/** A cron expression takes the place of a rate, and the other way round. */
+/** A new cron expression replaces a rate, and a new rate replaces a cron expression. */
 function timingOf({ timing }: ScheduleDefinition, change: ScheduleChange): TimingRequest {
   const { cron, rate, timeZone, startAt, endAt } = timingRequestOf(timing);
   const changesKind = change.cron !== undefined || change.rate !== undefined;

@@ -1,4 +1,4 @@
-/** Makes a schedule: the record first, then the alarm that follows from it. The same once more finds it made, and finishes it. */
+/** Creates a schedule: the record first, then its recurrence in the scheduler. A repeated request completes an interrupted creation. */
 import { type TimingRequest, type TimingError, validateTiming } from '../../engine/schedule/validate-timing.ts';
 import type { ScheduleId, Scope } from '../../engine/ids.ts';
 import type { Schedule, ScheduleDefinition } from '../../ports/schedules.ts';
@@ -6,7 +6,7 @@ import type { Decider } from '../commit/decide-run.ts';
 import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, syncSetting } from './sync-schedules.ts';
 
-export type RequestedTerms = Omit<ScheduleDefinition, 'timing' | 'atVersion'> & { readonly timing: TimingRequest };
+export type RequestedTerms = Omit<ScheduleDefinition, 'timing' | 'latestVersionWhenSet'> & { readonly timing: TimingRequest };
 
 export interface CreateScheduleRequest {
   readonly scope: Scope;

@@ -1,29 +1,30 @@
 /**
- * A schedule is due. The time that was due names the run that it starts, so that a fire that comes twice starts one run.
- * What is about to be started is noted before it is, so that the next fire sees it whoever dies in between.
+ * Handles a fire of a schedule. The run id follows from the schedule and the scheduled time, so a duplicate fire starts one run. The
+ * fire is recorded before its run starts, so that the next fire sees it even after a crash in between.
  */
 import { createHash } from 'node:crypto';
-import type { RunAddress, RunId } from '../../engine/ids.ts';
+import { defined } from '../../engine/defined.ts';
+import { type Nonce, type RunAddress, type RunId, type ScheduleId, type Scope, runId as toRunId } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { terminalStatuses } from '../../engine/log/head.ts';
 import { scheduleSystemValues } from '../../engine/log/lineage.ts';
-import { between } from '../../engine/time.ts';
+import { type Instant, between } from '../../engine/time.ts';
 import type { ScheduleFire } from '../../ports/recurrences.ts';
-import type { Fire, Schedule } from '../../ports/schedules.ts';
+import type { Fire, Schedule, ScheduleSetting } from '../../ports/schedules.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { beginRun } from '../runs/begin-run.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import type { Deps } from '../deps.ts';
-import { scheduledRunId } from './scheduled-run-id.ts';
-import { recordFire, withFire } from './record-fire.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 import { type ScheduledRefusal, messageOf, resolveScheduled } from './scheduled-start.ts';
 import { isCurrentSetting, markSettings } from './sync-schedules.ts';
 
-/** How often another change of the record may come in between. */
+/** Fires on a schedule's record. A duplicate of an older fire is recognised by its run. */
+export const maxStoredFires = 10;
+/** Maximum number of lost conditional writes before the message is redelivered. */
 const maxConflicts = 20;
-/** The endpoint under which a fire's start is remembered: no caller's key is ever looked up there. */
+/** The endpoint of a fire's idempotency key; no client's key has this endpoint. */
 const fireEndpoint = 'schedule';
 
 interface ClaimedFire {
@@ -38,9 +39,9 @@ export async function fireSchedule(decider: Decider, fire: ScheduleFire): Promis
   const cancels = schedule.definition.overlap === 'cancel_previous';
   if (cancels) await cancelEarlier(decider, schedule, fire);
   const result = await startScheduledRun(decider, claimed, fire);
-  const noted = await recordFire(decider.deps, fire, result);
-  // A later fire that found no run yet could not cancel this one.
-  if (cancels && noted !== undefined && result.outcome === 'started' && indexOfFire(noted, fire) > 0) {
+  const recorded = await recordFire(decider.deps, fire, result);
+  // A later fire could not cancel this run before it existed.
+  if (cancels && recorded !== undefined && result.outcome === 'started' && indexOfFire(recorded, fire) > 0) {
     await cancelRun(decider, { ...scopeOf(fire), runId }, supersededReason);
   }
 }
@@ -50,13 +51,13 @@ const scopeOf = ({ projectId, environment }: ScheduleFire) => ({ projectId, envi
 const indexOfFire = ({ fires }: Schedule, { scheduledAt }: ScheduleFire): number =>
   fires.findIndex((one) => one.scheduledAt === scheduledAt);
 
-/** Decides what becomes of the fire and notes it; undefined where it starts nothing, or has been dealt with. */
+/** Decides and records what the fire does; undefined if it starts nothing, or if it has already been handled. */
 async function claimFire(decider: Decider, fire: ScheduleFire): Promise<ClaimedFire | undefined> {
   const { deps } = decider;
   for (let round = 0; round < maxConflicts; round += 1) {
     const schedule = await deps.schedules.schedule(fire, fire.scheduleId);
     if (schedule === undefined || !isCurrentSetting(schedule, fire) || schedule.definition.isPaused) {
-      // Nobody wants this alarm any more: the sweep removes what is left of it.
+      // The recurrence is outdated: the mark makes the sweep remove it.
       await markSettings(deps, fire);
       return undefined;
     }
@@ -66,9 +67,11 @@ async function claimFire(decider: Decider, fire: ScheduleFire): Promise<ClaimedF
     }
     const decided = await decideFire(deps, schedule, fire);
     if (decided.outcome === 'missed') await notifyFailure(deps, schedule, decided);
-    const noted = withFire(schedule, decided);
-    if (!(await deps.schedules.replace(noted))) continue;
-    return decided.outcome === 'starting' && decided.runId !== undefined ? { schedule: noted, runId: decided.runId } : undefined;
+    const updated = withFire(schedule, decided);
+    if (!(await deps.schedules.replace(updated))) continue;
+    return decided.outcome === 'starting' && decided.runId !== undefined
+      ? { schedule: updated, runId: decided.runId }
+      : undefined;
   }
   throw new Unavailable(`the record of schedule ${fire.scheduleId}`);
 }
@@ -77,14 +80,14 @@ async function decideFire(deps: Deps, schedule: Schedule, { scheduledAt, ...sett
   const at = deps.clock.now();
   const { catchUpWindowMs, overlap } = schedule.definition;
   if (between(scheduledAt, at) > catchUpWindowMs) {
-    const message = `it came ${Math.round(between(scheduledAt, at) / 1_000)} s after its time`;
+    const message = `the fire came ${Math.round(between(scheduledAt, at) / 1_000)} s late, after the catch-up window`;
     return { scheduledAt, at, outcome: 'missed', code: 'missed', message };
   }
   const runId = scheduledRunId(settingRef, scheduledAt);
-  // Older than what is kept of the fires, and come again: its run is there.
+  // A duplicate of a fire that is no longer on the record: its run exists.
   const wasStarted = (await deps.log.head({ ...settingRef, runId })) !== undefined;
   if (overlap === 'skip' && !wasStarted && (await hasOpenRun(deps, schedule))) {
-    return { scheduledAt, at, outcome: 'skipped', code: 'overlap', message: 'a run that it started before is open' };
+    return { scheduledAt, at, outcome: 'skipped', code: 'overlap', message: 'an earlier run of the schedule is still open' };
   }
   return { scheduledAt, at, outcome: 'starting', runId };
 }
@@ -100,11 +103,11 @@ async function hasOpenRun(deps: Deps, schedule: Schedule): Promise<boolean> {
   return open.some(Boolean);
 }
 
-/** @param ifMissing what a run is that there is not, or not yet */
+/** @param ifMissing the result for a run that does not exist, or not yet */
 async function isOpen(deps: Deps, run: RunAddress, ifMissing: boolean): Promise<boolean> {
   const head = await deps.log.head(run);
   if (head === undefined) return ifMissing;
-  // The projection may be late about an end, and is never wrong about one.
+  // The projection may lag behind the log, but a terminal status in it is final.
   if (terminalStatuses.some((status) => status === head.projection.status)) return false;
   const fold = await readRunFold(deps, run);
   return fold !== undefined && !isTerminal(fold.state.progress);
@@ -131,17 +134,17 @@ async function startScheduledRun(decider: Decider, { schedule, runId }: ClaimedF
     const resolved = await resolveScheduled(decider, scope, schedule.definition);
     return resolved.kind === 'found' ? { ...resolved, system: scheduleSystemValues(scheduleId, scheduledAt) } : resolved;
   });
-  const noted = { scheduledAt, at: deps.clock.now() };
+  const base = { scheduledAt, at: deps.clock.now() };
   switch (result.kind) {
-    // An id that is taken follows from the fire, so what exists, or was deleted, is what an earlier try of this fire has made.
+    // The run id follows from the fire, so an earlier attempt of this fire created the existing or deleted run.
     case 'started':
     case 'run_exists':
     case 'run_deleted':
-      return { ...noted, outcome: 'started', runId };
+      return { ...base, outcome: 'started', runId };
     case 'idempotency_conflict':
-      throw new Error(`the fire of ${scheduleId} at ${scheduledAt} is another one of the same name`);
+      throw new Error(`the idempotency key of the fire of ${scheduleId} at ${scheduledAt} belongs to another request`);
     default: {
-      const failed = { ...noted, outcome: 'failed' as const, code: result.kind, message: messageOf(result).slice(0, 1_024) };
+      const failed = { ...base, outcome: 'failed' as const, code: result.kind, message: messageOf(result).slice(0, 1_024) };
       await notifyFailure(deps, schedule, failed);
       return failed;
     }
@@ -162,8 +165,8 @@ async function notifyFailure(deps: Pick<Deps, 'notices'>, schedule: Schedule, fa
 }
 
 /**
- * The message of a fire reached the dead-letter queue. One that no worker noted is sent again while it may catch up, because Lambda may
- * have throttled all its deliveries. Of another the record says that it failed, and the next one is no longer held up by it.
+ * Handles a fire's message from the dead-letter queue. If no worker recorded the fire, sends it again within the catch-up window,
+ * because Lambda may have throttled all deliveries. Otherwise records the fire as failed, so that it does not block the next one.
  */
 export async function handleFireDeadLetter(deps: Deps, fire: ScheduleFire): Promise<void> {
   const schedule = await deps.schedules.schedule(fire, fire.scheduleId);
@@ -173,8 +176,58 @@ export async function handleFireDeadLetter(deps: Deps, fire: ScheduleFire): Prom
   const { scheduledAt } = fire;
   if (known === undefined && between(scheduledAt, deps.clock.now()) <= schedule.definition.catchUpWindowMs)
     return deps.jobs.sendFire(fire);
-  const message = 'its message was given to workers again and again, and none of them could start the run';
+  const message = 'every delivery of its message failed, so no worker started the run; look at the worker logs at that time';
   const failed = { scheduledAt, at: deps.clock.now(), outcome: 'failed' as const, code: 'lost', message };
   await notifyFailure(deps, schedule, failed);
   await recordFire(deps, fire, failed);
+}
+
+/** The schedule with the fire on its record; a fire that is already on it keeps its position. */
+function withFire(schedule: Schedule, fire: Fire): Schedule {
+  const others = schedule.fires.filter(({ scheduledAt }) => scheduledAt !== fire.scheduledAt);
+  const isKnown = others.length < schedule.fires.length;
+  const fires = isKnown
+    ? schedule.fires.map((known) => (known.scheduledAt === fire.scheduledAt ? fire : known))
+    : [fire, ...others].slice(0, maxStoredFires);
+  const hasFailed = fire.outcome === 'failed' || fire.outcome === 'missed';
+  const lastFailure = hasFailed ? fire : schedule.lastFailure;
+  return defined({ ...schedule, fires, lastFailure, revision: schedule.revision + 1 });
+}
+
+/** Writes the fire to the schedule's record. @returns the updated schedule; undefined if it no longer exists */
+async function recordFire(
+  { schedules }: Pick<Deps, 'schedules'>,
+  scheduleRef: Scope & { readonly scheduleId: ScheduleId; readonly incarnation: Nonce },
+  fire: Fire,
+): Promise<Schedule | undefined> {
+  for (let round = 0; round < maxConflicts; round += 1) {
+    const schedule = await schedules.schedule(scheduleRef, scheduleRef.scheduleId);
+    if (schedule?.incarnation !== scheduleRef.incarnation) return undefined;
+    const updated = withFire(schedule, fire);
+    if (await schedules.replace(updated)) return updated;
+  }
+  throw new Unavailable(`the record of schedule ${scheduleRef.scheduleId}`);
+}
+
+const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** A ULID has 48 bits of time and 80 random bits: 10 and 16 characters of 5 bits. */
+const timeLength = 10;
+const randomLength = 16;
+
+/**
+ * The id of the run that a schedule starts at a time. A digest replaces the random part, so every attempt of a fire gets the same id.
+ * The digest covers the schedule's nonce, which no client knows.
+ */
+function scheduledRunId(schedule: Omit<ScheduleSetting, 'setting'>, scheduledAt: Instant): RunId {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([schedule.projectId, schedule.environment, schedule.scheduleId, schedule.incarnation, scheduledAt]))
+    .digest();
+  const randomPart = [...digest.subarray(0, randomLength)].map((byte) => crockford.charAt(byte % crockford.length)).join('');
+  let rest: number = scheduledAt;
+  let time = '';
+  while (time.length < timeLength) {
+    time = crockford.charAt(rest % crockford.length) + time;
+    rest = Math.floor(rest / crockford.length);
+  }
+  return toRunId(`wrun_${time}${randomPart}`);
 }

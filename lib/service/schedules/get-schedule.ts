@@ -1,4 +1,4 @@
-/** A schedule as it stands: when it is due next, and what became of the last times. */
+/** Reads a schedule with its next fire time and its last run. */
 import { defined } from '../../engine/defined.ts';
 import type { RunId, ScheduleId, Scope } from '../../engine/ids.ts';
 import type { RunStatus } from '../../engine/log/head.ts';
@@ -9,9 +9,9 @@ import type { Deps } from '../deps.ts';
 
 export interface ScheduleView {
   readonly schedule: Schedule;
-  /** absent: it is paused, or over */
+  /** absent: the schedule is paused, or has no further fire */
   readonly nextRunAt?: Instant;
-  /** the run that it started last, with its status where that was looked up */
+  /** the last run that the schedule started; `getSchedule` adds its status */
   readonly lastRun?: Fire & { readonly runId: RunId; readonly status?: RunStatus };
 }
 

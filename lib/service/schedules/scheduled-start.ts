@@ -1,9 +1,9 @@
-/** What a fire of a schedule would start: the same look-up as for a start, and a pinned version besides. */
+/** Resolves what a fire of a schedule starts: the same lookup as for a start, or a pinned version. */
 import { defined } from '../../engine/defined.ts';
 import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { ScheduleDefinition } from '../../ports/schedules.ts';
-import type { Resolved } from '../runs/begin-run.ts';
+import type { Resolved } from '../runs/prepare-run.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type StartRefusal, resolveStart } from '../runs/start-run.ts';
@@ -38,30 +38,30 @@ export async function resolveScheduled(
     : { kind: 'found', version, input: checkedInput.input };
 }
 
-/** For the terms of a schedule: which graph of the name it was made for. */
+/** The graph version to record in the definition, so that a later workflow of the same name is recognised. */
 export const atVersionOf = (resolved: Resolved): Pick<ScheduleDefinition, 'latestVersionWhenSet'> =>
   'deploymentId' in resolved ? {} : { latestVersionWhenSet: resolved.version.version };
 
-/** In words, for the record of a fire that started nothing. */
+/** The message for the record of a fire that started nothing. */
 export const messageOf = (refusal: ScheduledRefusal | { readonly kind: 'node_not_reached' }): string => {
   switch (refusal.kind) {
     case 'workflow_not_found':
       return 'the workflow that the schedule names does not exist, or was deleted; change the schedule to name a workflow that exists';
     case 'workflow_archived':
-      return 'the workflow is archived';
+      return 'the workflow is archived; publish a version or delete the schedule';
     case 'workflow_deleting':
-      return 'the workflow is being deleted';
+      return 'the workflow is being deleted; delete the schedule';
     case 'version_not_found':
-      return 'the workflow has no such version';
+      return 'the workflow does not have the version that the schedule pins; change the schedule';
     case 'no_active_deployment':
-      return 'there is no workflow of that name, and no active deployment';
+      return 'no published workflow has that name, and no deployment is active';
     case 'deployment_not_found':
-      return `there is no deployment ${refusal.deploymentId}`;
+      return `deployment ${refusal.deploymentId} does not exist`;
     case 'deployment_not_verified':
-      return `the artifact of deployment ${refusal.deploymentId} was never verified`;
+      return `the artifact of deployment ${refusal.deploymentId} is not verified; verify or activate the deployment`;
     case 'input_invalid':
       return refusal.errors.map(({ pointer, message }) => `${pointer}: ${message}`).join('; ');
     case 'node_not_reached':
-      return 'a fire goes on from no node';
+      return 'a schedule cannot start a run from a chosen node';
   }
 };

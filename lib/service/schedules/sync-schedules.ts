@@ -1,6 +1,6 @@
 /**
- * Brings what the world's scheduler holds to what the records say. Each setting has a name of its own there and never
- * changes, so that setting and removing may be repeated, and two who do it at once do no harm.
+ * Synchronizes the recurrences in the scheduler with the records of the schedules. Each setting has its own name in the scheduler and
+ * never changes, so that repeated or concurrent synchronization is harmless.
  */
 import { nextFire } from '../../engine/schedule/timing.ts';
 import { type Instant, between, minutes } from '../../engine/time.ts';
@@ -9,9 +9,9 @@ import type { Deps } from '../deps.ts';
 
 type Needs = Pick<Deps, 'schedules' | 'recurrences' | 'clock'>;
 
-/** Longer than whoever made a mark may live: it is still at work until then, and does this itself. */
+/** A younger mark belongs to a request that may still be running and synchronizes the setting itself. */
 const minMarkAge = minutes(2);
-/** How often all settings are set again, whether or not anybody knows of a loss. */
+/** Interval at which the sweep sets all recurrences again, in case the scheduler lost one. */
 const fullSyncMinutes = 60;
 const maxConcurrentSyncs = 16;
 
@@ -23,23 +23,23 @@ export const settingOf = ({ projectId, environment, scheduleId, incarnation, set
   setting,
 });
 
-/** Notes, before a record is changed, that what is held of these settings may be wrong from now on. */
+/** Marks settings before a record changes: from now on their recurrences may be outdated. */
 export const markSettings = async ({ schedules, clock }: Needs, ...settings: readonly ScheduleSetting[]): Promise<void> => {
   await Promise.all(settings.map((setting) => schedules.markForSync({ ...settingOf(setting), at: clock.now() })));
 };
 
-/** One setting: held where the record wants it, and nowhere else. */
+/** Sets the recurrence of one setting if the record requires it, and removes it otherwise. */
 export async function syncSetting(deps: Needs, setting: ScheduleSetting): Promise<void> {
   const of = settingOf(setting);
   const { schedules, recurrences } = deps;
   const desired = await desiredStateOf(deps, of);
   if (desired !== undefined) {
-    // Kept first: what is held and lost again is always known.
+    // Registers the setting first, so that the sweep can set a lost recurrence again.
     await schedules.registerSetting(of);
     const { timing, catchUpWindowMs } = desired.schedule.definition;
     await recurrences.set({ setting: of, timing, firstAt: desired.next, maxDeliveryAge: catchUpWindowMs });
   }
-  // Asked again after it was set: a change in between may have been settled before it.
+  // Reads the record again: a concurrent change may have synchronized before this recurrence was set.
   if (desired === undefined || (await desiredStateOf(deps, of)) === undefined) {
     await recurrences.remove(of);
     await schedules.unregisterSetting(of);
@@ -54,7 +54,7 @@ async function desiredStateOf({ schedules, clock }: Needs, of: ScheduleSetting) 
   return next === undefined ? undefined : { schedule, next };
 }
 
-/** Whether that setting is the one that stands. */
+/** Whether the setting is the schedule's current one. */
 export const isCurrentSetting = (schedule: Schedule, of: ScheduleSetting): boolean =>
   schedule.incarnation === of.incarnation && schedule.setting === of.setting;
 
@@ -63,7 +63,7 @@ export interface SyncResult {
   readonly failed: readonly { readonly setting: ScheduleSetting; readonly error: unknown }[];
 }
 
-/** For the sweep: what somebody left half done, and once in a while everything. */
+/** For the sweep: synchronizes the marked settings, and all settings once an hour. */
 export async function syncSchedules(deps: Needs, mustEndAt: Instant): Promise<SyncResult> {
   const now = deps.clock.now();
   const marked = (await deps.schedules.syncMarks()).filter(({ at }) => between(at, now) > minMarkAge);

@@ -1,16 +1,17 @@
-/** What a stream needs before it opens: the seat of a reader with a name, and one of the installation's slots. */
+/** Acquires what an event stream needs before it opens: one of the installation's stream slots, and the lease of a named reader. */
 import { after, durationMs, minutes } from '../../engine/time.ts';
 import type { Reader } from '../../ports/reader-leases.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { maxStreamDuration } from './watch-run.ts';
 
-/** Longer than a stream by what clocks may differ: a slot whose stream died with its function is free again after that. */
+/** Longer than a stream by the maximum clock skew. The slot of a crashed function is free again after this time. */
 const slotLeaseDuration = durationMs(maxStreamDuration + minutes(1));
 
 /**
- * Takes a slot for a stream. Throws `Unavailable` where as many streams are open as may be. The answer gives the slot back; a
- * stream that cannot do so holds it until the lease ends.
+ * Acquires a slot for a stream. A slot that is not released is free again when its lease expires.
+ * @returns the function that releases the slot
+ * @throws Unavailable if the maximum number of streams is open
  */
 export async function acquireStreamSlot({
   readerLeases,
@@ -36,20 +37,20 @@ export async function acquireStreamSlot({
   };
 }
 
-/** Takes the reader's seat for a new stream. The answer says, asked again and again, whether the stream still has it. */
+/** Acquires the reader's lease for a new stream. @returns a function that checks whether the stream still holds the lease */
 export async function acquireReaderLease(
   { readerLeases, ids, clock }: Pick<Deps, 'readerLeases' | 'ids' | 'clock'>,
   reader: Reader,
 ): Promise<() => Promise<boolean>> {
   const stream = ids.nonce();
-  // Twice as long as there can be a stream that asks; only clears away.
+  // Twice the maximum length of a stream; the expiry only cleans up.
   await readerLeases.acquire(reader, stream, after(clock.now(), durationMs(2 * maxStreamDuration)));
   return async () => {
     try {
       const holder = await readerLeases.holder(reader);
       return holder === undefined || holder === stream;
     } catch (error) {
-      // A stream that goes on a little longer does no harm.
+      // It is harmless if the stream continues a little longer.
       if (error instanceof Unavailable) return true;
       throw error;
     }

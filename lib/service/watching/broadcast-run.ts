@@ -1,6 +1,7 @@
 /**
- * Speaking for a run: whoever takes its message follows the log as a reader of a stream does, and posts to all who have joined.
- * It ends when nobody is there, or when the run has ended and all have heard it; else, after its turn, the message is sent on.
+ * The broadcaster of a run: the worker that receives its message follows the run's log and posts every update to the joined sockets.
+ * It ends when no member is left, or when the run has ended and all members have every update. Otherwise it sends its message again
+ * after a time limit, and another invocation continues.
  */
 import type { KeyId, Nonce, RunAddress } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -22,29 +23,29 @@ export interface BroadcasterDeps extends Pick<Deps, 'log' | 'streams' | 'blobs' 
   readonly watches: Watches;
 }
 
-/** What a speaker goes by while it speaks. */
+/** Limits of one invocation of the broadcaster. */
 export interface BroadcastTerms {
-  /** whether the key still may watch; asked every ten seconds */
+  /** whether the key may still watch; checked every ten seconds */
   readonly isAllowed: (keyId: KeyId) => Promise<boolean>;
   /** when the function ends */
   readonly mustEndAt: Instant;
 }
 
-/** A speaker that dies is replaced when its message comes back: the shorter the turns, the sooner. */
+/** A crashed broadcaster is replaced when SQS redelivers its message, so a shorter limit replaces it sooner. */
 export const maxBroadcastDuration = seconds(90);
-/** Before the function's own end: what waits in the lines is posted, cursors are kept, the message is sent on. */
+/** Time before the function's timeout to post the queued frames, save the cursors and send the message again. */
 const shutdownTime = seconds(20);
-/** For what is in the lines at the end of a turn; what is left then goes on in the next one. */
+/** Time to post the queued frames at the end of an invocation; the next invocation posts the rest. */
 const drainTime = seconds(5);
-/** Who has joined or left is seen within this time. */
+/** A join or a leave takes effect within this time. */
 const membershipCheckInterval = seconds(1);
-/** With what the authenticator keeps for 15 s, a revoked key's sockets are closed within half a minute. */
+/** The authenticator caches keys for 15 s, so the sockets of a revoked key are closed within 30 s. */
 const authRecheckInterval = seconds(10);
-/** A crash repeats at most what was posted since. */
+/** After a crash, members receive again at most the frames of this time. */
 const cursorSaveInterval = seconds(10);
-/** A gateway closes a socket on which nothing has passed for ten minutes; and one that is gone is found out by this. */
+/** API Gateway closes a socket after ten idle minutes. A post also detects a socket that is gone. */
 export const socketHeartbeatInterval = minutes(1);
-/** A message that was sent on and not taken by then counts as lost. */
+/** A continuation message that no worker received within this time counts as lost. */
 const maxWaitForNextBroadcast = minutes(15);
 
 export async function broadcastRun(
@@ -54,10 +55,10 @@ export async function broadcastRun(
 ): Promise<'deferred_to_another' | 'ended' | 'continued'> {
   const { clock, sockets } = deps;
   const { members, next } = await readPresentMembers(deps, run);
-  // Every join sends a message, and one speaker is enough: the one that was announced comes, and finds who has joined.
+  // Every join sends a message, but one broadcaster is enough: the announced one will find the new members.
   if (next !== undefined && next.broadcastId !== broadcastId && next.until > clock.now()) return 'deferred_to_another';
   await broadcastUntilDeadline(deps, run, members, terms);
-  // Read anew: who could not be told all of it is still there.
+  // Reads the members again: those that have not received every update are still there.
   if ((await readPresentMembers(deps, run)).members.length === 0) {
     await sockets.setNextBroadcast(run, undefined);
     return 'ended';
@@ -66,17 +67,17 @@ export async function broadcastRun(
   return 'continued';
 }
 
-/** Without those whose sockets are closed by now. */
+/** The members whose sockets have not expired. */
 async function readPresentMembers(
   { clock, sockets }: Pick<BroadcasterDeps, 'clock' | 'sockets'>,
   run: RunAddress,
 ): Promise<RunWatchers> {
-  const room = await sockets.watchersOf(run);
+  const watchers = await sockets.watchersOf(run);
   const now = clock.now();
-  return { ...room, members: room.members.filter(({ expiresAt }) => expiresAt > now) };
+  return { ...watchers, members: watchers.members.filter(({ expiresAt }) => expiresAt > now) };
 }
 
-/** Sent first: an announcement of a message that was never sent would keep everybody waiting. */
+/** Sends the message before it announces it: other broadcasters would wait for an announced message that was never sent. */
 async function sendContinuation(
   { clock, sockets, watches }: BroadcasterDeps,
   run: RunAddress,
@@ -86,7 +87,7 @@ async function sendContinuation(
   await sockets.setNextBroadcast(run, { broadcastId, until: after(clock.now(), maxWaitForNextBroadcast) });
 }
 
-/** Its message reached the dead-letter queue: who joins next is not to wait for it, and for those who watch another one is sent. */
+/** Handles a broadcaster's message from the dead-letter queue: removes its announcement, and sends a new message if members are left. */
 export async function replaceBroadcaster(
   deps: Pick<BroadcasterDeps, 'clock' | 'ids' | 'sockets' | 'watches'>,
   { run }: Watch,
@@ -113,7 +114,7 @@ async function broadcastUntilDeadline(
   subscribers.addInitial(members, followed);
   await broadcast(deps, followed, subscribers, { ...terms, mustEndAt: endsAt });
   const hasEnded = isTerminal(followed.state.progress);
-  // A run that has ended makes no more turns: this one lasts until everybody has it all, or has been found to take nothing.
+  // For an ended run this is the last invocation: it waits until every member has all updates or is stuck.
   const remaining = hasEnded ? between(clock.now(), endsAt) : drainTime;
   await waitAtMost(clock, durationMs(Math.max(remaining, drainTime)), subscribers.drained());
   await subscribers.removeClosed();
@@ -123,7 +124,7 @@ async function broadcastUntilDeadline(
   }
 }
 
-/** Until the run has ended, nobody is left, or the time is over. */
+/** Broadcasts until the run has ended, no member is left, or the time is over. */
 async function broadcast(
   deps: BroadcasterDeps,
   followed: FollowedRun,
@@ -146,18 +147,18 @@ async function broadcastUpdates(
   signal: AbortSignal,
 ): Promise<void> {
   const { log, streams, clock } = deps;
-  // A pause ends with the turn.
+  // The abort signal ends a wait between two polls.
   const pausing: Clock = { now: () => clock.now(), sleep: (wait) => clock.sleep(wait, signal) };
   const last = followed.state.nextEventId - 1;
   for await (const update of followRun({ log, streams, clock: pausing }, followed, last)) {
-    // A message that is given up comes back minutes later.
+    // Retries, because a failed message is redelivered only minutes later.
     if (update.kind === 'event') subscribers.broadcast(await retryUnavailable(clock, () => frameOf(deps, followed.run, update)));
     if (update.kind === 'delta') subscribers.broadcast(deltaFrame(update.delta, update.received));
     if (signal.aborted) return;
   }
 }
 
-/** Looks every second who is there, and now and then whether they still may be. */
+/** Refreshes the members every second, and checks their keys every ten seconds. */
 async function monitorMembers(
   { clock, sockets }: BroadcasterDeps,
   run: RunAddress,
@@ -189,7 +190,7 @@ async function monitorMembers(
   }
 }
 
-/** What a look cannot do is done by the next one. */
+/** The next check does what an unavailable store prevented. */
 async function ignoreUnavailable(check: () => Promise<void>): Promise<void> {
   try {
     await check();
@@ -198,7 +199,7 @@ async function ignoreUnavailable(check: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Waits for it, but no longer than this; it goes on by itself. */
+/** Waits for the work, but at most this long; the work continues. */
 async function waitAtMost(clock: Clock, wait: DurationMs, work: Promise<void>): Promise<void> {
   const timeout = new AbortController();
   await Promise.race([work, clock.sleep(wait, timeout.signal)]).finally(() => timeout.abort());

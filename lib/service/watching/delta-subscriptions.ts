@@ -1,4 +1,4 @@
-/** Hearing nodes that are at work: each from its first word on, and nothing twice. */
+/** Reads the token streams of running nodes, each from its first delta on and without duplicates. */
 import { type NodeKey, type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { type RunState, openNodes } from '../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../engine/log/node-state.ts';
@@ -6,18 +6,18 @@ import { type DurationMs, type Instant, after, durationMs, seconds } from '../..
 import type { Delta } from '../../ports/streams.ts';
 import type { Deps } from '../deps.ts';
 
-/** Nodes that one reader hears at once, those that run before those that only may. Of others it sees the completion. */
+/** Maximum number of nodes that one reader subscribes to; running nodes come before queued ones. For others it sees the completion. */
 export const maxSubscriptions = 32;
-/** Deltas of one read. */
+/** Maximum number of deltas in one read. */
 const maxDeltasPerRead = 100;
-/** A node that says nothing is asked at growing intervals: most types never say anything. */
+/** The poll interval of a node without new deltas grows, because most node types never write deltas. */
 const minPollInterval = durationMs(200);
 const maxPollInterval = seconds(1);
 
 export interface ReceivedDelta {
   readonly node: OpenNode;
   readonly delta: Delta;
-  /** said by another execution than what came before it: that is void */
+  /** another execution of the node wrote this delta, so the earlier deltas are void */
   readonly isReset: boolean;
 }
 
@@ -39,7 +39,7 @@ export class DeltaSubscriptions {
     this.#run = run;
   }
 
-  /** What the nodes that are open in this fold have said since the last time. Of an ended one the completion has the whole. */
+  /** New deltas of the nodes that are open in this fold. The completion of an ended node contains its whole output. */
   async *poll(state: RunState): AsyncGenerator<ReceivedDelta, void, undefined> {
     this.#subscribe(state);
     const due = [...this.#subscriptions.values()].filter(({ pollAt }) => pollAt <= this.#deps.clock.now());
@@ -74,7 +74,7 @@ export class DeltaSubscriptions {
     }
   }
 
-  /** Up to the first missing index: what is missing now is given to the next question. */
+  /** Reads up to the first missing index; the next read returns what is missing now. */
   async #read(subscription: DeltaSubscription): Promise<readonly Delta[]> {
     const found = await this.#deps.streams.from(this.#run, subscription.node, subscription.next, maxDeltasPerRead);
     const gap = found.findIndex(({ index }, at) => index !== subscription.next + at);

@@ -1,6 +1,6 @@
 /**
- * Following a run: every event after a cursor in order, as the log grows, and between them what nodes say while they are at
- * work. It reads and never writes; a reader that comes back with the last id it has seen misses nothing.
+ * Follows a run: returns every event after a cursor in order, and between them the deltas of running nodes. It only reads. A reader
+ * that reconnects with the last event id it has seen misses nothing.
  */
 import { defined } from '../../engine/defined.ts';
 import { type RunAddress, topLevel } from '../../engine/ids.ts';
@@ -14,13 +14,13 @@ import type { Deps } from '../deps.ts';
 import { DeltaSubscriptions, type ReceivedDelta } from './delta-subscriptions.ts';
 import { untilFirstGap } from '../run-log/read-run-fold.ts';
 
-/** Between two looks while something happens; half as long again after each look that finds nothing. */
+/** Poll interval while updates arrive; it grows by half after each poll without updates. */
 const minPollInterval = durationMs(200);
-const maxIntervalAtWork = seconds(1);
-/** Nothing is at work: only a time, or something outside, moves the run on. */
+const maxIntervalRunning = seconds(1);
+/** For a run without running nodes: it waits for a timer or a signal. */
 const maxIntervalWaiting = seconds(5);
 
-/** What a delta is to readers: an event that the log does not have. Its id is that of the last event before it. */
+/** A delta as readers see it. It is not in the log, so it has the id of the last event before it. */
 export interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 'type'> {
   readonly eventId: number;
   readonly sequence: number;
@@ -30,19 +30,19 @@ export interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 
 export type RunUpdate =
   | (MappedEvent & { readonly kind: 'event' })
   | { readonly kind: 'delta'; readonly delta: PublicDelta; readonly received: ReceivedDelta }
-  /** a look that found nothing */
+  /** a poll without updates */
   | { readonly kind: 'idle' };
 
-/** A run that somebody is about to follow, as of the first look. */
+/** A run to follow, as of the first read. */
 export interface FollowedRun {
   readonly run: RunAddress;
   readonly runInfo: RunIdentity;
   readonly state: RunState;
-  /** read and not given yet */
+  /** commits that are read but not returned yet */
   readonly commits: readonly Commit[];
 }
 
-/** The first look; undefined where there is no such run in this scope. */
+/** Reads the run for the first time; undefined if it does not exist in this scope. */
 export async function beginFollowing(deps: Pick<Deps, 'log'>, run: RunAddress): Promise<FollowedRun | undefined> {
   const head = await deps.log.head(run);
   if (head === undefined) return undefined;
@@ -51,11 +51,11 @@ export async function beginFollowing(deps: Pick<Deps, 'log'>, run: RunAddress): 
   return { run, runInfo: head, state, commits: [head.commit, ...(await readNewCommits(deps, run, state))] };
 }
 
-/** Whether the run has ended and nothing of it comes after the cursor. */
+/** Whether the run has ended and has no event after the cursor. */
 export const hasSeenAll = ({ state }: FollowedRun, after: number): boolean =>
   isTerminal(state.progress) && after >= state.nextEventId - 1;
 
-/** Ends behind the run's last event, which is then the last thing given. */
+/** Ends after the run's last event. */
 export async function* followRun(
   deps: Pick<Deps, 'log' | 'streams' | 'clock'>,
   { run, runInfo, state, commits: first }: FollowedRun,
@@ -90,7 +90,7 @@ export async function* followRun(
   }
 }
 
-/** The commits since, up to the first missing number: behind a hole every commit would stand one place too early. */
+/** Reads the new commits up to the first missing number: commits after a gap must not be folded before it is filled. */
 async function readNewCommits(deps: Pick<Deps, 'log'>, run: RunAddress, state: RunState): Promise<readonly Commit[]> {
   const { asOf } = state;
   if (asOf === 0) return [];
@@ -99,15 +99,15 @@ async function readNewCommits(deps: Pick<Deps, 'log'>, run: RunAddress, state: R
   return commits;
 }
 
-/** A look that failed is made again: the reader waits for what comes next anyway. */
+/** The next poll repeats a failed read. */
 const emptyIfUnavailable = (error: unknown): readonly Commit[] => {
   if (!(error instanceof Unavailable)) throw error;
   return [];
 };
 
 const maxIntervalOf = (state: RunState): DurationMs => {
-  const isAtWork = openNodes(state).some(({ status }) => status !== 'waiting');
-  return isAtWork ? maxIntervalAtWork : maxIntervalWaiting;
+  const hasRunningNodes = openNodes(state).some(({ status }) => status !== 'waiting');
+  return hasRunningNodes ? maxIntervalRunning : maxIntervalWaiting;
 };
 
 export const publicDelta = (runInfo: RunIdentity, last: number, { node, delta, isReset }: ReceivedDelta): PublicDelta => ({

@@ -1,11 +1,11 @@
-/** Joining a run over a socket, and leaving it: a record that the run's speaker finds, and a message that asks for one. */
+/** Joins a run over a socket: writes a membership for the run's broadcaster, and sends a message that starts a broadcaster. */
 import type { ConnectionId, RunId } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Connection, Sockets } from '../../ports/sockets.ts';
 import type { Watches } from '../../ports/watches.ts';
 import type { Deps } from '../deps.ts';
 
-/** Runs that one connection watches at once. */
+/** Maximum number of runs that one connection watches. */
 export const maxJoinedRuns = 20;
 
 export interface JoinRequest {
@@ -24,18 +24,18 @@ export async function joinRun(
 ): Promise<JoinResult> {
   const { connectionId, scope, keyId, onlyRun, expiresAt } = connection;
   const run = { ...scope, runId };
-  // A ticket opens one run: to whoever came with it every other one is not there.
+  // A ticket opens one run: for its connection every other run is not found.
   if (onlyRun !== undefined && onlyRun !== runId) return { kind: 'not_found' };
   if ((await log.head(run)) === undefined) return { kind: 'not_found' };
   if (joined.length >= maxJoinedRuns && !joined.includes(runId)) return { kind: 'too_many' };
   const joinId = ids.nonce();
   await sockets.join({ run, connectionId, keyId, joinId, cursor: { after, next: {} }, isJoinAcknowledged: false, expiresAt });
-  // After the record: whoever takes the message finds it.
+  // Sent after the membership is written, so that the broadcaster finds it.
   await watches.send({ run, broadcastId: joinId });
   return { kind: 'joined' };
 }
 
-/** Undefined: no such socket was let in, or its time is over. */
+/** Reads an accepted connection; undefined if it does not exist or has expired. */
 export async function openConnection(
   { sockets }: { readonly sockets: Sockets },
   id: ConnectionId,

@@ -1,4 +1,4 @@
-/** Tickets to watch a run: made for a key, good for one opening within a minute, and never stored as their text. */
+/** Tickets to watch a run: issued for a key, valid once within a minute, and stored only as a digest. */
 import { createHash } from 'node:crypto';
 import type { KeyId, RunAddress, RunId } from '../../engine/ids.ts';
 import { type Instant, after, minutes, seconds } from '../../engine/time.ts';
@@ -7,12 +7,12 @@ import type { Deps } from '../deps.ts';
 
 /** Long enough for a page to open its stream. */
 export const ticketLifetime = seconds(60);
-/** Far beyond its life; only clears away. */
+/** Longer than the ticket's lifetime; the expiry only cleans up. */
 const ticketRetention = minutes(15);
 
 export const ticketDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** When the new ticket opens nothing any more; undefined where there is no such run in the key's scope. */
+/** Issues a ticket. @returns when it expires; undefined if the run does not exist in the key's scope */
 export async function issueTicket(
   { log, tickets, clock }: Pick<Deps, 'log' | 'tickets' | 'clock'>,
   run: RunAddress,
@@ -29,7 +29,7 @@ export type TicketUse =
   | Extract<Authentication, { kind: 'authenticated' }>
   | { readonly kind: 'ticket_invalid'; readonly why: string };
 
-/** Uses the ticket up. It lets in as the key that asked for it, which must still be good. */
+/** Redeems the ticket. The stream opens with the rights of the key that issued it, which must still be valid. */
 export async function openWithTicket(
   { tickets, clock, ids }: Pick<Deps, 'tickets' | 'clock' | 'ids'>,
   authenticator: Authenticator,
@@ -42,7 +42,7 @@ export async function openWithTicket(
   if (ticket.expiresAt <= clock.now()) return ticketInvalid('ticket_expired');
   const authenticated = await authenticator.recheck(ticket.keyId);
   if (authenticated.kind !== 'authenticated') return ticketInvalid(`ticket_of_a_key_${authenticated.why}`);
-  // Last, so that a refusal uses nothing up; and the condition lets one of two in.
+  // Redeems last, so that a refused request keeps the ticket. The conditional write admits one of two concurrent requests.
   return (await tickets.redeem(digest, ids.nonce())) ? authenticated : ticketInvalid('ticket_used');
 }
 

@@ -1,4 +1,4 @@
-/** What is posted to a socket of each thing that happens: a text, and where it stands, so that nobody is posted it twice. */
+/** Builds the frames for sockets: the text of each update, and its position, so that no socket receives it twice. */
 import { defined } from '../../engine/defined.ts';
 import { contextAt } from '../../engine/graph/context-at.ts';
 import { type RunAddress, eventId, nodeKey, topLevel } from '../../engine/ids.ts';
@@ -24,19 +24,19 @@ import { readRunFold } from '../run-log/read-run-fold.ts';
 
 /** The gateway's limit for one message, in bytes. */
 export const maxFrameBytes = 131_072;
-/** An output or a context that is larger is left out, and its size said: what is around it needs room too. */
+/** A larger output or context is omitted and its size is given, because the rest of the frame needs room too. */
 export const maxFrameValueBytes = 98_304;
-/** A failure's own words, where all of it does not fit. */
+/** Maximum length of an error message if the whole error does not fit. */
 const maxMessageLength = 4_096;
 
-/** A delta's node and index; an event's id. */
+/** The position of a frame: an event id, or the node and index of a delta. */
 export type FramePosition =
-  | { readonly kind: 'event'; readonly eventId: number; /** no delta of this node comes any more */ readonly endedNode?: string }
+  | { readonly kind: 'event'; readonly eventId: number; /** no delta of this node follows */ readonly endedNode?: string }
   | { readonly kind: 'delta'; readonly node: string; readonly index: number };
 
 export interface SocketFrame {
   readonly position: FramePosition;
-  /** undefined: there is nothing to post, and the watcher has seen it all the same */
+  /** undefined: nothing to post, but the cursor advances */
   readonly text: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export const joinedMessageOf = (run: RunAddress, after: number): string =>
 export const heartbeatMessageOf = (run: RunAddress, at: Instant): string =>
   JSON.stringify({ type: heartbeatEventName, runId: run.runId, timestamp: iso(at) });
 
-/** The last frame of a run that has ended, to who has heard all of it. */
+/** The last frame of an ended run, for a watcher that has received all updates. */
 export const leftMessageOf = (run: RunAddress): string => JSON.stringify({ type: 'left', runId: run.runId, reason: 'run_ended' });
 
 export const deltaFrame = (delta: PublicDelta, { node, delta: { index } }: ReceivedDelta): SocketFrame => ({
@@ -105,7 +105,7 @@ const textOf = (
 ): string =>
   JSON.stringify({ type, eventId: id, runId, workflowId, timestamp, correlation, payload: withDocumentedNames(payload) });
 
-/** The document of the engine spells ids in these two payloads otherwise than this house: `instanceId` with a capital D, and so on. */
+/** The engine's reference document spells ids in these two payloads with `ID`, for example `instanceID`. */
 const withDocumentedNames = (payload: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(payload).map(([name, value]) => [name.replace(/Id$/, 'ID'), value]));
 
@@ -129,7 +129,7 @@ async function loadWithinLimit(
   return { value: 'ref' in payload ? await loadPayload(deps, run, payload.ref) : payload.value };
 }
 
-/** What templates saw once this event had happened, without what is the system's own. Nothing of a run that is no more. */
+/** The context of templates after this event, without system values; null for a deleted run. */
 async function readContextAfter(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, run: RunAddress, id: number): Promise<BoundedValue> {
   const fold = await readRunFold(deps, run);
   if (fold === undefined) return { value: null };
@@ -139,14 +139,14 @@ async function readContextAfter(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, run
   return { value: await withPayloads(deps, run, (loaded) => contextAt(fold.state, topLevel, before, loaded).all()) };
 }
 
-/** Reckoned before anything is loaded. */
+/** The size of the context, computed before any payload is loaded. */
 const contextBytes = (state: RunState, id: number): number =>
   [...state.contextWrites.entries()].reduce((sum, [key, written]) => {
     const last = key.startsWith('__') ? undefined : written.findLast(({ writtenBy }) => writtenBy <= id)?.payload;
     return last === undefined ? sum : sum + Buffer.byteLength(key) + sizeOf(last);
   }, 0);
 
-/** With the whole failure where that fits, else with its first words. */
+/** The text with the whole error if it fits, otherwise with a shortened message and no details. */
 function withinFrameLimit(text: (failure: JsonObject | null) => string, error: Failure | undefined): string {
   if (error === undefined) return text(null);
   const { cause, code = cause, message, details } = error;

@@ -1,4 +1,4 @@
-/** One watcher: what is to be posted to it waits in its own line, so that one that takes nothing is waited for by nobody else. */
+/** One subscribed socket. It has its own queue of frames, so that a slow socket does not delay the others. */
 import { type DurationMs, type Instant, durationMs } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Posts } from '../../ports/posts.ts';
@@ -6,12 +6,12 @@ import type { WatchCursor, Membership } from '../../ports/sockets.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type FramePosition, type SocketFrame, joinedMessageOf } from './socket-frames.ts';
 
-/** Posts of one frame; each is bounded by whoever posts. */
+/** Attempts to post one frame; the poster bounds the time of each attempt. */
 export const maxPosts = 3;
 const postRetryDelay: DurationMs = durationMs(250);
-/** What may wait in one line: a watcher that falls behind by more is let go, and comes back to where it was. */
+/** Maximum size of one queue. A socket that falls further behind is closed; the client can reconnect at its cursor. */
 export const maxQueuedBytes = 8_388_608;
-/** A replay puts no more into the line than this. */
+/** Maximum queue size to which a replay adds frames. */
 const maxReplayQueueBytes = 1_048_576;
 
 export class SocketSubscriber {
@@ -21,14 +21,14 @@ export class SocketSubscriber {
   #queue: SocketFrame[] = [];
   #bytes = 0;
   #posting: Promise<void> | undefined;
-  /** news that came while older ones were still being told */
+  /** new frames that arrived during the replay; undefined after the replay */
   #deferred: SocketFrame[] | undefined = [];
-  /** put into the line */
+  /** progress of the queued frames */
   #queuedUpTo: Progress;
-  /** posted */
+  /** progress of the posted frames */
   #postedUpTo: Progress;
-  #isGreeted: boolean;
-  /** why there is nothing more to be posted */
+  #isJoinAcknowledged: boolean;
+  /** why no further frame is posted */
   #end: 'gone' | 'stuck' | undefined;
   #error: unknown;
   #postedAt: Instant;
@@ -39,7 +39,7 @@ export class SocketSubscriber {
     this.#clock = clock;
     this.#queuedUpTo = new Progress(member.cursor);
     this.#postedUpTo = new Progress(member.cursor);
-    this.#isGreeted = member.isJoinAcknowledged;
+    this.#isJoinAcknowledged = member.isJoinAcknowledged;
     this.#postedAt = clock.now();
     if (!member.isJoinAcknowledged)
       this.#put({ position: { kind: 'event', eventId: 0 }, text: joinedMessageOf(member.run, member.cursor.after) });
@@ -49,7 +49,7 @@ export class SocketSubscriber {
     return this.#end;
   }
 
-  /** What no socket is to blame for; undefined: nothing. */
+  /** An error that the socket did not cause; undefined if none. */
   get error(): unknown {
     return this.#error;
   }
@@ -58,16 +58,16 @@ export class SocketSubscriber {
     return this.#postedAt;
   }
 
-  /** How far it has come, and whether it is to be noted that it was greeted. */
+  /** The cursor after the last posted frame. */
   get cursor(): WatchCursor {
     return this.#postedUpTo.cursor;
   }
 
-  get isGreeted(): boolean {
-    return this.#isGreeted;
+  get isJoinAcknowledged(): boolean {
+    return this.#isJoinAcknowledged;
   }
 
-  /** News, behind what is still being replayed. */
+  /** Queues a new frame, after the frames of a replay. */
   push(frame: SocketFrame): void {
     if (this.#end !== undefined) return;
     if (this.#deferred === undefined) this.replay(frame);
@@ -78,7 +78,7 @@ export class SocketSubscriber {
     }
   }
 
-  /** What it has not been told yet. */
+  /** Queues a frame unless it was queued before. */
   replay(frame: SocketFrame): void {
     if (this.#end === undefined && this.#queuedUpTo.isNew(frame.position)) {
       this.#queuedUpTo.advance(frame.position);
@@ -86,7 +86,7 @@ export class SocketSubscriber {
     }
   }
 
-  /** The replay is over: what came meanwhile follows. */
+  /** Ends the replay and queues the frames that arrived meanwhile. */
   release(): void {
     const deferred = this.#deferred ?? [];
     this.#deferred = undefined;
@@ -96,17 +96,17 @@ export class SocketSubscriber {
     }
   }
 
-  /** A sign of life, which is no part of the run. */
+  /** Queues a control message, such as a heartbeat, that is not part of the run. */
   pushControl(text: string): void {
     if (this.#end === undefined) this.#put({ position: { kind: 'event', eventId: 0 }, text });
   }
 
-  /** Waits until there is room for more of a replay. */
+  /** Waits until the queue has room for further replayed frames. */
   async waitForRoom(): Promise<void> {
     if (this.#bytes > maxReplayQueueBytes) await this.#posting;
   }
 
-  /** Waits until everything in the line has been posted, or nothing can be. */
+  /** Waits until every queued frame is posted, or posting has stopped. */
   async drained(): Promise<void> {
     while (this.#posting !== undefined) await this.#posting;
   }
@@ -129,7 +129,7 @@ export class SocketSubscriber {
   }
 
   async #postAll(): Promise<void> {
-    // Whoever put the frame goes on first, and knows of this.
+    // Lets the caller continue first, so that `#posting` is set before the first post.
     await Promise.resolve();
     try {
       for (let frame = this.#queue[0]; frame !== undefined; frame = this.#queue[0]) {
@@ -140,14 +140,14 @@ export class SocketSubscriber {
         this.#bytes -= sizeOf(frame);
         this.#postedUpTo.advance(frame.position);
         if (frame.text === undefined) continue;
-        this.#isGreeted = true;
+        this.#isJoinAcknowledged = true;
         this.#postedAt = this.#clock.now();
       }
     } catch (error) {
       this.#error = error;
       this.#stop('stuck');
     } finally {
-      // Here and not behind the promise: a frame that comes in between would wait for ever.
+      // Cleared here and not after the promise, because a frame queued in between would never be posted.
       this.#posting = undefined;
     }
   }
@@ -167,7 +167,7 @@ export class SocketSubscriber {
 
 const sizeOf = ({ text }: SocketFrame): number => (text === undefined ? 0 : Buffer.byteLength(text));
 
-/** Up to where a watcher has come: events by their id, deltas by the index of their node. */
+/** How far a watcher has come: events by id, deltas by index per node. */
 class Progress {
   #after: number;
   readonly #next: Map<string, number>;

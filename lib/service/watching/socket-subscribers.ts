@@ -1,4 +1,4 @@
-/** All who watch one run over sockets, while somebody speaks for it: each is told what it has not heard, in order. */
+/** The sockets that watch one run while a broadcaster runs. Each receives the frames after its cursor, in order. */
 import type { ConnectionId, KeyId, RunAddress } from '../../engine/ids.ts';
 import { mapEvents } from '../../engine/log/public-event.ts';
 import { type DurationMs, between } from '../../engine/time.ts';
@@ -36,12 +36,12 @@ export class SocketSubscribers {
     for (const subscriber of this.#subscribers.values()) subscriber.push(frame);
   }
 
-  /** The first ones; their deltas come with the news, from the first index on. */
+  /** Adds the first members. New polls return their deltas from the first index on. */
   addInitial(members: readonly Membership[], followed: FollowedRun): void {
     for (const member of members) this.#add(member, (subscriber) => this.#replayEvents(subscriber, followed));
   }
 
-  /** Lets in who has joined since, and lets go of who has left. */
+  /** Adds members that have joined, and removes members that have left. */
   async refresh({ members }: Pick<RunWatchers, 'members'>): Promise<void> {
     const now = this.#deps.clock.now();
     const joined = new Map(members.filter(({ expiresAt }) => expiresAt > now).map((one) => [one.connectionId, one]));
@@ -51,7 +51,7 @@ export class SocketSubscribers {
     const newMembers = [...joined.values()].filter(({ connectionId }) => !this.#subscribers.has(connectionId));
     if (newMembers.length === 0) return;
     const arrivals = newMembers.map((member) => ({ member, start: Promise.withResolvers<FollowedRun | undefined>() }));
-    // News come while the log is read for them: they are held for the new ones from now on.
+    // From now on the new members defer new frames until the log is replayed for them.
     for (const { member, start } of arrivals) {
       this.#add(member, async (subscriber) => {
         const followed = await start.promise;
@@ -65,7 +65,7 @@ export class SocketSubscribers {
     for (const { start } of arrivals) start.resolve(followed);
   }
 
-  /** Takes away those that cannot be posted to any more. Throws what is the fault of none of them. */
+  /** Closes the members that cannot be posted to. Throws an error that no socket caused. */
   async removeClosed(): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     for (const [id, { end, error }] of this.#subscribers) {
@@ -74,7 +74,7 @@ export class SocketSubscribers {
     }
   }
 
-  /** Those that have come to this event, the run's last, have all of it. */
+  /** Ends the members that have received the run's last event. */
   async sendFarewell(eventId: number): Promise<void> {
     const finished = [...this.#subscribers].filter(([, { cursor }]) => cursor.after >= eventId);
     for (const [, subscriber] of finished) subscriber.pushControl(leftMessageOf(this.#run));
@@ -82,7 +82,7 @@ export class SocketSubscribers {
     for (const [id] of finished) await this.#close(id, 'finished');
   }
 
-  /** Ends the connections that the key opened. */
+  /** Closes the connections that the key opened. */
   async closeByKey(keyId: KeyId): Promise<void> {
     for (const [id, { member }] of this.#subscribers) if (member.keyId === keyId) await this.#close(id, 'closed');
   }
@@ -96,7 +96,7 @@ export class SocketSubscribers {
     if (reason === 'closed') await posts.close(id);
   }
 
-  /** A sign of life to each that has had nothing for so long: it finds out sockets that are gone. */
+  /** Sends a heartbeat to each member that was idle for this time; the post detects sockets that are gone. */
   sendHeartbeats(idleFor: DurationMs): void {
     const now = this.#deps.clock.now();
     for (const subscriber of this.#subscribers.values()) {
@@ -104,17 +104,17 @@ export class SocketSubscribers {
     }
   }
 
-  /** Notes how far each has come, where that has changed. */
+  /** Saves the changed cursors. */
   async saveCursors(): Promise<void> {
     for (const [id, subscriber] of this.#subscribers) {
-      const heard = JSON.stringify(subscriber.cursor);
-      if (!subscriber.isGreeted || subscriber.end !== undefined || this.#savedCursors.get(id) === heard) continue;
+      const cursor = JSON.stringify(subscriber.cursor);
+      if (!subscriber.isJoinAcknowledged || subscriber.end !== undefined || this.#savedCursors.get(id) === cursor) continue;
       await this.#deps.sockets.saveCursor(subscriber.member, subscriber.cursor);
-      this.#savedCursors.set(id, heard);
+      this.#savedCursors.set(id, cursor);
     }
   }
 
-  /** Waits until everybody has been posted everything, or cannot be. */
+  /** Waits until every member has received its queued frames, or cannot be posted to. */
   async drained(): Promise<void> {
     await Promise.all(this.#replays);
     await Promise.all([...this.#subscribers.values()].map((subscriber) => subscriber.drained()));
@@ -126,7 +126,7 @@ export class SocketSubscribers {
     const replaying = replay(subscriber)
       .then(() => subscriber.release())
       .catch((error: unknown) => {
-        // It has missed something: it is let in again at the next look.
+        // The member has missed frames; the next refresh adds it again.
         this.#remove(member.connectionId);
         if (!(error instanceof Unavailable)) this.#error ??= error;
       })
@@ -150,8 +150,8 @@ export class SocketSubscribers {
   async #catchUp(subscriber: SocketSubscriber, followed: FollowedRun): Promise<void> {
     await this.#replayEvents(subscriber, followed);
     const { runInfo, state } = followed;
-    for await (const heard of new DeltaSubscriptions(this.#deps, this.#run).poll(state)) {
-      subscriber.replay(deltaFrame(publicDelta(runInfo, state.nextEventId - 1, heard), heard));
+    for await (const received of new DeltaSubscriptions(this.#deps, this.#run).poll(state)) {
+      subscriber.replay(deltaFrame(publicDelta(runInfo, state.nextEventId - 1, received), received));
     }
   }
 

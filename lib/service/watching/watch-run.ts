@@ -1,28 +1,26 @@
-/** One reader's stream: news as they come, signs of life while there are none, and an end in good time. */
+/** The event stream of one reader: updates as they arrive, heartbeats in between, and an end before the gateway's timeout. */
 import type { Instant } from '../../engine/time.ts';
 import { after, between, minutes, seconds } from '../../engine/time.ts';
 import type { Deps } from '../deps.ts';
 import { type FollowedRun, type RunUpdate, followRun } from './follow-run.ts';
 
 /**
- * A stream ends by itself after this, and the reader goes on with another. A gateway would break it off after 15 minutes, and
- * a reader that has gone away is not told of: until the end, or until it is back under its name, it holds a slot that others
- * wait for.
+ * A stream ends after this time, and the reader reconnects. API Gateway would cut the stream off after 15 minutes. The function cannot
+ * detect that a reader disconnected, so the stream holds its slot until it ends or the named reader reconnects.
  */
 export const maxStreamDuration = minutes(5);
-/** A gateway ends a stream on which nothing has passed for five minutes, and proxies do sooner. */
+/** API Gateway ends a stream after five idle minutes; proxies do so sooner. */
 export const heartbeatInterval = seconds(15);
-/** With what the authenticator keeps for 15 s, a revoked key's stream ends within half a minute. */
+/** The authenticator caches keys for 15 s, so the stream of a revoked key ends within 30 s. */
 const authRecheckInterval = seconds(10);
-/** Of fifty slots a reader that comes back twenty times a second leaves some free. */
+/** A reader that reconnects 20 times a second still leaves some of the 50 slots free. */
 const leaseCheckInterval = seconds(1);
 
 export type StreamUpdate = Exclude<RunUpdate, { kind: 'idle' }> | { readonly kind: 'heartbeat'; readonly at: Instant };
 
 /**
- * @param isAllowed whether the reader still may; asked every ten seconds
- * @param holdsLease whether the reader has not opened another stream since; asked every second, or at each look where those are
- * rarer
+ * @param isAllowed whether the reader may still watch; checked every ten seconds
+ * @param holdsLease whether the stream still holds the reader's lease; checked at every poll, at most once a second
  */
 export async function* watchRun(
   deps: Pick<Deps, 'log' | 'streams' | 'clock'>,
@@ -57,5 +55,5 @@ export async function* watchRun(
   }
 }
 
-/** A reader without a name has as many streams as it opens. */
+/** A reader without a name may open any number of streams. */
 const withoutLease = async (): Promise<boolean> => true;

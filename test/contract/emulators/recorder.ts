@@ -1,4 +1,4 @@
-/** A small HTTP service that writes down what it was asked and answers what it was told to. */
+/** An HTTP server that records requests and sends prepared responses. */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { text } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-/** Furnishes an installation, sends it as many requests as are wanted, and holds each answer against the table of routes. */
+/** Prepares an installation, sends it the given number of requests, and checks each response against the table of routes. */
 import fc from 'fast-check';
 import * as z from 'zod';
 import { packedDeployment } from '../../artifact/packed.ts';
@@ -6,23 +6,23 @@ import { readDocument } from './document.ts';
 import { type FuzzResponse, violationOf } from './check-response.ts';
 import { type RequestBodies, type FuzzRequest, type ExistingIds, confirmsName, requestsOf } from './requests.ts';
 
-/** The way into an installation. */
+/** A client of an installation. */
 export interface FuzzTarget {
   readonly apiKey: string;
   send(request: FuzzRequest): Promise<FuzzResponse>;
 }
 
 export interface Report {
-  /** each with its seed, its number, what is wrong and what was sent */
+  /** each with its seed, its number, the problem and the request */
   readonly violations: readonly string[];
-  /** the part of the requests that were answered with 2xx */
+  /** the share of the requests with a 2xx response */
   readonly succeeded: number;
-  /** operations that never were */
+  /** operations without a 2xx response */
   readonly neverSucceeded: readonly string[];
 }
 
 const atOnce = 16;
-/** Things of each kind that the requests are about. What is deleted is made again by nobody, so there is enough of it. */
+/** The objects that requests refer to. Deleted objects are not created again, so there are enough of each kind. */
 const pieces = 40;
 
 const graph = (minutes?: number) => ({
@@ -55,7 +55,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
   };
   const numbers = Array.from({ length: pieces }, (_, at) => at);
   const names = numbers.map((at) => `flow-${at}`);
-  // No schedule starts them, so they can be deleted.
+  // They have no schedules, so they can be deleted.
   const spare = numbers.slice(0, pieces / 4).map((at) => `spare-${at}`);
   const [runs, keys, deployments, cursors, schedules]: string[][] = [[], [], [], [], []];
   for (const at of numbers) {
@@ -128,7 +128,7 @@ const bodiesFor = (known: ExistingIds): RequestBodies => {
   };
 };
 
-/** @param seed makes the same requests again; what they meet depends on what those before them did */
+/** @param seed repeats the same requests; their responses depend on the effects of earlier requests */
 export const campaign = async (door: FuzzTarget, seed: number, count: number): Promise<Report> => {
   const known = await furnish(door);
   const described = await door.send({ method: 'GET', target: '/v1/openapi.json', headers: [], body: undefined, operationId: '' });
@@ -167,7 +167,7 @@ export const campaign = async (door: FuzzTarget, seed: number, count: number): P
   return { violations, succeeded, neverSucceeded };
 };
 
-/** The request without the key, short enough to read. */
+/** The request without the key, shortened. */
 const shown = ({ method, target, headers, body }: FuzzRequest): string =>
   JSON.stringify({
     method,

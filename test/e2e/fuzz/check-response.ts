@@ -1,4 +1,4 @@
-/** Whether an answer is one that the table of routes allows for its request. */
+/** Checks whether the table of routes allows a response to its request. */
 import { type Route, errorsOf } from '../../../lib/api/route.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { errorCatalogue } from '../../../lib/api/errors.ts';
@@ -11,10 +11,10 @@ export interface FuzzResponse {
   readonly text: string;
 }
 
-/** What a path that no route has may be answered with, by the product or by the gateway before it. */
+/** Valid statuses for an unknown path, by the product or by the gateway. */
 const codesWithoutRoute: readonly string[] = ['not_found', 'method_not_allowed', 'invalid_request', 'payload_too_large'];
 
-/** The route that the table says it is; literal steps go before parameters. */
+/** The route of a request; literal segments take precedence over parameters. */
 export const routeOf = ({ method, target }: FuzzRequest): Route | undefined => {
   const path = new URL(`http://localhost${target}`).pathname.replace(/\/$/, '');
   const steps = path.split('/');
@@ -36,7 +36,7 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** What is wrong with the answer, in words; undefined where nothing is. */
+/** The problem of the response; undefined where there is none. */
 export const violationOf = (request: FuzzRequest, { status, headers, text }: FuzzResponse): string | undefined => {
   if (status >= 500) return `${status}`;
   if (typeof headers['x-workflow-correlation-id'] !== 'string') return 'no correlation id';

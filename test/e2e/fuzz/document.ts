@@ -1,7 +1,7 @@
-/** The OpenAPI document as the service answers it: what the requests of the fuzz are made from. */
+/** The service's OpenAPI document, from which the fuzz test generates requests. */
 import * as z from 'zod';
 
-/** A JSON schema, as far as requests are made from it. */
+/** The part of JSON Schema that the generator uses. */
 export interface Schema {
   readonly $ref?: string | undefined;
   readonly type?: string | readonly string[] | undefined;
@@ -70,7 +70,7 @@ export interface Operation extends z.infer<typeof operation> {
 
 export interface ApiDocument {
   readonly operations: readonly Operation[];
-  /** the schema itself, wherever it is written down */
+  /** the resolved schema of a reference */
   resolve(schema: Schema): Schema;
 }
 

@@ -1,14 +1,14 @@
-/** The HTTP functions in this process, over the adapters of AWS and the emulators of its services; nothing works on the runs. */
+/** The HTTP functions in this process, over the AWS adapters and the emulators. No worker executes the runs. */
 import { randomBytes } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { apiOperations } from '../../../functions/api/operations/all.ts';
 import { deploymentOperations } from '../../../functions/api/operations/deployments.ts';
 import { libraryOperations } from '../../../functions/api/operations/library.ts';
-import { stopOperations } from '../../../functions/api/operations/stop-test-run.ts';
+import { stopOperations } from '../../../functions/api/operations/test-runs.ts';
 import { eventOperations } from '../../../functions/api/operations/events.ts';
 import { webhookOperations } from '../../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
-import { toolsOf } from '../../../functions/api/tools.ts';
+import { toolsOf } from '../../../functions/api/operation.ts';
 import { newKey } from '../../../lib/api/auth/key-format.ts';
 import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../../lib/aws/audit.ts';
@@ -70,7 +70,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     delays: services.queue('delays'),
     results: services.queue('results.fifo'),
   };
-  // Timers and the bus are called and have no emulator of their own here.
+  // Timers and the bus are called, and have no emulator here.
   const { timers, recurrences, notices, metrics } = memoryPorts();
   const deps: Deps = {
     clock,
@@ -145,14 +145,14 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
   };
 };
 
-/** The last of several headers of one name, as the gateway gives it; a form comes encoded, anything else as text. */
+/** The last of several headers with one name, as API Gateway passes it. Forms are encoded; other bodies are text. */
 const gatewayEvent = ({ method, target, headers, body }: FuzzRequest): APIGatewayProxyEvent => {
   const url = new URL(`http://localhost${target}`);
   const byName = new Map(headers.map(([name, value]) => [name, value]));
   byName.set('X-Forwarded-Proto', 'https');
   const isForm = (byName.get('Content-Type') ?? '').startsWith('multipart/');
   const text = body === undefined ? undefined : Buffer.from(body).toString(isForm ? 'base64' : 'utf8');
-  // Who knows the secret sends half of the webhooks.
+  // Half of the webhooks have a valid signature.
   const isSigned = url.pathname.startsWith('/v1/webhooks/') && typeof body === 'string' && body.length % 2 === 0;
   const signature = isSigned ? delivery(body, { id: `d-${body.length}` }).headers : {};
   return eventOf(method, url.pathname, {

@@ -1,4 +1,4 @@
-/** Sends a request as it is: paths are not tidied, headers may come twice, bodies need not be text. */
+/** Sends a raw request: paths are not normalised, headers may repeat, bodies may be binary. */
 import { Agent, request as begin } from 'node:http';
 import type { FuzzResponse } from './check-response.ts';
 import type { FuzzRequest } from './requests.ts';

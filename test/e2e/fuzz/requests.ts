@@ -1,27 +1,27 @@
-/** Requests of the fuzz: about half as the document has them, about things that there are; the others wrong in one way or in many. */
+/** Generates requests: about half are valid and refer to existing objects; the others are invalid in one or several ways. */
 import fc from 'fast-check';
 import type { ApiDocument, Operation, Schema } from './document.ts';
 import { matchingValue, hostileValue } from './values.ts';
 
 export interface FuzzRequest {
   readonly method: string;
-  /** with its query, as it is sent */
+  /** the path with its query, as sent */
   readonly target: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string | Uint8Array | undefined;
-  /** the operation that it was made for; what answers it may be another, or none */
+  /** the operation that it was generated for; another one or none may handle it */
   readonly operationId: string;
 }
 
-/** What there is, by the names of parameters and members that name it. */
+/** Existing ids, by the names of the parameters and properties that contain them. */
 export interface ExistingIds {
   readonly [name: string]: readonly string[];
 }
 
-/** Bodies that a schema alone does not make good. */
+/** Bodies that need more than the schema to be valid. */
 export type RequestBodies = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
-/** Stands in a body for what the path names. */
+/** A placeholder in a body for the path's id. */
 export const confirmsName = '{the name in the path}';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH'];
@@ -42,7 +42,7 @@ const tricks = [
   '/v1/health?a=%ff&a=%',
   `/v1/workflows/${'n'.repeat(3_000)}`,
 ];
-/** Names that every object answers to. */
+/** Names of members of every object. */
 const inherited = ['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf'];
 const headerText = fc.string({
   unit: fc
@@ -55,7 +55,7 @@ const queryName = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
   { weight: 1, arbitrary: fc.constantFrom(...inherited) },
 );
-/** The key and the form of the body are given first: a hostile header of the same name is a second one. */
+/** Key and content type come first: a hostile header with the same name is a second one. */
 const headerNames = [
   'Authorization',
   'Content-Type',
@@ -70,7 +70,7 @@ const headerNames = [
   ...inherited,
 ];
 
-/** Asked for less often: where its filters let nothing pass, it reads the days of a year. */
+/** A rare request: with filters that match nothing it reads a year of days. */
 const slow = ['listAudit'];
 
 export const requestsOf = (
@@ -125,10 +125,10 @@ const withQuery = (target: string, pairs: readonly (readonly [string, string])[]
   const query = pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
   return `${target}${target.includes('?') ? '&' : '?'}${query}`;
 };
-/** Half a character has no encoding. */
+/** A lone surrogate has no UTF-8 encoding. */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
-/** One member of the body is something else than it should be. */
+/** One property of the body has an invalid value. */
 const spoiled = ([request, at, value]: [FuzzRequest, number, unknown]): FuzzRequest => {
   if (typeof request.body !== 'string') return request;
   const body: unknown = JSON.parse(request.body);
@@ -176,7 +176,7 @@ const goodRequest = (
   });
 };
 
-/** As the schema has it, with names of things that there are. */
+/** A value of the schema, with ids of existing objects. */
 const bodyOf = (document: ApiDocument, schema: Schema, knownOr: (name: string, schema: Schema) => fc.Arbitrary<unknown>) => {
   const { properties = {}, required = [] } = document.resolve(schema);
   const named = Object.fromEntries(

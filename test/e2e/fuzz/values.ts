@@ -1,8 +1,8 @@
-/** Values as a schema asks for them, and values as nobody asks for them. */
+/** Values that match a schema, and hostile values. */
 import fc from 'fast-check';
 import type { ApiDocument, Schema } from './document.ts';
 
-/** No number, text or structure that a caller should send. */
+/** Hostile numbers, texts and structures. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -33,14 +33,14 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc
     .oneof(fc.integer({ min: 50, max: 200 }), fc.constantFrom(1_000, 3_000))
     .map((depth) => Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 1)),
-  // a sum of many small parts, wide and of every depth
+  // many small parts, wide and nested
   fc.constantFrom(2_000, 20_000).map((length) => Array.from({ length }, (_, at) => ({ [`k${at % 7}`]: [at] }))),
   fc.jsonValue({ maxDepth: 3 }),
 );
 
 const isOptional = fc.integer({ min: 0, max: 2 }).map((one) => one === 0);
 
-/** A value that the schema allows. */
+/** A valid value of the schema. */
 export const matchingValue = (document: ApiDocument, given: Schema, depth = 0): fc.Arbitrary<unknown> => {
   const schema = document.resolve(given);
   if (schema.const !== undefined) return fc.constant(schema.const);

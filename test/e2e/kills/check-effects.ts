@@ -1,6 +1,6 @@
 /**
- * Effects in the world outside, beside what the logs say (invariant 12): none without a commit that asked for its attempt, none
- * missing of what is completed, none long after its attempt had ended, and none more often than faults since then explain.
+ * Compares external effects with the logs (invariant 12): no effect without a commit that requests its attempt, none missing for
+ * a completed node, none long after its attempt has ended, and no more repetitions than faults explain.
  */
 import { createHash } from 'node:crypto';
 import { stepNodeId } from '../../../lib/engine/durable/step.ts';
@@ -12,24 +12,24 @@ import { callsEffectServer } from './graphs.ts';
 import type { Effect } from './effect-server.ts';
 import type { Reading, StoredRun } from './tables.ts';
 
-/** Whoever began before an attempt had ended reads what is new within this time, on a machine that has much to do. */
+/** A worker that started before the attempt's end reads the log within this time, also on a busy machine. */
 const patienceMs = 15_000;
 
 interface Attempt {
-  /** how often the log asks for it: the code of a workflow that is tried again asks anew */
+  /** how often the log requests it: a retried workflow requests its steps again */
   asked: number;
-  /** the first time, by the cloud's clock */
+  /** the first request, by the cloud's clock */
   readonly askedAt: number;
   /** by the cloud's clock */
   endedAt?: number;
   isCompleted: boolean;
   /** by the machine's clock, in order */
   readonly begun: number[];
-  /** what it does leaves a mark outside */
+  /** whether it has an external effect */
   readonly leavesMark: boolean;
 }
 
-/** @returns how many effects were not the first of their attempt */
+/** @returns the number of effects that were not the first of their attempt */
 export function checkEffects({ runs }: Reading, effects: readonly Effect[], time: CloudTime): number {
   const attempts = new Map<string, Attempt>();
   for (const run of runs.values()) for (const [name, attempt] of attemptsOf(run)) attempts.set(name, attempt);
@@ -55,7 +55,7 @@ export function checkEffects({ runs }: Reading, effects: readonly Effect[], time
     const endedReal = endedAt === undefined ? Infinity : time.realOf(endedAt);
     for (const at of begun)
       runInvariant(12, at < endedReal + patienceMs, `${name} was begun ${at - endedReal} ms after it had ended`);
-    // A machine that was off, or died, leaves a message that comes back, and has another one sent beside it.
+    // After a crash or a pause the message is redelivered, and recovery sends another one.
     const faults = time.faultsBetween(time.realOf(askedAt), begun.at(-1) ?? 0);
     runInvariant(
       12,
@@ -99,5 +99,5 @@ function attemptsOf({ address: { runId }, kind, workflowName, commits }: StoredR
   return attempts;
 }
 
-/** As the worker names it in `traceparent`: by run, node and attempt. */
+/** The id of the attempt's span, as in the worker's `traceparent`: from run, node and attempt. */
 const spanOf = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 16);

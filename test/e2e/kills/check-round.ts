@@ -1,6 +1,6 @@
 /**
- * The outside reader's verdict: what the tables hold is held against the invariants (docs/ARCHITECTURE.md, "What must always
- * hold"), and against what clients were told and the outside has seen. The checker and the watches are the simulator's.
+ * Checks the tables against the invariants (docs/ARCHITECTURE.md, "What must always
+ * hold"), the responses to the clients and the external effects. The checker and the watches are the simulator's.
  */
 import { commitNo, nodeKey } from '../../../lib/engine/ids.ts';
 import { isJsonObject } from '../../../lib/engine/json.ts';
@@ -24,11 +24,11 @@ export interface RoundResult {
   readonly byStatus: Readonly<Record<string, number>>;
   readonly commits: number;
   readonly effects: number;
-  /** effects beyond the first of their attempt */
+  /** effects after the first of their attempt */
   readonly repeated: number;
-  /** runs that came to what was known beforehand, graphs and code */
+  /** runs with the predicted outcome, of graphs and code */
   readonly foretold: number;
-  /** nodes that were given up after their message had died */
+  /** nodes that failed because their message became a dead letter */
   readonly lost: number;
   readonly eventsRead: number;
 }
@@ -39,10 +39,10 @@ export interface Evidence {
   readonly time: CloudTime;
 }
 
-/** Commits as they were read the first time: later readings must have them too. */
+/** Commits of the first read: later reads must contain them unchanged. */
 export type Known = Map<string, string>;
 
-/** Nothing that was once in a log is gone from it, or other than it was. To be asked while the cloud is at work, too. */
+/** Checks that no commit has been changed or deleted since the first read. It may run while the cloud works. */
 export function compare(reading: Reading, known: Known): void {
   const now = new Map<string, string>();
   for (const { address, commits } of reading.runs.values())
@@ -109,7 +109,7 @@ const countBy = (names: readonly string[]): Record<string, number> => {
   return counts;
 };
 
-/** Of one run as they are numbered; of several by their writers' clocks, which here are one. */
+/** The commits in order: of one run by number, of several by their time, which is from one clock here. */
 function inOrder({ runs }: Reading): readonly (readonly [StoredRun, Commit])[] {
   const all = [...runs.values()].flatMap((run) => {
     let latest = 0;
@@ -118,7 +118,7 @@ function inOrder({ runs }: Reading): readonly (readonly [StoredRun, Commit])[] {
   return all.toSorted(([, , one], [, , other]) => one - other).map(([run, commit]) => [run, commit] as const);
 }
 
-/** A nonce says whose put it was: the same one in two places is a decision that was taken twice. */
+/** A nonce identifies a put: the same nonce in two commits is a decision that was applied twice. */
 function checkNonces({ runs }: Reading): void {
   const nonces = new Map<string, string>();
   for (const { address, commits } of runs.values()) {
@@ -131,12 +131,12 @@ function checkNonces({ runs }: Reading): void {
   }
 }
 
-/** Beside the fold, which does not let this pass either: an attempt ends once, and a node is completed once. */
+/** Independent of the fold, which also refuses it: an attempt ends once, and a node completes once. */
 function judgeAttempts({ address: { runId }, commits }: StoredRun): void {
   const ended = new Set<string>();
   const completed = new Set<string>();
   for (const event of commits.flatMap(({ events }) => events)) {
-    // What had failed is asked for anew, from the first attempt on; what is completed stands.
+    // A rerun restarts failed nodes from the first attempt, and keeps completed ones.
     if (event.type === 'RUN_RETRIED') ended.clear();
     if (!('nodeId' in event) || !('attempt' in event)) continue;
     const node = nodeKey(event);
@@ -162,7 +162,7 @@ function checkIndexes({ runs, byProject, byState }: Reading): void {
   runInvariant(5, isSame(byState.toSorted(), listed.toSorted()), 'the index by state and the heads do not agree');
 }
 
-/** Each start made one run, and nothing else did. */
+/** Each start created one run, and there are no others. */
 function checkStarts({ runs }: Reading, { starts, cancelAsked, cancelled }: ClientFacts): void {
   const ofStart = new Map<number, string>();
   for (const [runId, run] of runs) {
@@ -185,7 +185,7 @@ function inputNumber({ events }: Commit): number | undefined {
   return typeof n === 'number' ? n : undefined;
 }
 
-/** What readers were given, at whatever cursor and whenever, is what the log says. */
+/** The events that readers got, at any cursor and time, are those of the log. */
 function checkReaders({ runs }: Reading, { seen }: ClientFacts): void {
   for (const [runId, events] of seen) {
     const run = runs.get(runId);
@@ -216,7 +216,7 @@ const lostIn = ({ commits }: StoredRun): number =>
     .flatMap(({ events }) => events)
     .filter((event) => event.type === 'NODE_FAILED' && event.failure.code === 'recovery_error').length;
 
-/** As often as a message is delivered before it is dead. */
+/** The maximum receive count before a message becomes a dead letter. */
 const deliveries = 5;
 
 function judgeGraphs({ runs }: Reading, { starts }: ClientFacts, time: CloudTime): number {

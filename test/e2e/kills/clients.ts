@@ -1,6 +1,6 @@
 /**
- * Clients of a cloud that dies and comes back: they start runs under keys and ask again until they are answered, cancel and
- * signal, and read events at any cursor. What they were told is kept, and held against what is true in the end.
+ * Clients of a cloud that is killed and restarted. They start runs with idempotency keys and retry until they get a response,
+ * cancel and signal runs, and read events at any cursor. Their responses are stored, and checked against the final state.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
@@ -20,11 +20,11 @@ export interface Start {
 }
 
 export interface ClientFacts {
-  /** by the run that a start was answered with */
+  /** by the run id of the start's response */
   readonly starts: ReadonlyMap<string, Start>;
-  /** runs that somebody has asked to cancel, whatever came of it */
+  /** runs with a cancel request, with any result */
   readonly cancelAsked: ReadonlySet<string>;
-  /** runs whose cancel was answered with success */
+  /** runs with a successful cancel request */
   readonly cancelled: ReadonlySet<string>;
   readonly signals: readonly {
     readonly signal: SentSignal;
@@ -47,7 +47,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** Lanes of clients: each does one thing after the other. */
+/** The number of concurrent clients; each works in sequence. */
 const lanes = 5;
 
 export class Clients implements ClientFacts {
@@ -58,11 +58,11 @@ export class Clients implements ClientFacts {
   readonly seen = new Map<string, Map<number, string>>();
   readonly #prng: Prng;
   readonly #time: CloudTime;
-  /** where the cloud is, or will be once it is back */
+  /** the cloud's address; pending during a restart */
   #place: Promise<CloudAddress>;
   #isOver = false;
   #hasLeft = false;
-  /** of whatever is done beside the lanes; nobody waits for that before the end */
+  /** background tasks, which are awaited only at the end */
   readonly #failure = Promise.withResolvers<never>();
   #count = 0;
 
@@ -70,21 +70,21 @@ export class Clients implements ClientFacts {
     this.#prng = prng;
     this.#time = time;
     this.#place = place;
-    // Told to whoever waits for the work, if anybody does.
+    // The caller of work() gets the error, if there is one.
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** The cloud is somewhere else from now on. */
+  /** Sets the address of the restarted cloud. */
   moved(place: Promise<CloudAddress>): void {
     this.#place = place;
   }
 
-  /** Keeps the cloud under load until `finish` is called, and settles when everything that was begun is done. */
+  /** Keeps the cloud under load until `finish` is called, and settles when all started work is done. */
   async work(): Promise<void> {
     await Promise.race([Promise.all(Array.from({ length: lanes }, () => this.#lane())), this.#failure.promise]);
   }
 
-  /** Waits until so many more runs have been started. */
+  /** Waits until this many further runs have been started. */
   async begun(more: number): Promise<void> {
     const enough = this.starts.size + more;
     while (this.starts.size < enough && !this.#isOver) await wait(5);
@@ -94,7 +94,7 @@ export class Clients implements ClientFacts {
     this.#isOver = true;
   }
 
-  /** There will be no cloud any more: nobody asks on. */
+  /** Stops all retries: the cloud will not be restarted. */
   leave(): void {
     this.#isOver = true;
     this.#hasLeft = true;
@@ -109,7 +109,7 @@ export class Clients implements ClientFacts {
     await Promise.all(doings);
   }
 
-  /** @returns what is still to be done for the run, beside whatever the lane does next */
+  /** @returns the remaining work for the run, which continues in the background */
   async #begin(): Promise<readonly Promise<void>[]> {
     const n = (this.#count += 1);
     const graph = this.#prng.isLucky(0.6) ? this.#prng.pick(graphs) : undefined;
@@ -163,7 +163,7 @@ export class Clients implements ClientFacts {
     this.signals.push({ signal, isDelivered: sentShape.parse(body).delivered, at });
   }
 
-  /** Comes a few times, at any cursor, goes away in the middle, and follows a stream for a while. */
+  /** Reads events several times at random cursors, with disconnects, and follows a stream for a while. */
   async #read(runId: string): Promise<void> {
     for (let times = this.#prng.whole(0, 2); times > 0; times -= 1) {
       await wait(this.#prng.whole(0, 1_500));
@@ -193,7 +193,7 @@ export class Clients implements ClientFacts {
     return eventsShape.parse(body).data.map((event) => ({ eventId: event.eventId, text: JSON.stringify(event) }));
   }
 
-  /** What a stream said until it broke off, or the reader went away. */
+  /** The stream's frames until it broke or the reader disconnected. */
   async #follow(runId: string, cursor: number, forMs: number): Promise<readonly Told[]> {
     let text = '';
     try {
@@ -206,12 +206,12 @@ export class Clients implements ClientFacts {
       const decoder = new TextDecoder();
       for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
     } catch {
-      // It was killed, or the time is over: what was said stands.
+      // The cloud was killed, or the time is over: the received frames count.
     }
     return told(text);
   }
 
-  /** Asks until there is an answer that is one: whoever was killed has given none. */
+  /** Retries until there is a complete response: a killed cloud gives none. */
   async #ask(method: string, path: string, body?: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     while (!this.#hasLeft) {
       try {
@@ -225,7 +225,7 @@ export class Clients implements ClientFacts {
         const text = await response.text();
         if (response.status < 500 && response.status !== 429) return { status: response.status, body: JSON.parse(text) };
       } catch {
-        // The connection broke, or there is nobody yet.
+        // The connection broke, or the cloud is still starting.
       }
       await wait(30);
     }
@@ -238,7 +238,7 @@ interface Told {
   readonly text: string;
 }
 
-/** The events of whole frames; the last one may be torn. */
+/** The events of complete frames; the last frame may be incomplete. */
 function told(stream: string): readonly Told[] {
   const frames = stream.split('\n\n').slice(0, -1);
   return frames.flatMap((frame) => {

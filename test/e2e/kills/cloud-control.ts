@@ -1,12 +1,12 @@
-/** What a test asks of the inside of a cloud, and what it is told. */
+/** The messages between a test and the code inside the cloud's process. */
 export const startVariables = { aheadMs: 'KILLS_AHEAD_MS', effectServerPort: 'KILLS_EFFECT_SERVER_PORT' } as const;
 
 export type ControlRequest =
-  /** ends one function's thread that is at work; `rank`, from 0 to 1, says which; where none is, the next one that is */
+  /** ends a function's busy thread; `rank`, from 0 to 1, selects it; if none is busy, the next busy one */
   | { readonly kind: 'end-thread'; readonly id: number; readonly rank: number; readonly afterMs: number }
-  /** the machine has been asleep */
+  /** moves the clock forward, as after a sleep of the machine */
   | { readonly kind: 'move-clock'; readonly id: number; readonly byMs: number }
-  /** which functions are at work */
+  /** which functions are running */
   | { readonly kind: 'list-active'; readonly id: number };
 
 export type ControlResponse =

@@ -1,12 +1,12 @@
-/** When things befell the cloud, by the machine's clock and by its own, which runs ahead of that by ever more. */
+/** Times of faults, by the machine's clock and by the cloud's clock, which is moved ahead. */
 import { type Instant, instant } from '../../../lib/engine/time.ts';
 
-/** How long what was on its way at a fault may take to arrive. */
+/** How long a request in flight at a fault may take to arrive. */
 const slackMs = 2_000;
 
 export class CloudTime {
   readonly #faults: number[] = [];
-  /** from which machine's time on it was so many milliseconds ahead */
+  /** from this time of the machine on, the cloud's clock is this many milliseconds ahead */
   readonly #ahead: (readonly [number, number])[] = [[0, 0]];
 
   get aheadMs(): number {
@@ -17,7 +17,7 @@ export class CloudTime {
     return instant(Date.now() + this.aheadMs);
   }
 
-  /** Something was killed just now. */
+  /** Records a kill at the current time. */
   struck(): void {
     this.#faults.push(Date.now());
   }
@@ -26,14 +26,14 @@ export class CloudTime {
     this.#ahead.push([Date.now(), this.aheadMs + byMs]);
   }
 
-  /** The machine's time of a time of the cloud's; of one that it skipped, the moment of the skip. */
+  /** The machine's time of a cloud time; for a skipped time, the time of the skip. */
   realOf(cloudMs: number): number {
     for (const [from, aheadMs] of this.#ahead.toReversed())
       if (cloudMs >= from + aheadMs || aheadMs === 0) return Math.max(from, cloudMs - aheadMs);
     return cloudMs;
   }
 
-  /** Kills, and moves of the clock, between two of the machine's times: what can have something done again. */
+  /** Kills and clock moves between two machine times; they can cause repetitions. */
   faultsBetween(from: number, to: number): number {
     const moves = this.#ahead.slice(1).map(([at]) => at);
     return [...this.#faults, ...moves].filter((at) => at > from - slackMs && at < to + slackMs).length;

@@ -1,10 +1,10 @@
-/** The workflows of code under load: drawn as the simulator's are, with times that fit a clock which cannot be skipped at will. */
+/** The code workflows of the load: random ones like the simulator's, with times that fit a real clock. */
 import { Prng } from '../../simulation/prng.ts';
 import { type CodeWorkflow, leafCode, randomCode } from '../../simulation/random-code.ts';
 
 type Part = CodeWorkflow['part'];
 
-/** The simulator's world has no hurry: a minute of its steps is half a second here, and nobody sleeps longer than two minutes. */
+/** Scales simulated times: a minute of a step is half a second here, and a sleep lasts at most two minutes. */
 function brisk(part: Part): Part {
   switch (part.kind) {
     case 'step':
@@ -24,7 +24,7 @@ function brisk(part: Part): Part {
   }
 }
 
-/** As many as `project/workflows/torn.ts` exports. */
+/** As many as `project/workflows/code-load.ts` exports. */
 const count = 24;
 const seed = 20_261;
 
@@ -35,6 +35,6 @@ export const codeWorkflows: readonly CodeWorkflow[] = Array.from({ length: count
 });
 export const leafOfCode: CodeWorkflow = { ...leafCode, part: brisk(leafCode.part) };
 
-/** The code that a stored run is of; undefined of graphs. */
+/** The workflow of a stored code run; undefined for graphs. */
 export const codeOf = (run: { readonly kind: string; readonly workflowName: string } | undefined): CodeWorkflow | undefined =>
   run?.kind === 'code' ? [leafOfCode, ...codeWorkflows].find(({ name }) => name === run.workflowName) : undefined;

@@ -1,4 +1,4 @@
-/** What all rounds came to so far, added up and written down. */
+/** The totals of all rounds so far, stored in a file. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
@@ -10,22 +10,22 @@ export const countSchema = z.strictObject({
   /** the seed of the next round */
   next: z.int(),
   rounds: z.int(),
-  /** of everything at once, and of single threads by their function; only those of rounds that were judged to their end */
+  /** kills of everything, and of threads by function, in completely checked rounds */
   kills: z.strictObject({ all: z.int(), whole: z.int(), threads: amounts }),
   restarts: z.int(),
   runs: z.strictObject({ started: z.int(), ended: amounts }),
   commitsRead: z.int(),
-  /** what nodes and steps did outside, and how much of it not for the first time of its attempt */
+  /** external effects of nodes and steps, and how many of them repeated their attempt */
   effects: z.strictObject({ counted: z.int(), repeated: z.int() }),
-  /** runs that came to what was known beforehand */
+  /** runs with the predicted outcome */
   foretold: z.int(),
-  /** nodes that were given up because their message had died */
+  /** nodes that failed because their message became a dead letter */
   lostNodes: z.int(),
   eventsRead: z.int(),
-  /** from the last kill of a round until all its runs had ended: by the machine's clock, and by the cloud's, which skips standstills */
+  /** from the last kill of a round until all its runs ended: by the machine's clock, and by the cloud's, which skips idle time */
   longestToRest: z.strictObject({ seconds: z.number(), ofCloudSeconds: z.number() }),
   violations: z.array(z.strictObject({ seed: z.int(), message: z.string() })),
-  /** what was wrong in the product, found so and mended */
+  /** product bugs that these rounds found, and their fixes */
   found: z.array(z.string()),
   seconds: z.int(),
   commits: z.strictObject({ first: z.string(), last: z.string() }),

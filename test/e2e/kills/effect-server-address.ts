@@ -1,3 +1,3 @@
-/** Where nodes and steps leave their marks: an address of the public internet, because nodes may reach no other. */
+/** The address of the effect server: a public one, because nodes may not request private addresses. */
 export const effectServerAddress = '198.41.0.4';
 export const effectServerUrl = `http://${effectServerAddress}`;

@@ -1,6 +1,6 @@
 /**
- * The world outside: a server that outlives every kill, and notes each effect of a node and of a step as it comes in. What it
- * answers follows from what it is asked, and from how many attempts have asked it.
+ * The effect server outlives every kill, and records each effect of a node or step when its request arrives. Its
+ * response depends on the request and on the number of attempts.
  */
 import { once } from 'node:events';
 import { type IncomingMessage, createServer } from 'node:http';
@@ -11,9 +11,9 @@ export interface Effect {
   readonly at: number;
   readonly kind: 'node' | 'step' | 'undo';
   readonly runId: string;
-  /** of a node the id with its iteration, of a step the key */
+  /** a node's id with its iteration, or a step's key */
   readonly of: string;
-  /** of a node the id of the attempt's span, of a step its number */
+  /** a node's span id of the attempt, or a step's attempt number */
   readonly attempt: string;
 }
 
@@ -27,7 +27,7 @@ export async function openEffectServer(): Promise<EffectServer> {
   const effects: Effect[] = [];
   const attempts = new Map<string, Set<string>>();
 
-  /** @returns the status and the value of the answer */
+  /** @returns the status and the value of the response */
   async function answer(request: IncomingMessage): Promise<readonly [number, unknown]> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://outside');
     const [, kind = '', ...rest] = pathname.split('/').map(decodeURIComponent);
@@ -36,7 +36,7 @@ export async function openEffectServer(): Promise<EffectServer> {
       effects.push({ at: Date.now(), kind, runId, of, attempt });
       return [200, null];
     }
-    // `<run>/<node>`, and the span that follows from run, node and attempt
+    // `<run>/<node>`, and the span id, which is derived from run, node and attempt
     const token = String(request.headers['idempotency-key']);
     const slash = token.indexOf('/');
     const attempt = String(request.headers['traceparent']).slice(36, 52);

@@ -1,4 +1,4 @@
-/** The graphs under load: each shape a kill can tear apart, with what comes of it for an input `n`, however often it is torn. */
+/** The graphs of the load: all shapes that a kill can interrupt, with the predicted outcome for an input `n`. */
 import { effectServerUrl } from './effect-server-address.ts';
 
 type Foretold = { readonly status: 'completed'; readonly output: unknown } | { readonly status: 'failed'; readonly code: string };
@@ -6,7 +6,7 @@ type Foretold = { readonly status: 'completed'; readonly output: unknown } | { r
 export interface Graph {
   readonly definition: { readonly name: string; readonly nodes: readonly Node[]; readonly edges: readonly Edge[] };
   input(n: number): Readonly<Record<string, unknown>>;
-  /** undefined: it never ends by itself, and somebody has to cancel it */
+  /** undefined: it does not end without a cancellation */
   foretold(n: number): Foretold | undefined;
   /** the signal that it waits for */
   readonly signal?: string;
@@ -23,7 +23,7 @@ interface Edge {
   readonly sourceHandle?: string;
 }
 
-/** Asks the outside, which gives the value back. */
+/** Requests the effect server, which returns the value. */
 const ask = (id: string, value: string, { ms = 10, fails = 0 } = {}, more: object = {}): Node => ({
   id,
   type: 'http',
@@ -81,7 +81,7 @@ export const graphs: readonly Graph[] = [
     foretold: gives('d', (of) => 2 * (of + 1)),
   },
   {
-    // more than eight side by side: their results are collected
+    // more than eight parallel nodes: their results are collected
     definition: {
       name: 'kill-fan',
       nodes: [
@@ -132,7 +132,7 @@ export const graphs: readonly Graph[] = [
     foretold: gives('b', (of) => of + 2),
   },
   {
-    // beyond what a queue can hold back: a schedule of its own
+    // longer than SQS's maximum delay: it needs a schedule
     definition: {
       name: 'kill-long-delay',
       nodes: [start, pause('long', 10, 15), ask('a', n), end('a', 'a.body.value')],
@@ -210,7 +210,7 @@ export const graphs: readonly Graph[] = [
     foretold: gives('first', () => 'joined'),
   },
   {
-    // one invocation runs them all, and may die at each
+    // one invocation runs them all, and may be killed at each
     definition: {
       name: 'kill-links',
       nodes: [
@@ -243,14 +243,14 @@ export const graphs: readonly Graph[] = [
   },
 ];
 
-/** Called by others alone. */
+/** Only called as a child workflow. */
 export const leafGraph = {
   name: 'leaf-graph',
   nodes: [start, ask('asked', n), end('leaf', 'asked.body.value')],
   edges: chain('start', 'asked', 'end'),
 };
 
-/** Whether a node of the graph leaves a mark outside. */
+/** Whether a node of the graph has an external effect. */
 export const callsEffectServer = (workflowName: string, nodeId: string): boolean =>
   [leafGraph, ...graphs.map(({ definition }) => definition)].some(
     ({ name, nodes }) => name === workflowName && nodes.some(({ id, type }) => id === nodeId && type === 'http'),

@@ -1,7 +1,7 @@
 /**
- * Is loaded into every thread of an embedded cloud before anything else (`node --import`), so that a test can do to it what a
- * machine does: end one function's thread in mid-invocation, be off for minutes, lead one outside address to the test's own
- * server. No handler and nothing of the embedded cloud knows of it.
+ * Loaded into every thread of an embedded cloud before other modules (`node --import`). With it a test can simulate faults of a
+ * machine: it ends a function's thread during an invocation, moves the clock, and routes one external address to the test's
+ * server. Neither handlers nor the embedded cloud depend on it.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
@@ -28,7 +28,7 @@ function shared(): { readonly ahead: BigInt64Array; readonly port: number } {
 
 const { ahead, port } = shared();
 
-/** Dates are of the cloud's clock. Timers stay: what waits for a moment waits as long as on any machine. */
+/** Dates use the cloud's clock. Timers are unchanged: a wait takes its real time. */
 function moveClock(): void {
   const { now } = Date;
   const nowHere = (): number => now() + Number(Atomics.load(ahead, 0));
@@ -42,13 +42,13 @@ function moveClock(): void {
 const isAddressed = (value: unknown): value is { host: unknown; port: unknown } =>
   typeof value === 'object' && value !== null && 'host' in value && value.host === effectServerAddress;
 
-/** As a router would: one address of the internet is the test's server. */
+/** Routes one public address to the test's server. */
 function leadOutside(): void {
   // oxlint-disable-next-line typescript/unbound-method -- called with the socket it belongs to
   const { connect } = Socket.prototype;
   Object.assign(Socket.prototype, {
     connect(this: Socket, ...given: unknown[]): unknown {
-      // `net.connect` hands on its options in a list.
+      // `net.connect` passes its options in an array.
       const [first] = given;
       const options: unknown = Array.isArray(first) ? first[0] : first;
       if (isAddressed(options)) Object.assign(options, { host: '127.0.0.1', port });
@@ -63,7 +63,7 @@ let onBusy: () => void = () => {};
 const kindOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'kind' in message ? message.kind : undefined;
 
-/** Threads have all of this too, whoever starts them; the main thread knows which function's are at work. */
+/** All threads load this module; the main thread tracks which functions are running. */
 class PreparedWorker extends Worker {
   constructor(file: string | URL, options: workerThreads.WorkerOptions = {}) {
     super(file, { ...options, execArgv: [...(options.execArgv ?? []), '--import', import.meta.url] });
@@ -85,7 +85,7 @@ class PreparedWorker extends Worker {
   }
 }
 
-/** One of the functions at work, and one of its threads. @param rank from 0 to 1 */
+/** Selects a running function and one of its threads. @param rank from 0 to 1 */
 function busyThread(rank: number): [Worker, string] | undefined {
   const busy = [...functionThreads].flatMap(([worker, { name, isBusy }]) => (isBusy ? [[worker, name] as const] : []));
   const names = [...new Set(busy.map(([, name]) => name))].toSorted();
@@ -95,10 +95,10 @@ function busyThread(rank: number): [Worker, string] | undefined {
   return worker === undefined || name === undefined ? undefined : [worker, name];
 }
 
-/** Looks so often whether a schedule is due, because the clock may have been moved meanwhile. */
+/** The interval of checks for due schedules, because the clock may move meanwhile. */
 const lookEveryMs = 250;
 
-/** The embedded cloud's scheduler waits for moments of a clock that stands still in between; here it does not. */
+/** The embedded cloud's scheduler sets timers for a steady clock; here it must check repeatedly. */
 function letSchedulerLook(): void {
   const real = globalThis.setTimeout;
   const looking = (run: () => void, waitMs = 0, ...given: []): NodeJS.Timeout =>
@@ -134,7 +134,7 @@ function openDoors(): void {
       });
     } else setTimeout(() => end(asked), asked.afterMs);
   });
-  // Whoever started this is gone, and nobody else knows of it.
+  // The parent process has exited, so no process would end this one.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 }
 

@@ -1,4 +1,4 @@
-/** `npm start` in a process group of its own, to be killed: the whole of it, emulators and all, or one thread of one function. */
+/** `npm start` in a separate process group that a test can kill: all processes including emulators, or one function's thread. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,23 +22,23 @@ export type CloudAddress = Pick<z.output<typeof addressShape>, 'url' | 'apiKey' 
 const emulatorShape = z.object({ pid: z.number() });
 
 export interface KillableCloud {
-  /** Where it is, once it has started. Rejects where it has ended before. */
+  /** The address after the start. Rejects where the process exits before. */
   readonly started: Promise<CloudAddress>;
-  /** Ends everything at once, without a word: this process, its group, and the emulator in another group. */
+  /** Kills the process, its group, and the emulator in its separate group with SIGKILL. */
   kill(): Promise<void>;
-  /** Ends one function's thread in mid-invocation. @returns the function, or undefined where none came to work in time */
+  /** Ends a function's thread during an invocation. @returns the function; undefined where none ran in time */
   killThread(rank: number, afterMs: number, patienceMs: number): Promise<string | undefined>;
-  /** The machine has been asleep: the clock is later, and nothing has happened meanwhile. */
+  /** Moves the clock forward, as after a sleep of the machine. */
   moveClock(byMs: number): Promise<void>;
-  /** The functions that are at work. */
+  /** The running functions. */
   atWork(): Promise<readonly string[]>;
-  /** As Ctrl-C does. */
+  /** Stops it as Ctrl-C does. */
   stop(): Promise<void>;
 }
 
 let asked = 0;
 
-/** @param aheadMs how much later than the machine's own its clock is: it has been off for so long */
+/** @param aheadMs how far its clock is ahead of the machine's, which simulates the time that it was off */
 export function startKillableCloud(
   directory: string,
   options: { readonly aheadMs: number; readonly effectServerPort: number },
@@ -50,7 +50,7 @@ export function startKillableCloud(
       ...process.env,
       STEPWELL_DIR: directory,
       STEPWELL_PORT: '0',
-      // Each takes time to start, again and again.
+      // Each thread takes time to start.
       STEPWELL_THREADS: '2',
       [startVariables.aheadMs]: String(options.aheadMs),
       [startVariables.effectServerPort]: String(options.effectServerPort),
@@ -64,7 +64,7 @@ export function startKillableCloud(
   const gone = once(child, 'exit');
   let isWanted = true;
   const started = placeOf(child, directory, () => (isWanted ? printed : 'it was killed as it started'));
-  // Whoever kills it before it has started does not wait for that.
+  // A caller that kills it before it has started does not handle this rejection.
   started.catch(() => undefined);
 
   async function ask<Kind extends ControlResponse['kind']>(
@@ -133,19 +133,19 @@ async function placeOf(child: ChildProcess, directory: string, printed: () => st
   for (;;) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the cloud has ended: ${printed()}`);
     const found = existsSync(file) ? addressShape.safeParse(readJson(file)) : undefined;
-    // It may be that of the start before, which this one is about to take away.
+    // The file may be of the previous start, which this start will delete.
     if (found?.success === true && found.data.pid === child.pid) return found.data;
     await wait(5);
   }
 }
 
-/** DynamoDB's emulator is detached, so that Ctrl-C does not reach it; a machine that loses its power ends it with all others. */
+/** DynamoDB's emulator is detached from Ctrl-C. A power failure would end it too. */
 function emulatorIn(directory: string): number | undefined {
   const found = emulatorShape.safeParse(readJson(join(directory, 'state', 'dynoxide.pid')));
   return found.success && isEmulator(found.data.pid, directory) ? found.data.pid : undefined;
 }
 
-/** Numbers of processes are used again: what is killed bears the path of this very database. */
+/** Process ids are reused: only a process with this database's path in its arguments is killed. */
 function isEmulator(pid: number, directory: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(directory);
@@ -167,11 +167,11 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // it is gone
+    // it has exited
   }
 }
 
-/** What is dead and has nobody to ask for it stays in the list of processes for a while. */
+/** A dead process without a waiting parent remains as a zombie for a while. */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -1,7 +1,7 @@
 /**
- * `npm run kills -- --minutes 10` (or `--kills 100`) kills an embedded cloud under load again and again, has an outside reader
- * judge its tables after each round, goes on where the count of all rounds so far stopped, and writes it down. `--seed 7` plays
- * one round and counts nothing.
+ * `npm run kills -- --minutes 10` (or `--kills 100`) repeatedly kills an embedded cloud under load, and an independent reader
+ * checks its tables after each round. It continues the stored count of rounds and updates it. `--seed 7` runs
+ * one round without counting.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -28,7 +28,7 @@ const countFile = join(root, 'test/simulation/proof/kills.json');
 const killsInRound = 30;
 const wholeRate = 0.25;
 
-/** The first kills of a round are of threads, because the load has to build up. */
+/** The first kills of a round are of threads, until the load has built up. */
 function killsOf(seed: number): readonly Kill[] {
   const prng = new Prng(seed + 7_000_003);
   return Array.from({ length: killsInRound }, (_one, at) => (at > 1 && prng.isLucky(wholeRate) ? 'whole' : 'thread'));

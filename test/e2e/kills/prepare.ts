@@ -1,4 +1,4 @@
-/** A folder of an embedded cloud in which everything that the clients run is published and deployed, for all rounds. */
+/** Creates a state folder with all published workflows and deployed code of the load, for all rounds. */
 import { deployCode } from '../../../bench/code-workflows.ts';
 import { fileURLToPath } from 'node:url';
 import { graphs, leafGraph } from './graphs.ts';
@@ -6,7 +6,7 @@ import { startKillableCloud } from './killable-cloud.ts';
 
 const project = fileURLToPath(new URL('./project', import.meta.url));
 
-/** @param directory has a synthesis */
+/** @param directory a folder with a synthesis */
 export async function prepare(directory: string): Promise<void> {
   const cloud = startKillableCloud(directory, { aheadMs: 0, effectServerPort: 0 });
   try {

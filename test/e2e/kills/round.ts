@@ -1,6 +1,6 @@
 /**
- * A round: one cloud on one folder under load, killed again and again, left to come to rest, and judged from its tables. Which
- * kills there are, when, and what the clients do follows from the seed; what they meet follows from the machine.
+ * A round: one cloud on one folder under load is killed repeatedly, then completes its runs, and its tables are checked. The seed
+ * determines the kills, their times and the clients' actions; the timing of the machine determines what they interrupt.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,21 +20,21 @@ export type Kill = 'whole' | 'thread';
 export interface RoundOptions {
   readonly seed: number;
   readonly kills: readonly Kill[];
-  /** a folder in which everything that is run has been published and deployed */
+  /** a state folder with all published workflows and deployed code */
   readonly prepared: string;
 }
 
 export interface RoundReport {
-  /** of function threads by function, and of everything as `whole` */
+  /** kills of threads by function, and of everything as `whole` */
   readonly kills: Readonly<Record<string, number>>;
   readonly restarts: number;
   readonly result: RoundResult;
-  /** from the last kill until every run had ended, by the machine's clock and by the cloud's, in milliseconds */
+  /** from the last kill until every run ended, by the machine's clock and by the cloud's, in milliseconds */
   readonly timeToSettleMs: number;
   readonly cloudTimeToSettleMs: number;
 }
 
-/** A cloud that has come to rest, for whoever wants to look at it, or to meddle with it. */
+/** A cloud without open runs, for tests that inspect or change it. */
 export interface SettledRound {
   readonly report: RoundReport;
   readonly tables: Tables;
@@ -42,9 +42,9 @@ export interface SettledRound {
   readonly reading: Reading;
 }
 
-/** For how long a machine was off, or asleep, before it is started again. */
+/** How long a machine was off or asleep before a restart. */
 const offMs = [0, 0, 0, 70_000, 200_000, 1_000_000];
-/** By the cloud's clock: a day of sweeps, and no run of the load sleeps for more than half an hour. */
+/** By the cloud's clock: half a day of sweeps; no run of the load sleeps for more than half an hour. */
 const mostRestMs = 12 * 3_600_000;
 
 export async function runRound(
@@ -97,7 +97,7 @@ function copyOf(prepared: string): string {
   return folder;
 }
 
-/** The cloud of a round: one after the other on the same folder. */
+/** The clouds of a round, which run one after the other on the same folder. */
 class RestartableCloud {
   cloud: KillableCloud;
   restarts = 0;
@@ -125,7 +125,7 @@ class RestartableCloud {
     this.restarts += 1;
   }
 
-  /** What was written once is there after every kill. */
+  /** Checks that written commits exist after every kill. */
   async look(): Promise<void> {
     compare(await readTables(new Tables((await this.cloud.started).tables)), this.known);
   }
@@ -137,10 +137,10 @@ interface Parts {
   readonly time: CloudTime;
 }
 
-/** How often the machine has slept for a minute before a thread is ended: the sweep is at work then, beside all others. */
+/** How often the clock moves by a minute before a thread is killed, so that the sweep runs too. */
 const sleepRate = 0.15;
 
-/** How long a thread may take to come to work; under load there is always one. */
+/** How long to wait for a running thread; under load there always is one. */
 const threadPatienceMs = 30_000;
 
 async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, time }: Parts): Promise<Map<string, number>> {
@@ -161,7 +161,7 @@ async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, tim
       count(functionIn(name));
       continue;
     }
-    // Now and then while it is still starting.
+    // Sometimes during the start.
     if (prng.isLucky(0.85)) {
       await mortal.cloud.started;
       await mortal.look();
@@ -179,7 +179,7 @@ async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, tim
 /** `Stepwell-Runtime-StepwellFunctionsWorkerFunction…` is the worker's. */
 const functionIn = (name: string): string => (/StepwellFunctions(\w+)Function[0-9A-F]{8}$/.exec(name)?.[1] ?? name).toLowerCase();
 
-/** How long a standstill is one, and how much of its time the cloud is then made to skip. */
+/** How long the cloud must be idle, and how much of its idle time is then skipped. */
 const stillMs = 500;
 const skipMs = 61_000;
 
@@ -192,13 +192,13 @@ async function comeToRest(tables: Tables, mortal: RestartableCloud, time: CloudT
     const { open, mark } = await tables.standing();
     if (open.length === 0) return;
     runInvariant(5, time.now() < until, time.now() < until ? '' : await describe(tables, open));
-    // A stream of events goes on for minutes after its reader has gone away, and moves nothing.
+    // A stream function runs for minutes after its reader has disconnected, without progress.
     const names = (await mortal.cloud.atWork()).filter((name) => functionIn(name) !== 'events');
     if (mark !== before || names.length > 0) {
       before = mark;
       since = performance.now();
     } else if (performance.now() - since > stillMs) {
-      // What backs off is looked at ever more seldom.
+      // Backoff makes checks rarer.
       const byMs = skipMs * Math.min(16, 2 ** Math.floor(skips / 4));
       time.moved(byMs);
       await mortal.cloud.moveClock(byMs);
@@ -209,7 +209,7 @@ async function comeToRest(tables: Tables, mortal: RestartableCloud, time: CloudT
   }
 }
 
-/** What is known of runs that do not end: enough to begin to look for why. */
+/** Describes runs that do not end, for the diagnosis. */
 async function describe(tables: Tables, open: readonly string[]): Promise<string> {
   const { runs } = await readTables(tables);
   const said = open.slice(0, 3).map((runId) => {

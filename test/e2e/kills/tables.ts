@@ -1,6 +1,6 @@
 /**
- * What the tables hold, read through DynamoDB's own door and by nothing of the service: only what an item means is taken from
- * `lib/codec`, because that is the promise that is judged.
+ * Reads the tables through DynamoDB's API, without code of the service. Only the item formats are from
+ * `lib/codec`, because they are the contract under test.
  */
 import * as z from 'zod';
 import { runEvent } from '../../../lib/codec/events.ts';
@@ -13,7 +13,7 @@ import { runStatuses } from '../../../lib/engine/log/head.ts';
 import { type Signer, askTables } from '../../signed-request.ts';
 import type { RunIdentity } from '../../../lib/engine/log/public-event.ts';
 
-/** Asks DynamoDB with the key of the machine's owner. */
+/** Calls DynamoDB with the key of the machine's owner. */
 export class Tables {
   readonly #signer: Signer;
   #runs: string | undefined;
@@ -26,7 +26,7 @@ export class Tables {
     return askTables(this.#signer, operation, input);
   }
 
-  /** The name of the table that has the indexes of runs. */
+  /** The name of the table with the run indexes. */
   async runsTable(): Promise<string> {
     if (this.#runs !== undefined) return this.#runs;
     const { TableNames } = z.looseObject({ TableNames: z.array(z.string()) }).parse(await this.ask('ListTables', {}));
@@ -38,7 +38,7 @@ export class Tables {
     return this.#runs;
   }
 
-  /** Which runs have not ended, by their heads; and a mark that differs when anything has been written. */
+  /** The runs that have not ended, by their heads, and a fingerprint that changes with every write. */
   async standing(): Promise<{ readonly open: readonly string[]; readonly mark: string }> {
     const items = await this.scan({
       ConsistentRead: true,
@@ -46,7 +46,7 @@ export class Tables {
       ExpressionAttributeNames: { '#status': 'status' },
     });
     const all = items.flatMap((item) => standingShape.safeParse(item).data ?? []);
-    // Of code, what is shown beside its log is later than its head.
+    // A code run's view beside its log is newer than its head.
     const later = all.filter(({ pk }) => pk.startsWith('code#')).map(({ pk, ...of }) => ({ ...of, pk: headOf(pk) }));
     const heads = [...new Map([...all.filter(({ pk }) => pk.startsWith('run#')), ...later].map((one) => [one.pk, one])).values()];
     return {
@@ -111,17 +111,17 @@ export interface StoredRun {
   readonly kind: 'graph' | 'bundle' | 'code';
   readonly status: (typeof runStatuses)[number];
   readonly asOf: number;
-  /** in the order of their keys, and with the numbers in these, whatever is missing */
+  /** in key order, with the numbers of the keys, including gaps */
   readonly commits: readonly Commit[];
 }
 
 export interface Reading {
   readonly runs: ReadonlyMap<string, StoredRun>;
-  /** runs that have commits, and no head */
+  /** runs with commits and without a head */
   readonly headless: readonly string[];
-  /** each run in the index of its project, as often as it is there */
+  /** the entries of the project index */
   readonly byProject: readonly string[];
-  /** `<state>/<run>` of the sparse index, as often as it is there */
+  /** the entries of the sparse index as `<state>/<run>` */
   readonly byState: readonly string[];
 }
 
@@ -139,11 +139,11 @@ const commitOf = (number: number, item: RawItem): Commit => {
   };
 };
 
-/** Of code its head alone is of the kind `run`. */
+/** Of a code run only the head has the kind `run`. */
 const runPartition = /^(?:run|code)#([^#]+)#([^#]+)#([^#]+)$/;
 const logSort = /^log#(\d{8})$/;
 
-/** @returns all of the table and its two indexes, each read after the other */
+/** @returns the whole table and its two indexes, read one after the other */
 export async function readTables(tables: Tables): Promise<Reading> {
   const byProject = await tables.scan({ IndexName: runsTableKeys.byProject.name });
   const byState = await tables.scan({ IndexName: runsTableKeys.byState.name });
@@ -184,7 +184,7 @@ function readingOf(items: readonly RawItem[], byProject: readonly RawItem[], byS
 const projected = (item: RawItem | undefined): RawItem =>
   item === undefined ? {} : Object.fromEntries(Object.entries(item).filter(([name]) => name === 'status' || name === 'asOf'));
 
-/** The partition of the head of a run, from that of its log. */
+/** The partition of a run's head, from the partition of its log. */
 const headOf = (pk: string): string => pk.replace(/^code#/, 'run#');
 
 function runOf(pk: string, item: RawItem, log: readonly (readonly [number, RawItem])[]): StoredRun {

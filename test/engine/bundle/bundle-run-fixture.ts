@@ -1,4 +1,4 @@
-/** A fetch run played by hand: facts are decided and committed as the service does. */
+/** A bundle run driven by a test: facts are decided and committed as the service does. */
 import { type BundleFact, type NewMessage, decideBundle, decideBundleStart } from '../../../lib/engine/bundle/decide.ts';
 import { messageId, workflowQueue } from '../../../lib/engine/bundle/message.ts';
 import type { MessageResult } from '../../../lib/engine/bundle/message-result.ts';

@@ -1,4 +1,4 @@
-/** Fetch runs decided in any order of facts: their logs fold, a message ends once, and nothing follows the end. */
+/** Decisions about bundle runs in any order of facts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BundleFact, maxDeliveries } from '../../../lib/engine/bundle/decide.ts';
@@ -11,7 +11,7 @@ import { foldOf, plain } from '../graph-run-fixture.ts';
 import { BundleRunFixture, deadlineAt, drawn, message } from './bundle-run-fixture.ts';
 
 const failed: MessageResult = { kind: 'failed', failure: { cause: 'error', message: 'no' } };
-const verdicts: readonly MessageResult[] = [
+const results: readonly MessageResult[] = [
   { kind: 'done' },
   { kind: 'redeliver', afterMs: minutes(1) },
   { kind: 'run-completed', output: 1 },
@@ -24,15 +24,15 @@ const verdicts: readonly MessageResult[] = [
 const step = fc.record({
   what: fc.constantFrom('send', 'resume', 'answer', 'answer', 'answer', 'start', 'lost', 'cancel', 'deadline', 'recover'),
   which: fc.nat(6),
-  verdict: fc.constantFrom(...verdicts),
+  result: fc.constantFrom(...results),
 });
 
-test('whatever happens in whatever order, the log folds, a message ends once and nothing follows the end', () => {
+test('in any order of facts the log folds, a message ends once, and no event follows the end', () => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       const play = new BundleRunFixture();
-      steps.forEach(({ what, which, verdict }, index) => {
+      steps.forEach(({ what, which, result }, index) => {
         const hadEnded = isTerminal(play.state.progress);
         const known = [...play.state.nodes.entries()].map(([, { nodeId }]) => nodeId);
         const id = known[which % known.length] ?? message(0).id;
@@ -41,7 +41,7 @@ test('whatever happens in whatever order, the log folds, a message ends once and
         const facts: Record<typeof what, BundleFact> = {
           send: { kind: 'message-sent', newMessage: message(which) },
           resume: { kind: 'resumed', newMessage: message(100 + index), reason: 'go' },
-          answer: play.answered(id, verdict, message(200 + index)),
+          answer: play.answered(id, result, message(200 + index)),
           start: { kind: 'node-started', node, attempt, startedAt: play.now },
           lost: { kind: 'node-lost', node, attempt, failure: { cause: 'lost', code: 'recovery_error', message: 'gone' } },
           cancel: { kind: 'cancel-requested' },
@@ -66,7 +66,7 @@ test('whatever happens in whatever order, the log folds, a message ends once and
   }
 });
 
-test('the waits double from a second to a quarter of an hour, less an eighth at the middle of chance', () => {
+test('the delays double from a second to a quarter of an hour, less an eighth with a random number of one half', () => {
   const play = new BundleRunFixture();
   const waits: number[] = [];
   for (let attempt = 1; attempt < 14; attempt += 1) {
@@ -77,7 +77,7 @@ test('the waits double from a second to a quarter of an hour, less an eighth at 
   expect(waits.at(-1)).toBe(787_500);
 });
 
-test('a wait that would pass the deadline is not begun: the run fails then and there', () => {
+test('if a retry would pass the deadline, the run fails at once', () => {
   const play = new BundleRunFixture();
   play.now = instant(deadlineAt - 1);
   expect(play.decide(play.answered(message(0).id, failed)).map(({ type }) => type)).toEqual([
@@ -89,7 +89,7 @@ test('a wait that would pass the deadline is not begun: the run fails then and t
   expect(maxDeliveries).toBe(50);
 });
 
-test('at the deadline an answer ends the run, whatever it says', () => {
+test('at the deadline any response ends the run', () => {
   const play = new BundleRunFixture();
   play.now = deadlineAt;
   expect(play.decide(play.answered(message(0).id, { kind: 'done' })).map(({ type }) => type)).toEqual([
@@ -98,7 +98,7 @@ test('at the deadline an answer ends the run, whatever it says', () => {
   ]);
 });
 
-describe('what an answer means', () => {
+describe('the result of a response', () => {
   test.each([
     [200, {}, 'done'],
     [200, undefined, 'done'],
@@ -119,7 +119,7 @@ describe('what an answer means', () => {
   });
 });
 
-describe('names and messages', () => {
+describe('queue names and messages', () => {
   test.each([
     ['__wkf_workflow_greet', 'workflow'],
     ['__wkf_step_mail', 'step'],
@@ -130,7 +130,7 @@ describe('names and messages', () => {
     ['__wkf_step_ü', undefined],
   ])('%s belongs to %s', (name, lane) => expect(laneOf(name)).toBe(lane));
 
-  test('a stored message is read as it was', () => {
+  test('a stored message is read back unchanged', () => {
     const full = { queueName: '__wkf_step_a', body: { a: [1] }, reason: 'r', payload: null };
     expect(parseMessage(storedMessage(full))).toEqual(full);
     expect(parseMessage('no message')).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What a fetch run is told: what each fact leaves in its log, event by event, and that what comes late changes nothing. */
+/** The events of each fact of a bundle run; late facts change nothing. */
 import { describe, expect, test } from 'vitest';
 import type { BundleFact } from '../../../lib/engine/bundle/decide.ts';
 import { attempt, firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
@@ -19,7 +19,7 @@ const sentAs = (count: number) => {
 const runs = { type: 'RUN_STATUS_CHANGED', status: 'running' };
 
 describe('a message', () => {
-  test('is stored and sent, at once or at its time, and known by its id the next time', () => {
+  test('is stored and sent, at once or at its time, and a repeated one is recognised by its id', () => {
     const run = new BundleRunFixture();
     expect(run.decide({ kind: 'message-sent', newMessage: message(1) })).toEqual(sentAs(1));
     const notBefore = after(dawn, seconds(9));
@@ -28,7 +28,7 @@ describe('a message', () => {
     expect(run.decide({ kind: 'message-sent', newMessage: message(1) })).toEqual([]);
   });
 
-  test('begins once, at the attempt that was asked for, and makes the run a running one', () => {
+  test('begins once, at its current attempt, and sets the run to running', () => {
     const run = new BundleRunFixture();
     const begins: BundleFact = { kind: 'node-started', node, attempt: firstAttempt, startedAt: dawn };
     expect(run.decide({ ...begins, attempt: attempt(2) })).toEqual([]);
@@ -36,7 +36,7 @@ describe('a message', () => {
     expect(run.decide(begins)).toEqual([]);
   });
 
-  test('that is done is so once, and the run goes on', () => {
+  test('completes once, and the run continues', () => {
     const run = new BundleRunFixture();
     const done = run.answered(first, { kind: 'done' });
     const ended = { output: { value: null }, handle: null, startedAt: dawn, endedAt: dawn };
@@ -44,7 +44,7 @@ describe('a message', () => {
     expect(run.decide(done)).toEqual([]);
   });
 
-  test('that asks to come again does so as a fresh one, at once or when it says', () => {
+  test('that asks for redelivery is sent again as a new message, at once or after its delay', () => {
     const run = new BundleRunFixture();
     expect(run.decide(run.answered(first, { kind: 'redeliver', afterMs: seconds(0) }, message(3))).slice(2)).toEqual(sentAs(3));
     const [stored, sent] = sentAs(5);
@@ -52,7 +52,7 @@ describe('a message', () => {
     expect(run.decide(later).slice(1)).toEqual([stored, { ...sent, notBefore: after(dawn, seconds(60)) }]);
   });
 
-  test('that failed is tried again in whole milliseconds, whatever chance says', () => {
+  test('that failed is retried after whole milliseconds, for any random number', () => {
     const run = new BundleRunFixture();
     run.random = 1 / 3;
     run.later(seconds(5));
@@ -73,7 +73,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('whose next try would begin at the deadline is tried, and behind it is given up', () => {
+  test('whose retry falls on the deadline is retried, and after it fails', () => {
     for (const [spare, type] of [
       [875, 'NODE_RETRIED'],
       [874, 'NODE_FAILED'],
@@ -85,7 +85,7 @@ describe('a message', () => {
   });
 });
 
-describe('a message that is given up', () => {
+describe('a message that fails finally', () => {
   const givenUp = (run: BundleRunFixture, fact: BundleFact) => {
     run.later(seconds(2));
     return run.decide(fact);
@@ -103,7 +103,7 @@ describe('a message that is given up', () => {
         error: {
           cause: 'lost',
           code: 'recovery_error',
-          message: `message ${first} was given up after 1 attempts: gone`,
+          message: `message ${first} failed after 1 attempts: gone`,
           details: { messageId: first },
         },
       },
@@ -114,7 +114,7 @@ describe('a message that is given up', () => {
     [{ ...lost, code: undefined }, 'delivery_failed'],
     [{ cause: 'error', code: 'code_crashed', message: 'no' }, 'delivery_failed'],
     [{ cause: 'invalid', code: 'artifact_unusable', message: 'no' }, 'artifact_unusable'],
-  ] as const)('because of %j has its run fail with %s', (failure, code) => {
+  ] as const)('with %j fails its run with %s', (failure, code) => {
     const run = new BundleRunFixture();
     const { code: said, ...rest } = failure;
     givenUp(run, {
@@ -126,7 +126,7 @@ describe('a message that is given up', () => {
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code } });
   });
 
-  test('at another attempt than the one that is open is not given up', () => {
+  test('at another attempt than the open one does not fail', () => {
     const run = new BundleRunFixture();
     expect(run.decide({ kind: 'node-lost', node, attempt: attempt(2), failure: lost })).toEqual([]);
     expect(
@@ -134,7 +134,7 @@ describe('a message that is given up', () => {
     ).toEqual([]);
   });
 
-  test('because its artifact cannot be loaded is given up at the fifth time', () => {
+  test('because its artifact cannot be loaded fails at the fifth attempt', () => {
     const run = new BundleRunFixture();
     const failure = { cause: 'invalid', code: 'artifact_unusable', message: 'no' } as const;
     for (let tried = 1; tried < 5; tried += 1) {
@@ -147,7 +147,7 @@ describe('a message that is given up', () => {
 });
 
 describe('a run', () => {
-  test('that somebody wants to go on is told so once, with all that was said', () => {
+  test('that is resumed records the request once, with all its fields', () => {
     const run = new BundleRunFixture();
     const said = { reason: 'it is paid', payload: { value: { by: 'me' } }, token: 't1' };
     const resumed: BundleFact = { kind: 'resumed', newMessage: message(1), ...said };
@@ -158,7 +158,7 @@ describe('a run', () => {
 
   test.each([
     ['with a reason', { reason: 'enough' }],
-    ['without one', {}],
+    ['without a reason', {}],
   ])('is cancelled %s', (_how, said) => {
     const run = new BundleRunFixture();
     expect(run.decide({ kind: 'cancel-requested', ...said })).toEqual([
@@ -176,13 +176,13 @@ describe('a run', () => {
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
   });
 
-  test('that was looked at is told so where something was sent again', () => {
+  test('that is recovered records it if something was redispatched', () => {
     const run = new BundleRunFixture();
     expect(run.decide({ kind: 'recovered', nodes: [] })).toEqual([]);
     expect(run.decide({ kind: 'recovered', nodes: [first] })).toEqual([{ type: 'RUN_RECOVERED', nodes: [first] }]);
   });
 
-  test('completes with the output that its code says, and fails as it says', () => {
+  test('completes with the output that its code reports, and fails as its code reports', () => {
     const run = new BundleRunFixture();
     expect(run.decide(run.answered(first, { kind: 'run-completed', output: 7 })).slice(2)).toEqual([
       { type: 'RUN_STATUS_CHANGED', status: 'completed' },

@@ -1,4 +1,4 @@
-/** A code run played by hand: facts are decided and committed as the service does, and drives say their turns. */
+/** A code run driven by a test: facts are decided and committed as the service does, and the test supplies command batches. */
 import { decideCode, decideCodeStart } from '../../../lib/engine/durable/decide.ts';
 import type { CodeFact } from '../../../lib/engine/durable/facts.ts';
 import { historyOf } from '../../../lib/engine/durable/history.ts';
@@ -36,7 +36,7 @@ export class CodeRunFixture {
     return historyOf(this.state);
   }
 
-  /** Types of the events of the last commit, each with its node where it has one. */
+  /** Event types of the last commit, each with its node if it has one. */
   get last(): readonly string[] {
     return (this.commits.at(-1)?.events ?? []).map((event) => ('nodeId' in event ? `${event.type} ${event.nodeId}` : event.type));
   }
@@ -51,7 +51,7 @@ export class CodeRunFixture {
     return events;
   }
 
-  /** Commits what nobody decided. */
+  /** Commits events without a decision. */
   appendEvents(events: readonly RunEvent[]): void {
     this.#commit(events);
   }
@@ -60,7 +60,7 @@ export class CodeRunFixture {
     return this.state.nodes.get(nodeKey({ nodeId: stepNodeId(key), iteration: topLevel }));
   }
 
-  /** Drives that are open, the one that was asked for last at the end. */
+  /** Open workflow tasks, the latest one last. */
   get openWorkflowTasks(): readonly OpenNode[] {
     const { state } = this;
     return [...state.open.keys()].flatMap((key) => {
@@ -71,7 +71,7 @@ export class CodeRunFixture {
 
   get currentWorkflowTask() {
     const workflowTask = this.openWorkflowTasks[0];
-    invariant(workflowTask !== undefined, 'nobody drives the run');
+    invariant(workflowTask !== undefined, 'the run has no open workflow task');
     const { nodeId, iteration, attempt: number } = workflowTask;
     return { node: { nodeId, iteration }, attempt: number, startedAt: this.now, endedAt: this.now };
   }

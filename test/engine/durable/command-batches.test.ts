@@ -1,4 +1,4 @@
-/** What a turn of the code leaves in its run's log, and which turns are none. */
+/** The events of a command batch, and batches that are invalid. */
 import { describe, expect, test } from 'vitest';
 import { maxStepAttempts } from '../../../lib/engine/durable/apply-command-batch.ts';
 import type { CommandBatchEntry } from '../../../lib/engine/durable/command-batch.ts';
@@ -12,28 +12,28 @@ const broke = { cause: 'error', message: 'it broke' } as const;
 const eventsOf = (run: CodeRunFixture): readonly RunEvent[] => run.commits.at(-1)?.events ?? [];
 
 describe('a step', () => {
-  test('has all told that it did: when it was at work, what it printed, and what it came to', () => {
+  test('has its execution recorded: times, printed lines and result', () => {
     const run = new CodeRunFixture();
-    run.turn(['done', 'again', 'broken', 'silent'].map((key) => run.asks(key)));
+    run.turn(['done', 'again', 'broken', 'quiet'].map((key) => run.asks(key)));
     run.later(seconds(9));
     const times = { startedAt: after(dawn, seconds(2)), endedAt: after(dawn, seconds(8)) };
     const worked = { ...times, attempt: firstAttempt, printed: ['one', 'two'] };
     const retry = { delayMs: seconds(4), retryAt: after(run.now, seconds(4)) };
     run.turn([
-      { kind: 'completed', key: 'done', output: { seat: 7 }, ...worked },
+      { kind: 'completed', key: 'done', output: { reservation: 7 }, ...worked },
       { kind: 'retried', key: 'again', failure: broke, ...retry, ...worked },
       { kind: 'failed', key: 'broken', failure: broke, ...worked },
-      run.did('silent'),
+      run.did('quiet'),
     ]);
     const node = (nodeId: string) => ({ nodeId, iteration: '', attempt: 1 });
     const printed = { ...times, printed: ['one', 'two'] };
     expect(eventsOf(run)).toEqual([
-      { type: 'NODE_COMPLETED', ...node('done'), output: { value: { seat: 7 } }, handle: null, ...printed },
+      { type: 'NODE_COMPLETED', ...node('done'), output: { value: { reservation: 7 } }, handle: null, ...printed },
       { type: 'NODE_RETRIED', ...node('again'), failure: broke, ...retry, via: 'inline', ...printed },
       { type: 'NODE_FAILED', ...node('broken'), failure: broke, ...printed },
       {
         type: 'NODE_COMPLETED',
-        ...node('silent'),
+        ...node('quiet'),
         output: { value: null },
         handle: null,
         startedAt: run.now,
@@ -42,32 +42,32 @@ describe('a step', () => {
     ]);
   });
 
-  test('that is not at work, or at another attempt, or another step of the same name, is none that a drive can speak of', () => {
+  test('that is not running, at another attempt, or of another key with the same node, is rejected in a batch', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
-    expect(() => run.turn([run.did('nobody')])).toThrow('step "nobody" is not at attempt 1');
+    expect(() => run.turn([run.did('unknown')])).toThrow('step "unknown" is not at attempt 1');
     expect(() => run.turn([run.did('work', null, 2)])).toThrow('step "work" is not at attempt 2');
     expect(() => run.turn([run.failed('.workflow-task.1')])).toThrow('is not at attempt 1');
     run.turn([run.did('work')]);
     expect(() => run.turn([run.did('work')])).toThrow('step "work" is not at attempt 1');
   });
 
-  test('is asked for once', () => {
+  test('is scheduled once', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
-    expect(() => run.turn([run.asks('work')])).toThrow('step "work" was asked for twice');
+    expect(() => run.turn([run.asks('work')])).toThrow('step "work" was scheduled twice');
   });
 });
 
-describe('what comes behind the end of the code', () => {
-  test('is of no use any more', () => {
+describe('entries after the end of the code', () => {
+  test('are ignored', () => {
     const run = new CodeRunFixture();
     run.turn([{ kind: 'returned', output: 1 }, run.asks('late')]);
     expect(run.state.progress.status).toBe('completed');
     expect(run.node('late')).toBeUndefined();
   });
 
-  test('nor is what comes behind its failure, where what it did is undone first', () => {
+  test('are ignored after a failure with a rollback', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('book', { hasRollback: true })]);
     run.turn([run.did('book')]);
@@ -77,8 +77,8 @@ describe('what comes behind the end of the code', () => {
   });
 });
 
-describe('a drive that stalls', () => {
-  test('while it undoes what the run did is looked at five times, and then what is left is named', () => {
+describe('a workflow task that stalls', () => {
+  test('during a rollback is retried five times, and then the remaining steps are named', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('book', { hasRollback: true })]);
     run.turn([run.did('book')]);
@@ -96,21 +96,21 @@ describe('a drive that stalls', () => {
     expect(run.state.open.size).toBe(0);
   });
 
-  test('has not where it says when it is to go on', () => {
+  test('is not one with a wake-up time', () => {
     const run = new CodeRunFixture();
     const wakeAt = after(run.now, seconds(9));
     run.turn([], 'suspended', wakeAt);
     expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', notBefore: wakeAt }]);
   });
 
-  test('does not stall where news came at the end of its time: the next one hears them', () => {
+  test('is not one with results at the end of its time: the next task delivers them', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     run.turn([run.did('work')], 'yielded');
     expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', status: 'queued', attempt: 1 }]);
   });
 
-  test('has stalled where it rests after news and asks for nothing', () => {
+  test('is one that suspends after new results without a command', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     run.turn([run.did('work')], 'suspended');
@@ -118,21 +118,21 @@ describe('a drive that stalls', () => {
   });
 });
 
-describe('a drive that rests, and does not say for how long', () => {
+describe('a suspended workflow task without a wake-up time', () => {
   const retriesAfter = (run: CodeRunFixture, key: string, wait: number): CommandBatchEntry => {
     const retryAt = after(run.now, seconds(wait));
     const times = { startedAt: run.now, endedAt: run.now };
     return { kind: 'retried', key, attempt: firstAttempt, failure: broke, delayMs: seconds(wait), retryAt, ...times };
   };
 
-  test('is followed by one for the first step that is to be tried again', () => {
+  test('is followed by one at the first retry of a step', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap', seconds(1))]);
     run.turn([retriesAfter(run, 'a', 64), retriesAfter(run, 'b', 8)], 'suspended');
     expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', notBefore: after(run.now, seconds(8)) }]);
   });
 
-  test('is followed by one at once where a step was left at work', () => {
+  test('is followed by one at once if a step is still running', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a'), run.asks('b')]);
     run.turn([retriesAfter(run, 'a', 64)], 'suspended');
@@ -142,14 +142,14 @@ describe('a drive that rests, and does not say for how long', () => {
 });
 
 describe('code that fails', () => {
-  test('has nothing to undo: its drive has done its work, and the run ends with it', () => {
+  test('without a rollback: its workflow task completes, and the run ends', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     run.turn([run.failed('work'), { kind: 'threw', failure: broke }]);
     expect(run.last).toEqual(['NODE_FAILED work', 'NODE_COMPLETED .workflow-task.1', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
   });
 
-  test('has its drive undo what it did, and be done with that', () => {
+  test('with a rollback: its workflow task performs it and completes', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('book', { hasRollback: true })]);
     run.turn([run.did('book')]);
@@ -159,7 +159,7 @@ describe('code that fails', () => {
     expect(run.last).toEqual(['NODE_COMPLETED .workflow-task.1', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
   });
 
-  test('and whose drive is lost before it began was running even so', () => {
+  test('even if its workflow task was lost before it began, the run was running', () => {
     const run = new CodeRunFixture();
     const lost = { cause: 'lost', message: 'gone' } as const;
     run.decide({ kind: 'node-lost', node: run.currentWorkflowTask.node, attempt: firstAttempt, failure: lost });
@@ -172,14 +172,14 @@ describe('code that fails', () => {
   });
 });
 
-describe('a run with too many attempts of steps', () => {
+describe('a run with too many step attempts', () => {
   const withSteps = (count: number): CodeRunFixture => {
     const run = new CodeRunFixture();
     run.turn(Array.from({ length: count }, (_, index) => run.asks(`s${index}`)));
     return run;
   };
 
-  test('goes on with as many as it may have, and fails with one more', () => {
+  test('continues at the limit, and fails beyond it', () => {
     const run = withSteps(maxStepAttempts);
     expect(run.state.progress.status).toBe('running');
     run.turn([run.asks('one more')]);
@@ -188,7 +188,7 @@ describe('a run with too many attempts of steps', () => {
 });
 
 describe('the deadline', () => {
-  test('has not passed before it has, and ends a run that has nothing to undo', () => {
+  test('does nothing before its time, and then ends a run without a rollback', () => {
     const run = new CodeRunFixture();
     run.now = after(dawn, hours(7 * 24 - 1));
     expect(run.decide({ kind: 'deadline-passed' })).toEqual([]);
@@ -197,7 +197,7 @@ describe('the deadline', () => {
     expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
   });
 
-  test('gives what undoes an hour, to the millisecond', () => {
+  test('gives a rollback exactly one hour', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('book', { hasRollback: true })]);
     run.turn([run.did('book')]);
@@ -209,7 +209,7 @@ describe('the deadline', () => {
   });
 });
 
-test('a drive that is lost while it undoes leaves another to do so only where it was asked for before that began', () => {
+test('a workflow task that is lost during a rollback is replaced only if it was dispatched before the rollback began', () => {
   const run = new CodeRunFixture();
   run.turn([run.asks('book', { hasRollback: true })]);
   run.turn([run.did('book')]);

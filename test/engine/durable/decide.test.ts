@@ -1,4 +1,4 @@
-/** What code runs come to: who drives them, what their log says, and how they end. */
+/** Decisions about code runs: workflow tasks, events, ends. */
 import { describe, expect, test } from 'vitest';
 import { firstAttempt, signalId, topLevel } from '../../../lib/engine/ids.ts';
 import { TagReader } from '../../../lib/engine/log/tags.ts';
@@ -13,7 +13,7 @@ import { CodeRunFixture, childRuns, deadlineAt } from './code-run-fixture.ts';
 const refOf = (key: string) => ({ node: { nodeId: stepNodeId(key), iteration: topLevel }, attempt: firstAttempt });
 
 describe('a chain of steps', () => {
-  test('costs one commit more than it has steps, after the first', () => {
+  test('costs one commit more than its steps, after the first', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a')]);
     run.turn([run.did('a'), run.asks('b')]);
@@ -23,14 +23,14 @@ describe('a chain of steps', () => {
     expect(run.state.open.size).toBe(0);
   });
 
-  test('ten that begin side by side are one commit', () => {
+  test('ten parallel steps are one commit', () => {
     const run = new CodeRunFixture();
     run.turn(Array.from({ length: 10 }, (_, index) => run.asks(`part:${index}`)));
     expect(run.commits).toHaveLength(2);
     expect(run.history.open).toHaveLength(10);
   });
 
-  test('its history is what was asked for and what came of it, in the order of the log', () => {
+  test('its history contains commands and results in the order of the log', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a'), run.asks('b')]);
     run.turn([run.did('b', 2), run.asks('c'), run.failed('a')]);
@@ -45,8 +45,8 @@ describe('a chain of steps', () => {
   });
 });
 
-describe('rests and wakes', () => {
-  test('a sleep lets the drive go in its own commit, and its end asks for the next', () => {
+describe('waits and wake-ups', () => {
+  test('a sleep ends the workflow task in its own commit, and its end requests the next task', () => {
     const run = new CodeRunFixture();
     run.turn([run.sleeps('nap')], 'suspended');
     expect(run.openWorkflowTasks).toHaveLength(0);
@@ -56,13 +56,13 @@ describe('rests and wakes', () => {
     expect(run.last).toEqual(['NODE_COMPLETED nap', 'NODE_DISPATCHED .workflow-task.2']);
   });
 
-  test('a wake that comes early changes nothing', () => {
+  test('an early wake-up changes nothing', () => {
     const run = new CodeRunFixture();
     run.turn([run.sleeps('nap')], 'suspended');
     expect(run.decide({ kind: 'node-woken', ...refOf('nap') })).toEqual([]);
   });
 
-  test('a signal that comes while the run is driven asks for no second drive', () => {
+  test('a signal during a workflow task requests no second one', () => {
     const run = new CodeRunFixture();
     const wait = { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } as const;
     run.turn([run.asks('work'), { kind: 'scheduled', command: wait }]);
@@ -72,7 +72,7 @@ describe('rests and wakes', () => {
     expect(run.node('ok')).toMatchObject({ status: 'completed', output: { value: { data: { by: 'me' } } } });
   });
 
-  test('a signal that did not come in time is told as null', () => {
+  test('an expired signal wait has the result null', () => {
     const run = new CodeRunFixture();
     const expiresAt = after(run.now, seconds(5));
     run.turn(
@@ -85,7 +85,7 @@ describe('rests and wakes', () => {
     expect(run.openWorkflowTasks).toHaveLength(1);
   });
 
-  test('a run that was called and did not end in time fails its step, and is left to go on', () => {
+  test('an expired call fails its step, and the called run continues', () => {
     const run = new CodeRunFixture();
     const expiresAt = after(run.now, seconds(5));
     run.turn(
@@ -103,7 +103,7 @@ describe('rests and wakes', () => {
     expect(run.node('sub')).toMatchObject({ status: 'timed_out', failure: { code: 'workflow_expired' } });
   });
 
-  test('a step that is to be tried again in a while has its drive asked for then, and a signal sooner', () => {
+  test('a delayed retry requests its workflow task for that time, and a signal requests one sooner', () => {
     const run = new CodeRunFixture();
     const retryAt = after(run.now, seconds(64));
     run.turn([
@@ -121,7 +121,7 @@ describe('rests and wakes', () => {
     expect(run.history.open).toMatchObject([{ key: 'work', attempt: 2, retryAt, lostAttempts: 0 }]);
   });
 
-  test('code that awaits something that is no step is looked at five times, and then has failed', () => {
+  test('code that awaits a promise that is not a step fails after five workflow tasks', () => {
     const run = new CodeRunFixture();
     for (let looked = 1; looked <= 4; looked += 1) {
       run.turn([], 'yielded');
@@ -141,8 +141,8 @@ describe('rests and wakes', () => {
   });
 });
 
-describe('drives that do not come to an end of their own', () => {
-  test('where a step broke the thread, the step has failed and is tried again, and another drive does it', () => {
+describe('workflow tasks that crash or are lost', () => {
+  test('a step that crashes the thread fails and is retried by another workflow task', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('bomb'), run.asks('calm')]);
     const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
@@ -157,7 +157,7 @@ describe('drives that do not come to an end of their own', () => {
     expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', notBefore: after(run.now, seconds(1)) }]);
   });
 
-  test('a step that always breaks it has failed after its attempts, and the code hears of it', () => {
+  test('a step that always crashes it fails after its attempts, and the code receives the failure', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('bomb', { retry: { maximumAttempts: 1 } })]);
     const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
@@ -172,7 +172,7 @@ describe('drives that do not come to an end of their own', () => {
     expect(run.state.progress.status).toBe('running');
   });
 
-  test('code that breaks its thread before it asks for anything has failed after ten times', () => {
+  test('code that crashes its thread before any step fails after ten attempts', () => {
     const run = new CodeRunFixture();
     const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
     for (let broke = 1; broke <= 10; broke += 1) {
@@ -183,7 +183,7 @@ describe('drives that do not come to an end of their own', () => {
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'code_crashed' } });
   });
 
-  test('one that is put off waits 5 s, then twice as long, at most 5 minutes, and never gives up', () => {
+  test('a deferred task waits 5 s, then twice as long, at most 5 minutes, without end', () => {
     const run = new CodeRunFixture();
     const failure = { cause: 'error', code: 'replay_diverged', message: 'not the same' } as const;
     const waits: number[] = [];
@@ -199,7 +199,7 @@ describe('drives that do not come to an end of their own', () => {
     expect(run.state.progress.status).toBe('running');
   });
 
-  test('a signal does not hurry a drive that was put off, and who asks for the run to go on does', () => {
+  test('a signal does not advance a deferred task, and a resume request does', () => {
     const run = new CodeRunFixture();
     run.turn([{ kind: 'scheduled', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } }]);
     run.decide({
@@ -213,14 +213,14 @@ describe('drives that do not come to an end of their own', () => {
     expect(run.openWorkflowTasks).toHaveLength(2);
   });
 
-  test('a lost drive without a step at work fails the run', () => {
+  test('a lost workflow task without a running step fails the run', () => {
     const run = new CodeRunFixture();
     const { node, attempt } = run.currentWorkflowTask;
     run.decide({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its message died' } });
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'workflow_task_lost' } });
   });
 
-  test('a lost drive fails an attempt of each step that was at work, and their policies decide', () => {
+  test('a lost workflow task fails an attempt of each running step, and their policies decide', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a', { retry: { maximumAttempts: 1 } }), run.asks('b')]);
     const { node, attempt } = run.currentWorkflowTask;
@@ -239,7 +239,7 @@ describe('drives that do not come to an end of their own', () => {
   });
 });
 
-describe('undoing', () => {
+describe('rollback', () => {
   const begun = (): CodeRunFixture => {
     const run = new CodeRunFixture();
     run.turn([run.asks('book', { hasRollback: true }), run.asks('note')]);
@@ -247,7 +247,7 @@ describe('undoing', () => {
     return run;
   };
 
-  test('a run that fails undoes what it did before it ends, driven by the drive that saw it fail', () => {
+  test('a failing run rolls back before it ends, in the same workflow task', () => {
     const run = begun();
     run.turn([run.failed('pay'), { kind: 'threw', failure: { cause: 'error', message: 'no money' } }]);
     expect(run.last).toEqual(['NODE_FAILED pay', 'ROLLBACK_STARTED']);
@@ -259,7 +259,7 @@ describe('undoing', () => {
     expect(run.state.open.size).toBe(0);
   });
 
-  test('a drive that is lost when there is something to undo is followed by another, and by one only', () => {
+  test('a workflow task lost with a pending rollback is followed by exactly one other', () => {
     const run = begun();
     const failure = { cause: 'error', message: 'no money' } as const;
     run.turn([run.failed('pay'), { kind: 'threw', failure }]);
@@ -278,7 +278,7 @@ describe('undoing', () => {
     expect(run.state.progress).toMatchObject({ status: 'failed', error: failure });
   });
 
-  test('a cancelled run cancels what is open, is driven at once to undo what was done, and a second cancel changes nothing', () => {
+  test('a cancelled run cancels open steps and rolls back at once, and a second cancel changes nothing', () => {
     const run = begun();
     run.decide({ kind: 'cancel-requested', reason: 'enough' });
     expect(run.last).toEqual(['ROLLBACK_STARTED']);
@@ -289,13 +289,13 @@ describe('undoing', () => {
     expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'enough' });
   });
 
-  test('a cancelled run that nothing was done in is cancelled in one commit', () => {
+  test('a cancelled run without completed steps is cancelled in one commit', () => {
     const run = new CodeRunFixture();
     run.decide({ kind: 'cancel-requested' });
     expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_CANCELLED']);
   });
 
-  test('what could not be undone is said, and a cancelled run has failed then', () => {
+  test('failed rollbacks are reported, and a cancelled run then counts as failed', () => {
     const run = begun();
     run.decide({ kind: 'cancel-requested', reason: 'enough' });
     run.turn([{ kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:book' } }]);
@@ -307,7 +307,7 @@ describe('undoing', () => {
     });
   });
 
-  test('a run whose deadline passes undoes what it did, for an hour at most', () => {
+  test('a run past its deadline rolls back, for an hour at most', () => {
     const run = begun();
     run.now = deadlineAt;
     run.decide({ kind: 'deadline-passed' });
@@ -322,14 +322,14 @@ describe('undoing', () => {
     });
   });
 
-  describe('where the code diverges', () => {
+  describe('with diverging code', () => {
     const diverge = (run: CodeRunFixture, code = 'replay_diverged') =>
       run.decide({
         kind: 'workflow-task-deferred',
         ...run.currentWorkflowTask,
         failure: { cause: 'error', code, message: 'book is not a sleep' },
       });
-    /** Three things that can be undone, done in this order. */
+    /** Three steps with a rollback, completed in this order. */
     const withThree = (): CodeRunFixture => {
       const run = new CodeRunFixture();
       run.turn(['one', 'two', 'three'].map((key) => run.asks(key, { hasRollback: true })));
@@ -337,7 +337,7 @@ describe('undoing', () => {
       return run;
     };
 
-    test('a cancelled run is given five tries, and ends with the names of what is not undone, the last one done first', () => {
+    test('a cancelled run has five attempts, and ends with the names of steps not rolled back, the last completed first', () => {
       const run = withThree();
       run.decide({ kind: 'cancel-requested', reason: 'enough' });
       for (let tries = 1; tries < 5; tries += 1) {
@@ -345,19 +345,19 @@ describe('undoing', () => {
         expect(run.state.progress.status).toBe('running');
       }
       diverge(run);
-      const message = 'its rollback was not run to its end: book is not a sleep';
+      const message = 'its rollback did not finish: book is not a sleep';
       expect(run.state.progress).toMatchObject({
         status: 'failed',
         error: {
           code: 'rollback_failed',
-          message: 'the run was cancelled, and 3 of its steps could not be undone',
+          message: 'the run was cancelled, and 3 of its steps could not be rolled back',
           details: { reason: 'enough', rollbackFailures: ['two', 'one', 'three'].map((step) => ({ step, message })) },
         },
       });
       expect(run.state.open.size).toBe(0);
     });
 
-    test('what was undone before is not named, and what failed with why', () => {
+    test('steps already rolled back are not named, and failed rollbacks have their failure', () => {
       const run = withThree();
       run.turn([{ kind: 'threw', failure: { cause: 'error', message: 'no money' } }]);
       run.turn([{ kind: 'scheduled', command: { kind: 'rollback', key: 'rollback:two' } }]);
@@ -372,7 +372,7 @@ describe('undoing', () => {
       expect(JSON.stringify(left)).not.toMatch(/"one","message":"its rollback was not run/);
     });
 
-    test('a run that nobody has ended is tried without end, and so is one whose code cannot be loaded', () => {
+    test('a run without an outcome is retried without end, and so is one whose code cannot be loaded', () => {
       const run = withThree();
       for (let tries = 1; tries <= 9; tries += 1) diverge(run);
       expect(run.state.progress.status).toBe('running');
@@ -384,8 +384,8 @@ describe('undoing', () => {
   });
 });
 
-describe('a workflow that is run once more', () => {
-  test('keeps what was completed, forgets the rest, and is driven when it is time', () => {
+describe('a retried workflow', () => {
+  test('keeps completed steps, forgets the rest, and has a workflow task at its time', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap')]);
     const retryAt = after(run.now, seconds(1));
@@ -404,7 +404,7 @@ describe('a workflow that is run once more', () => {
   });
 });
 
-describe('a call, where the workflow is run once more', () => {
+describe('a call in a retried workflow', () => {
   const calls = (run: CodeRunFixture) =>
     run.turn([{ kind: 'scheduled', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1 } }]);
   const again = (run: CodeRunFixture) => {
@@ -413,7 +413,7 @@ describe('a call, where the workflow is run once more', () => {
     run.later(seconds(1));
   };
 
-  test('of a run that failed is of another run', () => {
+  test('of a run that failed calls another run', () => {
     const run = new CodeRunFixture();
     calls(run);
     const end = { status: 'failed', error: { cause: 'error', message: 'no' } } as const;
@@ -424,7 +424,7 @@ describe('a call, where the workflow is run once more', () => {
     expect(plain(restoreFold(parseFold(foldBody(storeFold(run.state)))))).toEqual(plain(run.state));
   });
 
-  test('of a run that goes on is of the same', () => {
+  test('of a run that is still open waits for the same run', () => {
     const run = new CodeRunFixture();
     calls(run);
     again(run);
@@ -433,14 +433,14 @@ describe('a call, where the workflow is run once more', () => {
   });
 });
 
-test('a drive that rests and leaves a step undone is followed by another', () => {
+test('a suspended workflow task that leaves an open step is followed by another', () => {
   const run = new CodeRunFixture();
   run.turn([run.asks('work')], 'suspended');
   expect(run.openWorkflowTasks).toMatchObject([{ nodeId: '.workflow-task.2', status: 'queued' }]);
 });
 
-describe('what others know of a code run', () => {
-  test('a stored fold is the same as the log, at every commit', () => {
+describe('the state of a code run', () => {
+  test('a stored fold is equal to the log’s, at every commit', () => {
     const run = new CodeRunFixture();
     const check = () => expect(plain(restoreFold(parseFold(foldBody(storeFold(run.state)))))).toEqual(plain(run.state));
     check();
@@ -457,7 +457,7 @@ describe('what others know of a code run', () => {
     check();
   });
 
-  test('its drive is silent where nobody beats, and its steps never are', () => {
+  test('a workflow task without a heartbeat times out, and steps never do', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     const found = heartbeatStates(run.state, [], after(run.now, minutes(30)));
@@ -467,11 +467,11 @@ describe('what others know of a code run', () => {
     ]);
   });
 
-  test('a run that was left with nobody is driven by whoever looks at it', () => {
+  test('recovery requests a workflow task for a run that has none', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     const { node, attempt, startedAt, endedAt } = run.currentWorkflowTask;
-    // Such a log is written by no decision: this one is made by hand.
+    // No decision writes such a log: it is made by hand.
     const done = { type: 'NODE_COMPLETED', ...node, attempt, output: { value: null }, handle: null, startedAt, endedAt } as const;
     run.appendEvents([done]);
     expect(run.openWorkflowTasks).toHaveLength(0);
@@ -479,7 +479,7 @@ describe('what others know of a code run', () => {
     expect(run.openWorkflowTasks).toHaveLength(1);
   });
 
-  test('tags tell of its steps, and of a drive only that it cannot drive', () => {
+  test('steps have tags, and a workflow task has one only if it cannot run', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('a')]);
     run.decide({

@@ -1,4 +1,4 @@
-/** What a run of code is told from outside: what each fact changes, and that what comes late, early or for another changes nothing. */
+/** Facts of a code run: the changes of each, and that late, early or foreign facts change nothing. */
 import { describe, expect, test } from 'vitest';
 import type { CodeFact } from '../../../lib/engine/durable/facts.ts';
 import { stepNodeId } from '../../../lib/engine/durable/step.ts';
@@ -10,7 +10,7 @@ import { CodeRunFixture, childRuns } from './code-run-fixture.ts';
 const of = (key: string) => ({ node: { nodeId: stepNodeId(key), iteration: topLevel }, attempt: firstAttempt });
 const second = (key: string) => ({ ...of(key), attempt: attempt(2) });
 
-/** A step at work, a nap, a wait for a signal without an end, a call, and another nap; and whoever drove it rests. */
+/** A running step, a nap, a signal wait without an end, a call, and another nap; the workflow task is suspended. */
 const waiting = (): CodeRunFixture => {
   const run = new CodeRunFixture();
   run.turn(
@@ -28,10 +28,10 @@ const waiting = (): CodeRunFixture => {
 const signal = (run: CodeRunFixture) => ({ signalId: signalId('s1'), payload: { by: 'me' }, receivedAt: run.now });
 const completed = { status: 'completed', output: 'B7' } as const;
 
-describe('its drive', () => {
+describe('a workflow task', () => {
   const begins = (run: CodeRunFixture): CodeFact => ({ kind: 'node-started', ...run.currentWorkflowTask });
 
-  test('begins once, and makes the run a running one', () => {
+  test('begins once, and sets the run to running', () => {
     const run = new CodeRunFixture();
     const begun = begins(run);
     run.later(seconds(3));
@@ -43,15 +43,15 @@ describe('its drive', () => {
     expect(run.decide(begun)).toEqual([]);
   });
 
-  test('begins at the attempt that was asked for, and no node begins that nobody asked for', () => {
+  test('begins at its current attempt only, and an unknown node does not begin', () => {
     const run = new CodeRunFixture();
     expect(
       run.decide({ kind: 'node-started', node: run.currentWorkflowTask.node, attempt: attempt(2), startedAt: run.now }),
     ).toEqual([]);
-    expect(run.decide({ kind: 'node-started', ...of('nobody'), startedAt: run.now })).toEqual([]);
+    expect(run.decide({ kind: 'node-started', ...of('unknown'), startedAt: run.now })).toEqual([]);
   });
 
-  test('is heard no more once another attempt of it was asked for', () => {
+  test('is ignored once another attempt of it was dispatched', () => {
     const run = new CodeRunFixture();
     const was = run.currentWorkflowTask;
     const failure = { cause: 'error', code: 'replay_diverged', message: 'no' } as const;
@@ -64,27 +64,27 @@ describe('its drive', () => {
     expect(run.decide({ kind: 'node-lost', ...was, failure })).toEqual([]);
   });
 
-  test('alone is lost: a step is not, whatever its message came to', () => {
+  test('can be lost, and a step cannot', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     expect(run.decide({ kind: 'node-lost', ...of('work'), failure: { cause: 'lost', message: 'gone' } })).toEqual([]);
-    expect(run.decide({ kind: 'node-lost', ...of('nobody'), failure: { cause: 'lost', message: 'gone' } })).toEqual([]);
+    expect(run.decide({ kind: 'node-lost', ...of('unknown'), failure: { cause: 'lost', message: 'gone' } })).toEqual([]);
   });
 });
 
-describe('a wake', () => {
-  test('of what does not sleep changes nothing: a step at work, a wait without an end, one of another attempt, and nobody', () => {
+describe('a wake-up', () => {
+  test('of a running step, a wait without an end, another attempt or an unknown node changes nothing', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     run.later(seconds(3_600));
     expect(run.decide({ kind: 'node-woken', ...of('work') })).toEqual([]);
     const other = waiting();
     other.later(seconds(3_600));
-    for (const late of [of('paid'), of('sub'), second('nap'), of('nobody')])
+    for (const late of [of('paid'), of('sub'), second('nap'), of('unknown')])
       expect(other.decide({ kind: 'node-woken', ...late })).toEqual([]);
   });
 
-  test('that somebody asks for ends the sleeps that are named, or all of them, and no other wait', () => {
+  test('by request ends the named sleeps, or all of them, and no other wait', () => {
     const run = waiting();
     run.decide({ kind: 'wake-requested', nodeIds: [stepNodeId('siesta'), stepNodeId('paid')] });
     expect(run.last).toEqual(['NODE_WOKEN siesta', 'NODE_COMPLETED siesta', 'NODE_DISPATCHED .workflow-task.2']);
@@ -101,15 +101,15 @@ describe('a wake', () => {
     expect([all.node('paid')?.status, all.node('sub')?.status]).toEqual(['waiting', 'waiting']);
   });
 
-  test('where nothing sleeps changes nothing', () => {
+  test('without a sleeping node changes nothing', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     expect(run.decide({ kind: 'wake-requested' })).toEqual([]);
   });
 });
 
-describe('somebody who wants the run to go on', () => {
-  test('is named in its log with all that he said, wakes what sleeps, and has it driven', () => {
+describe('a resume request', () => {
+  test('is recorded with all its fields, wakes sleeping nodes, and requests a workflow task', () => {
     const run = waiting();
     const said = { reason: 'it is paid', payload: { value: { by: 'me' } }, token: 't1' };
     run.decide({ kind: 'resume-requested', ...said });
@@ -123,7 +123,7 @@ describe('somebody who wants the run to go on', () => {
     ]);
   });
 
-  test('need not say anything, and gets one drive', () => {
+  test('needs no fields, and requests one workflow task', () => {
     const run = new CodeRunFixture();
     const wait = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: 'order-7' } as const;
     run.turn([{ kind: 'scheduled', command: wait }], 'suspended');
@@ -135,7 +135,7 @@ describe('somebody who wants the run to go on', () => {
 });
 
 describe('a signal', () => {
-  test('ends the wait that it was given to, and is named', () => {
+  test('ends the wait that it was matched with, and is recorded', () => {
     const run = waiting();
     run.decide({ kind: 'signal-received', ...of('paid'), signal: signal(run) });
     expect(run.commits.at(-1)?.events).toMatchObject([
@@ -145,10 +145,10 @@ describe('a signal', () => {
     ]);
   });
 
-  test('for what awaits none changes nothing: a sleep, a call, a step at work, another attempt, a wait that is over, and nobody', () => {
+  test('for a node that awaits none changes nothing: a sleep, a call, a running step, another attempt, an ended wait, an unknown node', () => {
     const run = waiting();
     const give = (to: ReturnType<typeof of>) => run.decide({ kind: 'signal-received', ...to, signal: signal(run) });
-    for (const other of [of('nap'), of('sub'), second('paid'), of('nobody')]) expect(give(other)).toEqual([]);
+    for (const other of [of('nap'), of('sub'), second('paid'), of('unknown')]) expect(give(other)).toEqual([]);
     expect(give(of('paid'))).not.toEqual([]);
     expect(give(of('paid'))).toEqual([]);
     const busy = new CodeRunFixture();
@@ -157,11 +157,11 @@ describe('a signal', () => {
   });
 });
 
-describe('the end of a run', () => {
+describe('the end of a child run', () => {
   const ends = (run: CodeRunFixture, more: Partial<Extract<CodeFact, { kind: 'child-ended' }>> = {}) =>
     run.decide({ kind: 'child-ended', ...of('sub'), childRunId: childRuns(1), end: completed, ...more });
 
-  test('that it called gives its output to the step, or fails it', () => {
+  test('gives its output to the step, or fails it', () => {
     const run = waiting();
     ends(run);
     expect(run.node('sub')).toMatchObject({ status: 'completed', output: { value: 'B7' } });
@@ -172,10 +172,10 @@ describe('the end of a run', () => {
     expect(other.openWorkflowTasks).toHaveLength(1);
   });
 
-  test('that it did not call, or called no longer, changes nothing', () => {
+  test('changes nothing for a run that the step did not call, or no longer waits for', () => {
     const run = waiting();
     expect(ends(run, { childRunId: childRuns(2) })).toEqual([]);
-    for (const other of [of('nap'), of('paid'), second('sub'), of('nobody')]) expect(ends(run, other)).toEqual([]);
+    for (const other of [of('nap'), of('paid'), second('sub'), of('unknown')]) expect(ends(run, other)).toEqual([]);
     ends(run);
     expect(ends(run)).toEqual([]);
     const busy = new CodeRunFixture();
@@ -184,8 +184,8 @@ describe('the end of a run', () => {
   });
 });
 
-describe('a look at the run', () => {
-  test('is written down where something was sent again, and is none of its events where nothing was', () => {
+describe('recovery', () => {
+  test('is recorded if something was redispatched, and not otherwise', () => {
     const run = waiting();
     expect(run.decide({ kind: 'recovered', nodes: ['.workflow-task.1'] })).toEqual([
       { type: 'RUN_RECOVERED', nodes: ['.workflow-task.1'] },
@@ -193,7 +193,7 @@ describe('a look at the run', () => {
     expect(run.decide({ kind: 'recovered', nodes: [] })).toEqual([]);
   });
 
-  test('asks for no drive while one is open or anything waits', () => {
+  test('requests no workflow task while one or a wait is open', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('work')]);
     expect(run.decide({ kind: 'recovered', nodes: [] })).toEqual([]);
@@ -201,7 +201,7 @@ describe('a look at the run', () => {
   });
 });
 
-test('a run that has ended is told nothing, and of several facts those behind its end change nothing', () => {
+test('an ended run ignores facts, and of several facts those after its end change nothing', () => {
   const run = waiting();
   const facts: readonly CodeFact[] = [
     { kind: 'cancel-requested' },

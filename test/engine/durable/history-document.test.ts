@@ -1,4 +1,4 @@
-/** What a run's history says as a document, from the events that readers outside see. */
+/** A run's history as a document, built from public events. */
 import { describe, expect, test } from 'vitest';
 import { type ValueSource, historyDocument } from '../../../lib/engine/durable/history-document.ts';
 import { replayVersionKey } from '../../../lib/engine/durable/replay-version.ts';
@@ -7,7 +7,7 @@ const run = { id: 'wrun_1', workflowName: 'order', version: '2', createdAt: 'the
 type Event = Parameters<typeof historyDocument>[1][number];
 
 const inPlace = (): never => {
-  throw new Error('nothing of it lies apart');
+  throw new Error('no value is offloaded');
 };
 const of = (...events: readonly Event[]) => historyDocument(run, events, inPlace);
 const at = (type: string, nodeId: string, payload: object = {}): Event => ({ type, payload: { nodeId, ...payload } });
@@ -17,14 +17,14 @@ const did = (key: string, output: unknown = key, endedAt = 'soon'): Event =>
   at('node.completed', `node-${key}`, { output: { value: output }, endedAt });
 const broke = { cause: 'error', message: 'no' };
 const failed = (key: string, type = 'node.failed'): Event => at(type, `node-${key}`, { failure: broke, endedAt: 'soon' });
-const asked = (key: string, step = 'function') => ({ kind: 'scheduled', key, step });
+const scheduled = (key: string, step = 'function') => ({ kind: 'scheduled', key, step });
 const settled = (key: string, endedAt = 'soon') => ({
   kind: 'settled',
   key,
   result: { status: 'completed', output: key, endedAt },
 });
 
-test('a run of which nothing is known yet is open, and has asked for nothing', () => {
+test('a run without events is open and has no entries', () => {
   expect(of()).toStrictEqual({
     format: 'stepwell.history',
     version: 1,
@@ -38,41 +38,41 @@ test('a run of which nothing is known yet is open, and has asked for nothing', (
   });
 });
 
-test('its input and how it is replayed are told, and what else the system says is not', () => {
+test('the input and the replay version are included, and other system values are not', () => {
   const set = (key: string, value: unknown): Event => ({ type: 'system.set', payload: { key, value: { value } } });
   const events = [{ type: 'input.set', payload: { input: { value: { order: 7 } } } }, set(replayVersionKey, 3), set('other', 9)];
   expect(of(...events)).toMatchObject({ input: { order: 7 }, replayVersion: 3 });
 });
 
-describe('what the code asked for', () => {
-  test('is told once, in order, with its kind and its target, and each end behind it', () => {
+describe('the commands of the code', () => {
+  test('are listed once, in order, with kind and target, each before its result', () => {
     const { entries } = of(
       asks('a'),
       asks('nap', 'sleep', 'node.waiting'),
       asks('paid', 'signal-wait', 'signal.awaited', 'paid'),
       asks('sub', 'workflow', 'subflow.called', 'child'),
-      // The same node begins once more, and no step with it.
+      // The same node is queued again, which is not a new step.
       at('node.queued', 'node-a', { step: { kind: 'function', key: 'a' } }),
       did('nap'),
       failed('a'),
       did('sub'),
     );
     expect(entries).toStrictEqual([
-      asked('a'),
-      asked('nap', 'sleep'),
-      { ...asked('paid', 'signal-wait'), target: 'paid' },
-      { ...asked('sub', 'workflow'), target: 'child' },
+      scheduled('a'),
+      scheduled('nap', 'sleep'),
+      { ...scheduled('paid', 'signal-wait'), target: 'paid' },
+      { ...scheduled('sub', 'workflow'), target: 'child' },
       settled('nap'),
       { kind: 'settled', key: 'a', result: { status: 'failed', failure: broke, endedAt: 'soon' } },
       settled('sub'),
     ]);
   });
 
-  test.each(['node.failed', 'node.timed_out', 'node.blocked', 'node.invalidated'])('has failed by %s', (type) => {
-    expect(of(asks('a'), failed('a', type)).entries).toMatchObject([asked('a'), { result: { status: 'failed' } }]);
+  test.each(['node.failed', 'node.timed_out', 'node.blocked', 'node.invalidated'])('a step has failed by %s', (type) => {
+    expect(of(asks('a'), failed('a', type)).entries).toMatchObject([scheduled('a'), { result: { status: 'failed' } }]);
   });
 
-  test('is none of what drives it, what has no key, what is of no known kind, and what is no node', () => {
+  test('workflow tasks, steps without a key or of an unknown kind, and other nodes are left out', () => {
     const events = [
       asks('1', 'workflow_task'),
       at('node.queued', 'x', { step: { kind: 'function' } }),
@@ -81,16 +81,16 @@ describe('what the code asked for', () => {
       at('node.queued', 'w', { step: null }),
       { type: 'node.queued', payload: { step: { kind: 'function', key: 'v' } } },
       at('node.started', 'u', { step: { kind: 'function', key: 'u' } }),
-      at('node.completed', 'nobody', { output: { value: 1 }, endedAt: 'soon' }),
+      at('node.completed', 'unknown', { output: { value: 1 }, endedAt: 'soon' }),
       at('node.retried', 'node-a', {}),
     ];
     expect(of(...events).entries).toEqual([]);
-    expect(of(asks('a'), at('node.started', 'node-a', { output: { value: 1 } })).entries).toEqual([asked('a')]);
+    expect(of(asks('a'), at('node.started', 'node-a', { output: { value: 1 } })).entries).toEqual([scheduled('a')]);
   });
 
-  test('to undo what was done is no part of it', () => {
+  test('rollback steps are left out', () => {
     const { entries } = of(asks('a'), did('a'), { type: 'rollback.started', payload: {} }, asks('b', 'rollback'), did('b'));
-    expect(entries).toEqual([asked('a'), settled('a')]);
+    expect(entries).toEqual([scheduled('a'), settled('a')]);
   });
 });
 
@@ -100,12 +100,12 @@ describe('the end', () => {
     ['failed', { type: 'run.failed', payload: { error: broke } }, { status: 'failed', error: broke }],
     ['timed out', { type: 'run.timed_out', payload: { error: broke } }, { status: 'failed', error: broke }],
     ['cancelled', { type: 'run.cancelled', payload: {} }, { status: 'cancelled' }],
-  ])('of one that has %s is told', (_how, event, end) => {
+  ])('of a run that has %s is included', (_how, event, end) => {
     expect(of(asks('a'), event).end).toStrictEqual(end);
   });
 });
 
-test('of a workflow that was run again the last attempt is told, and what all earlier ones completed', () => {
+test('a retried workflow has the entries of its last attempt, and the results of all earlier ones', () => {
   const again: Event = { type: 'run.retried', payload: {} };
   const document = of(
     asks('a'),
@@ -120,14 +120,14 @@ test('of a workflow that was run again the last attempt is told, and what all ea
     again,
     asks('c'),
   );
-  expect(document).toMatchObject({ attempt: 3, entries: [asked('c')] });
+  expect(document).toMatchObject({ attempt: 3, entries: [scheduled('c')] });
   expect(document.priorResults).toStrictEqual([
     { key: 'a', step: 'function', output: 'a', endedAt: 'soon' },
     { key: 'b', step: 'function', output: 'b', endedAt: 'late' },
   ]);
 });
 
-test('a value that lies apart is asked for by its name, and told whose it is', () => {
+test('an offloaded value is requested by its reference and its source', () => {
   const places: [ValueSource, string][] = [];
   const ref = (name: string) => ({ ref: `item:${name}`, bytes: 9 });
   const { input, entries, end } = historyDocument(
@@ -155,14 +155,14 @@ test('a value that lies apart is asked for by its name, and told whose it is', (
   ]);
 });
 
-describe('an event that nobody can have written stops whoever reads it', () => {
+describe('an impossible event is rejected', () => {
   test.each<[string, Event]>([
     ['an input without a value', { type: 'input.set', payload: {} }],
     ['an input that is null', { type: 'input.set', payload: { input: null } }],
-    ['a failure that is none', { type: 'run.failed', payload: {} }],
+    ['a failure that is empty', { type: 'run.failed', payload: {} }],
     ['a failure without a message', { type: 'run.failed', payload: { error: { cause: 'error' } } }],
     ['a failure without a cause', { type: 'run.failed', payload: { error: { message: 'no' } } }],
   ])('%s', (_what, event) => {
-    expect(() => of(event)).toThrow(/has no value|a failure has a cause/);
+    expect(() => of(event)).toThrow(/neither a value nor a reference|no cause or no message/);
   });
 });

@@ -1,4 +1,4 @@
-/** Node ids of steps, and how long the code waits before it tries one again. */
+/** Node ids of steps, and the retry delays of code runs. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workflowTaskNodeId, stepNodeId } from '../../../lib/engine/durable/step.ts';
@@ -7,7 +7,7 @@ import { nodeIdPattern } from '../../../lib/engine/ids.ts';
 import { after, days, seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../graph-run-fixture.ts';
 
-test('a plain name is its own id, and anything else is spelled out', () => {
+test('a plain key is its own id, and other characters are escaped', () => {
   expect(stepNodeId('charge-card')).toBe('charge-card');
   expect(stepNodeId('charge:1')).toBe('charge:1');
   expect(stepNodeId('user.fetch')).toBe('user.fetch');
@@ -17,7 +17,7 @@ test('a plain name is its own id, and anything else is spelled out', () => {
   expect(stepNodeId('é'.repeat(300))).toHaveLength(128);
 });
 
-test('no two keys have one id, and none has that of a drive', () => {
+test('no two keys have the same id, and none has that of a workflow task', () => {
   const key = fc.oneof(
     fc.string({ maxLength: 12 }),
     fc.string({ unit: fc.constantFrom('a', '.', 'x', '2', '0', ' ', 'h', ':'), maxLength: 8 }),
@@ -37,7 +37,7 @@ test('no two keys have one id, and none has that of a drive', () => {
   expect(stepNodeId('.workflow-task.1')).not.toBe(workflowTaskNodeId(1));
 });
 
-test('waits are min(1 s × 2^(attempt − 1), 100 s) without jitter, and end after ten attempts', () => {
+test('delays are min(1 s × 2^(attempt − 1), 100 s) without jitter, and end after ten attempts', () => {
   const waits = Array.from({ length: 10 }, (_, index) =>
     decideRetry(stepRetryDefaults, { failedAttempt: index + 1, isFinal: false, now: dawn, deadlineAt: after(dawn, days(1)) }),
   );
@@ -55,14 +55,14 @@ test('waits are min(1 s × 2^(attempt − 1), 100 s) without jitter, and end aft
   ]);
 });
 
-test('0 attempts are no end of them, a workflow has one, and a final failure has no other', () => {
+test('0 attempts means no limit, a workflow has one attempt, and a final failure is not retried', () => {
   const asked = { isFinal: false, now: dawn, deadlineAt: after(dawn, days(1)) };
   expect(decideRetry({ ...stepRetryDefaults, maximumAttempts: 0 }, { ...asked, failedAttempt: 9_999 }).kind).toBe('retry');
   expect(decideRetry(workflowRetryDefaults, { ...asked, failedAttempt: 1 }).kind).toBe('give_up');
   expect(decideRetry(stepRetryDefaults, { ...asked, failedAttempt: 1, isFinal: true }).kind).toBe('give_up');
 });
 
-test('a try that would begin at the deadline or after it is none', () => {
+test('a retry at the deadline or after it is given up', () => {
   const asked = { failedAttempt: 1, isFinal: false, now: dawn };
   expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(1)) }).kind).toBe('give_up');
   expect(decideRetry(stepRetryDefaults, { ...asked, deadlineAt: after(dawn, seconds(2)) }).kind).toBe('retry');

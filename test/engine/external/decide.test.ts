@@ -1,4 +1,4 @@
-/** What becomes of each request about a polled run: who may ask for it, what stands already, and which fact it leaves. */
+/** Requests about external-worker runs: who may make them, what changes nothing, and which fact is committed. */
 import { describe, expect, test } from 'vitest';
 import {
   type Decision,
@@ -26,12 +26,12 @@ import { ExternalRunFixture, commits, lease, refused, retry, unchanged, theRun }
 
 const broke = { message: 'no' };
 const child = { namespaceId: 'home', runId: 'a child' };
-const stranger = stepAttemptId(theRun, 99);
+const unknownStep = stepAttemptId(theRun, 99);
 const waitFor = (signal: string) => ({ kind: 'signal-wait', signal, timeoutAt: '' }) as const;
 const tooLate = commits({ type: 'failed', error: { message: 'Workflow run deadline exceeded' } });
 
 describe('a claim', () => {
-  test('is for a run that is due, and lasts as long as the lease', () => {
+  test('is granted for a run that is due, for the duration of the lease', () => {
     const run = new ExternalRunFixture({ availableAt: after(dawn, seconds(5)) });
     const claim = () => decideClaim(run.state, 'one', lease, run.now);
     run.later(durationMs(4_999));
@@ -40,7 +40,7 @@ describe('a claim', () => {
     expect(claim()).toEqual(commits({ type: 'claimed', workerId: 'one', leaseUntil: after(run.now, lease) }));
   });
 
-  test('takes a run away from its worker as soon as the lease is over, and not before', () => {
+  test('takes a run from its worker once the lease has expired, and not before', () => {
     const run = new ExternalRunFixture().claimed();
     run.later(durationMs(lease - 1));
     expect(decideClaim(run.state, 'two', lease, run.now)).toEqual(refused);
@@ -48,7 +48,7 @@ describe('a claim', () => {
     expect(run.run).toMatchObject({ workerId: 'two', attempts: 2 });
   });
 
-  test('ends a run whose time is over, whether it is due or not', () => {
+  test('fails a run whose lifetime is over, whether it is due or not', () => {
     const run = new ExternalRunFixture({ deadlineAt: after(dawn, seconds(9)), availableAt: after(dawn, hours(1)) });
     const claim = () => decideClaim(run.state, 'one', lease, run.now);
     run.later(durationMs(8_999));
@@ -59,7 +59,7 @@ describe('a claim', () => {
   });
 });
 
-describe('what only the worker may ask for who has the run', () => {
+describe('requests that only the run’s worker may make', () => {
   const failure: Omit<FailureReport, 'workerId'> = { error: broke, retry, attempts: undefined, deadlineAt: undefined };
   const asked = (state: ExternalState, workerId: string): readonly Decision[] => {
     const step = [...state.steps.keys()][0] ?? 'none';
@@ -81,7 +81,7 @@ describe('what only the worker may ask for who has the run', () => {
     return { run, step: run.begins('workflow') };
   };
 
-  test('the one who has it gets it', () => {
+  test('are granted to the worker that holds the run', () => {
     const { run, step } = withStep();
     const granted = [
       commits({ type: 'lease-extended', leaseUntil: after(dawn, lease) }),
@@ -95,28 +95,28 @@ describe('what only the worker may ask for who has the run', () => {
       commits({ type: 'child-linked', stepAttemptId: step, child }),
     ];
     expect(asked(run.state, 'one')).toEqual(granted);
-    // Nobody else has claimed it.
+    // No other worker has claimed it.
     expect(asked(run.later(hours(1)).state, 'one')).toEqual(granted);
   });
 
   test.each<[string, string, (run: ExternalRunFixture) => ExternalRunFixture]>([
     ['another', 'two', (run) => run],
-    ['one whose run another has claimed', 'one', (run) => run.later(lease).claimed('two')],
-    ['one who has laid it aside', 'one', (run) => run.put({ type: 'suspended', availableAt: dawn })],
-    ['one who is to try again', 'one', (run) => run.put({ type: 'rescheduled', error: broke, availableAt: dawn })],
-    ['one who is done', 'one', (run) => run.put({ type: 'completed', output: null })],
-    ['one whose run is cancelled', 'one', (run) => run.put({ type: 'cancelled' })],
+    ['a worker whose run another one has claimed', 'one', (run) => run.later(lease).claimed('two')],
+    ['a worker that has suspended the run', 'one', (run) => run.put({ type: 'suspended', availableAt: dawn })],
+    ['a worker whose run is rescheduled', 'one', (run) => run.put({ type: 'rescheduled', error: broke, availableAt: dawn })],
+    ['a worker whose run has completed', 'one', (run) => run.put({ type: 'completed', output: null })],
+    ['a worker whose run is cancelled', 'one', (run) => run.put({ type: 'cancelled' })],
   ])('%s is refused', (_who, workerId, happens) => {
     expect(new Set(asked(happens(withStep().run).state, workerId))).toEqual(new Set([refused]));
   });
 });
 
-describe('a run that is laid aside', () => {
+describe('a run that is suspended', () => {
   const until = after(dawn, hours(1));
   const parks = (run: ExternalRunFixture) => decideSuspend(run.state, 'one', until, run.now);
   const dueAt = (availableAt: typeof dawn) => commits({ type: 'suspended', availableAt });
 
-  test('is due when it says', () => {
+  test('is due at the requested time', () => {
     const run = new ExternalRunFixture().claimed();
     expect(parks(run)).toEqual(dueAt(until));
     run.begins('function');
@@ -125,7 +125,7 @@ describe('a run that is laid aside', () => {
     expect(parks(run)).toEqual(dueAt(until));
   });
 
-  test('is due at once where its signal came in the meantime, until the wait is over', () => {
+  test('is due at once if its signal has arrived, until the wait is over', () => {
     const run = new ExternalRunFixture().claimed();
     const wait = run.begins('signal-wait', waitFor('go'));
     run.put({ type: 'signal-delivered', waits: [wait], data: 1, sendId: 's' }).later(seconds(1));
@@ -134,7 +134,7 @@ describe('a run that is laid aside', () => {
     expect(parks(run)).toEqual(dueAt(until));
   });
 
-  test('is due at once where its child has ended, and the one it is linked with', () => {
+  test('is due at once if its linked child has ended', () => {
     const run = new ExternalRunFixture().claimed();
     const call = run.begins('workflow');
     run.put({ type: 'child-ended', stepAttemptId: call, child }).later(seconds(1));
@@ -148,7 +148,7 @@ describe('a run that is laid aside', () => {
     expect(parks(run)).toEqual(dueAt(until));
   });
 
-  test('is not woken by what came for a step of another kind', () => {
+  test('is not woken by an arrival for a step of another kind', () => {
     const run = new ExternalRunFixture().claimed();
     const [work, wait] = [run.begins('function'), run.begins('signal-wait', waitFor('go'))];
     run.put({ type: 'signal-delivered', waits: [work], data: 1, sendId: 's' });
@@ -156,7 +156,7 @@ describe('a run that is laid aside', () => {
     expect(parks(run)).toEqual(dueAt(until));
   });
 
-  test('is due no later than it says: what is past stays past', () => {
+  test('is due at the requested time even if it has passed', () => {
     const run = new ExternalRunFixture().claimed();
     const wait = run.begins('signal-wait', waitFor('go'));
     run.put({ type: 'signal-delivered', waits: [wait], data: 1, sendId: 's' }).later(seconds(9));
@@ -182,18 +182,18 @@ describe('a run that failed', () => {
     [7, 64_000],
     [8, 100_000],
     [9, 100_000],
-  ])('after %i attempts waits %i ms', (attempts, ms) => {
+  ])('after %i attempts is delayed by %i ms', (attempts, ms) => {
     expect(fails(new ExternalRunFixture().claimed(), { attempts })).toEqual(again(ms));
   });
 
-  test('waits whole milliseconds, and never a negative time', () => {
+  test('has a delay of whole milliseconds, never negative', () => {
     const run = new ExternalRunFixture().claimed();
     const backoff = { ...retry, backoffCoefficient: 1.23456 };
     expect(fails(run, { attempts: 3, retry: backoff })).toEqual(again(1_524));
     expect(fails(run, { retry: { ...retry, initialInterval: -5 } })).toEqual(again(0));
   });
 
-  test('has as many attempts as the log says, where the caller does not know', () => {
+  test('has the log’s number of attempts if the caller gives none', () => {
     const run = new ExternalRunFixture().claimed();
     const twice = { ...retry, maximumAttempts: 2 };
     expect(fails(run, { retry: twice })).toEqual(again(1_000));
@@ -203,14 +203,14 @@ describe('a run that failed', () => {
     expect(fails(run, { retry: twice, attempts: 1 })).toEqual(again(1_000));
   });
 
-  test('at its deadline has failed for that reason', () => {
+  test('at its deadline fails for that reason', () => {
     const run = new ExternalRunFixture({ deadlineAt: after(dawn, seconds(60)) }).claimed().later(seconds(60));
     expect(fails(run)).toEqual(tooLate);
     expect(fails(run, { deadlineAt: null })).toMatchObject({ fact: { type: 'rescheduled' } });
     expect(fails(new ExternalRunFixture().claimed(), { deadlineAt: dawn })).toEqual(tooLate);
   });
 
-  test('is not tried again where the next attempt would come at the deadline', () => {
+  test('is not retried at or after the deadline', () => {
     const run = new ExternalRunFixture().claimed();
     expect(fails(run, { deadlineAt: after(dawn, seconds(1)) })).toEqual(forGood);
     expect(fails(run, { deadlineAt: after(dawn, durationMs(1_001)) })).toEqual(again(1_000));
@@ -218,7 +218,7 @@ describe('a run that failed', () => {
 });
 
 describe('a cancel', () => {
-  test('ends what is open, stands where it was before, and comes too late for another end', () => {
+  test('ends an open run, changes nothing in a cancelled one, and is refused after another end', () => {
     const run = new ExternalRunFixture();
     expect(decideCancel(run.state)).toEqual(commits({ type: 'cancelled' }));
     expect(decideCancel(run.claimed().state)).toEqual(commits({ type: 'cancelled' }));
@@ -228,7 +228,7 @@ describe('a cancel', () => {
 });
 
 describe('the end of a step', () => {
-  test('is told once: the first result stands, and another one is refused', () => {
+  test('is recorded once: the first result stands, and another one is refused', () => {
     const run = new ExternalRunFixture().claimed();
     const [done, failed] = [run.begins('function'), run.begins('function')];
     run.put({ type: 'step-completed', stepAttemptId: done, output: 1 });
@@ -241,9 +241,9 @@ describe('the end of a step', () => {
     expect([decideLink(run.state, of(done), child), decideLink(run.state, of(failed), child)]).toEqual([refused, refused]);
   });
 
-  test('is of a step that there is', () => {
+  test('is refused for an unknown step', () => {
     const run = new ExternalRunFixture().claimed();
-    const request = { workerId: 'one', stepAttemptId: stranger };
+    const request = { workerId: 'one', stepAttemptId: unknownStep };
     expect(decideStepCompletion(run.state, request, 1)).toEqual(refused);
     expect(decideStepFailure(run.state, request, broke)).toEqual(refused);
     expect(decideLink(run.state, request, child)).toEqual(refused);
@@ -256,7 +256,7 @@ describe('the end of a child', () => {
     return { run, call: run.begins('workflow') };
   };
 
-  test('is told once, linked or not', () => {
+  test('is recorded once, linked or not', () => {
     const { run, call } = called();
     const told = commits({ type: 'child-ended', stepAttemptId: call, child });
     expect(decideChildEnd(run.state, call, child)).toEqual(told);
@@ -266,7 +266,7 @@ describe('the end of a child', () => {
     expect(decideChildEnd(run.state, call, { ...child })).toEqual(unchanged);
   });
 
-  test('is of the run that the step is linked with; before that, the last one counts', () => {
+  test('counts for the linked run; before the link, the last one counts', () => {
     const { run, call } = called();
     const other = { ...child, runId: 'another' };
     run.put({ type: 'child-ended', stepAttemptId: call, child });
@@ -276,11 +276,11 @@ describe('the end of a child', () => {
     expect(decideChildEnd(run.state, call, { ...child, namespaceId: 'abroad' })).toEqual(refused);
   });
 
-  test('is refused where nobody waits for it', () => {
+  test('is refused if no step waits for it', () => {
     const { run, call } = called();
     const work = run.begins('function');
     expect(decideChildEnd(run.state, work, child)).toEqual(refused);
-    expect(decideChildEnd(run.state, stranger, child)).toEqual(refused);
+    expect(decideChildEnd(run.state, unknownStep, child)).toEqual(refused);
     expect(decideChildEnd(new ExternalRunFixture().state, call, child)).toEqual(refused);
     const over = new ExternalRunFixture().claimed();
     over.begins('workflow');
@@ -294,14 +294,14 @@ describe('a signal', () => {
   const waiting = () => {
     const run = new ExternalRunFixture().claimed();
     const [go, stop, alsoGo] = ['go', 'stop', 'go'].map((signal) => run.begins('signal-wait', waitFor(signal)));
-    if (go === undefined || stop === undefined || alsoGo === undefined) throw new Error('three steps were begun');
+    if (go === undefined || stop === undefined || alsoGo === undefined) throw new Error('three steps are needed');
     return { run, go, stop, alsoGo };
   };
   const sent = { signal: 'go', data: { at: 1 }, sendId: 's-1' };
-  const reaches = (...waits: readonly (typeof stranger)[]) =>
+  const reaches = (...waits: readonly (typeof unknownStep)[]) =>
     commits({ type: 'signal-delivered', waits, data: { at: 1 }, sendId: 's-1' });
 
-  test('reaches all open waits for it, or those it is meant for', () => {
+  test('reaches all open waits for it, or the given ones', () => {
     const { run, go, stop, alsoGo } = waiting();
     expect(openWaits(run.state, 'go')).toEqual([go, alsoGo]);
     expect(decideDelivery(run.state, sent)).toEqual(reaches(go, alsoGo));
@@ -310,7 +310,7 @@ describe('a signal', () => {
     expect(decideDelivery(run.state, { ...sent, signal: 'none' })).toEqual(refused);
   });
 
-  test('reaches a wait once: what is sent again stands, and what another sends goes to the others', () => {
+  test('reaches a wait once: a repeated send changes nothing, and another send reaches the remaining waits', () => {
     const { run, go, alsoGo } = waiting();
     run.put({ type: 'signal-delivered', waits: [go], data: 0, sendId: 's-1' });
     expect(decideDelivery(run.state, { ...sent, waitIds: [go] })).toEqual(unchanged);
@@ -318,7 +318,7 @@ describe('a signal', () => {
     expect(decideDelivery(run.state, sent)).toEqual(reaches(alsoGo));
   });
 
-  test('finds no wait that is over, that is none, or whose run is', () => {
+  test('finds no wait that has ended, that is of another kind, or whose run has ended', () => {
     const { run, go } = waiting();
     run.put({ type: 'step-completed', stepAttemptId: go, output: null });
     run.begins('signal-wait');

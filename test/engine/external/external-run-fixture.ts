@@ -1,4 +1,4 @@
-/** A run that workers poll for, played by hand: what is decided is put into its log and folded, as the backend does. */
+/** An external-worker run driven by a test: each decision is added to its log and folded, as the backend does. */
 import { expect } from 'vitest';
 import { nonce } from '../../../lib/engine/ids.ts';
 import { type Decision, type ExternalRetry, decideClaim, decideStep } from '../../../lib/engine/external/decide.ts';
@@ -22,7 +22,7 @@ export const retry: ExternalRetry = {
   maximumAttempts: 0,
 };
 
-/** What is asked for where a test does not say otherwise. */
+/** The creation that tests use by default. */
 export const creation: ExternalCreation = {
   workflowName: 'greet',
   version: 'v1',
@@ -72,16 +72,16 @@ export class ExternalRunFixture {
     return this.#commit(decision);
   }
 
-  /** By the worker who has the run. */
+  /** By the worker that holds the run. */
   begins(kind: StepKind, context: StepAttemptContext | null = null): StepAttemptId {
     const stepName = `step-${this.entries.length}`;
-    const decision = decideStep(this.state, this.run.workerId ?? 'nobody', { stepName, kind, config: {}, context });
+    const decision = decideStep(this.state, this.run.workerId ?? 'unknown', { stepName, kind, config: {}, context });
     this.#commit(decision);
     return stepAttemptId(theRun, this.entries.length);
   }
 
   #commit(decision: Decision): this {
-    if (decision.kind !== 'commit') throw new Error(`it is ${decision.kind}`);
+    if (decision.kind !== 'commit') throw new Error(`the decision is ${decision.kind}`);
     return this.put(decision.fact);
   }
 }

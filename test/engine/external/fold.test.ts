@@ -1,4 +1,4 @@
-/** What each entry of a polled run's log makes of the run, its steps and what they wait for; and what no log can hold. */
+/** The changes of each entry of an external-worker run's log to the run, its steps and their waits; and impossible logs. */
 import { describe, expect, test } from 'vitest';
 import { type ExternalFact, inSequence } from '../../../lib/engine/external/entry.ts';
 import { foldExternal } from '../../../lib/engine/external/fold.ts';
@@ -13,7 +13,7 @@ const child = { namespaceId: 'home', runId: 'a child' };
 const claimedBy = (workerId: string): ExternalFact => ({ type: 'claimed', workerId, leaseUntil: after(dawn, lease) });
 
 describe('a run', () => {
-  test('begins as it was asked for, pending and untouched', () => {
+  test('begins as created, pending and unclaimed', () => {
     expect(foldExternal(theRun, undefined, [])).toBeUndefined();
     expect(new ExternalRunFixture().state).toEqual({
       run: {
@@ -37,7 +37,7 @@ describe('a run', () => {
     });
   });
 
-  test('is a claimant’s, counts its claims, and started with the first of them', () => {
+  test('belongs to its claimant, counts its claims, and started with the first one', () => {
     const run = new ExternalRunFixture();
     const created = run.run;
     run.later(seconds(1)).claimed();
@@ -60,20 +60,20 @@ describe('a run', () => {
 
   const later = after(dawn, minutes(9));
   test.each<[string, ExternalFact, object]>([
-    ['its lease is longer', { type: 'lease-extended', leaseUntil: later }, { availableAt: later }],
-    ['it is laid aside', { type: 'suspended', availableAt: later }, { availableAt: later, workerId: null }],
+    ['has its lease extended', { type: 'lease-extended', leaseUntil: later }, { availableAt: later }],
+    ['is suspended', { type: 'suspended', availableAt: later }, { availableAt: later, workerId: null }],
     [
-      'it is done',
+      'has completed',
       { type: 'completed', output: [1] },
       { status: 'completed', output: [1], availableAt: null, finishedAt: after(dawn, seconds(5)) },
     ],
     [
-      'it has failed',
+      'has failed',
       { type: 'failed', error: broke },
       { status: 'failed', error: broke, workerId: null, availableAt: null, startedAt: null, finishedAt: after(dawn, seconds(5)) },
     ],
     [
-      'its time is over',
+      'has expired',
       { type: 'expired' },
       {
         status: 'failed',
@@ -84,12 +84,12 @@ describe('a run', () => {
       },
     ],
     [
-      'it is cancelled',
+      'is cancelled',
       { type: 'cancelled' },
       { status: 'cancelled', workerId: null, availableAt: null, finishedAt: after(dawn, seconds(5)) },
     ],
     [
-      'it is to be tried again',
+      'is rescheduled',
       { type: 'rescheduled', error: broke, availableAt: later },
       { status: 'pending', error: broke, availableAt: later, workerId: null, startedAt: null },
     ],
@@ -101,7 +101,7 @@ describe('a run', () => {
     expect(run.state).toMatchObject({ steps: before.steps, deliveries: before.deliveries, endedChildren: before.endedChildren });
   });
 
-  test('that is done after a failure has no error left', () => {
+  test('that completes after a failure has no error', () => {
     const run = new ExternalRunFixture().claimed().put({ type: 'rescheduled', error: broke, availableAt: dawn });
     expect(run.claimed().put({ type: 'completed', output: null }).run).toMatchObject({ status: 'completed', error: null });
   });
@@ -127,7 +127,7 @@ describe('a step', () => {
     updatedAt: after(dawn, seconds(1)),
   };
 
-  test('is named by its commit, and leaves the run as it was', () => {
+  test('is identified by its fact, and leaves the run unchanged', () => {
     const [run, step] = begun();
     expect([...run.state.steps]).toEqual([[step, asBegun]]);
     expect(run.run).toEqual(new ExternalRunFixture().claimed().run);
@@ -144,7 +144,7 @@ describe('a step', () => {
       (id) => ({ type: 'step-failed', stepAttemptId: id, error: broke }),
       { status: 'failed', error: broke, finishedAt: after(dawn, seconds(3)) },
     ],
-    ['has started a run', (id) => ({ type: 'child-linked', stepAttemptId: id, child }), { child }],
+    ['has started a child run', (id) => ({ type: 'child-linked', stepAttemptId: id, child }), { child }],
   ])('that %s', (_what, fact, changes) => {
     const [run, step] = begun();
     const other = run.begins('sleep');
@@ -155,33 +155,33 @@ describe('a step', () => {
   });
 });
 
-describe('what a run waits for', () => {
-  const parkedUntil = after(dawn, minutes(9));
-  const parked = () => {
+describe('the waits of a run', () => {
+  const suspendedUntil = after(dawn, minutes(9));
+  const suspended = () => {
     const run = new ExternalRunFixture().claimed();
     const [wait, call] = [run.begins('signal-wait'), run.begins('workflow')];
-    run.put({ type: 'suspended', availableAt: parkedUntil }).later(seconds(4));
+    run.put({ type: 'suspended', availableAt: suspendedUntil }).later(seconds(4));
     return { run, wait, call };
   };
 
-  test('wakes it when it comes: a signal', () => {
-    const { run, wait } = parked();
+  test('are ended by a signal, which wakes the run', () => {
+    const { run, wait } = suspended();
     const before = run.run;
     run.put({ type: 'signal-delivered', waits: [wait], data: 'yes', sendId: 's-1' });
     expect([...run.state.deliveries]).toEqual([[wait, { data: 'yes', sendId: 's-1' }]]);
     expect(run.run).toEqual({ ...before, availableAt: run.now, updatedAt: run.now });
   });
 
-  test('wakes it when it comes: the end of a child', () => {
-    const { run, call } = parked();
+  test('are ended by a child, which wakes the run', () => {
+    const { run, call } = suspended();
     const before = run.run;
     run.put({ type: 'child-ended', stepAttemptId: call, child });
     expect([...run.state.endedChildren]).toEqual([[call, child]]);
     expect(run.run).toEqual({ ...before, availableAt: run.now, updatedAt: run.now });
   });
 
-  test('is kept beside what came before', () => {
-    const { run, wait, call } = parked();
+  test('keep earlier signals and children', () => {
+    const { run, wait, call } = suspended();
     const other = stepAttemptId(theRun, 99);
     run.put({ type: 'signal-delivered', waits: [wait], data: 1, sendId: 's-1' });
     run.put({ type: 'signal-delivered', waits: [other], data: 2, sendId: 's-2' });
@@ -191,27 +191,27 @@ describe('what a run waits for', () => {
   });
 
   test.each<[string, ExternalFact]>([
-    ['somebody has in hand', claimedBy('two')],
+    ['another worker holds', claimedBy('two')],
     ['is due', { type: 'rescheduled', error: broke, availableAt: dawn }],
     ['has ended', { type: 'cancelled' }],
-  ])('wakes nobody that %s', (_what, fact) => {
-    const { run, wait, call } = parked();
+  ])('do not wake a run that %s', (_what, fact) => {
+    const { run, wait, call } = suspended();
     const before = run.put(fact).run;
     run.later(seconds(1)).put({ type: 'signal-delivered', waits: [wait], data: 1, sendId: 's-1' });
     run.put({ type: 'child-ended', stepAttemptId: call, child });
     expect(run.run).toEqual(before);
   });
 
-  test('changes nothing in a run that is due at this moment', () => {
-    const { run, wait } = parked();
+  test('change nothing in a run that is due now', () => {
+    const { run, wait } = suspended();
     const before = run.put({ type: 'suspended', availableAt: after(run.now, seconds(1)) }).run;
     run.later(seconds(1)).put({ type: 'signal-delivered', waits: [wait], data: 1, sendId: 's-1' });
     expect(run.run).toEqual(before);
   });
 });
 
-describe('when somebody must look', () => {
-  test('is said by the entry that changed it, and stands while it does not change', () => {
+describe('the next check of a run', () => {
+  test('is set by the entry that changed it, and stays while it does not change', () => {
     const run = new ExternalRunFixture().claimed();
     const at = after(dawn, lease);
     expect(run.state.nextCheck).toEqual({ at, nonce: nonceOf(2), number: 2 });
@@ -222,7 +222,7 @@ describe('when somebody must look', () => {
     expect(run.state.nextCheck).toEqual({ at: after(at, lease), nonce: nonceOf(5), number: 5 });
   });
 
-  test('is at the deadline, where that comes first', () => {
+  test('is at the deadline, if that comes first', () => {
     const deadlineAt = after(dawn, seconds(10));
     expect(new ExternalRunFixture({ deadlineAt }).claimed().state.nextCheck?.at).toBe(deadlineAt);
     expect(new ExternalRunFixture({ deadlineAt: after(dawn, minutes(1)) }).claimed().state.nextCheck?.at).toBe(
@@ -230,7 +230,7 @@ describe('when somebody must look', () => {
     );
   });
 
-  test('is never, once it has ended', () => {
+  test('is undefined once the run has ended', () => {
     const run = new ExternalRunFixture().put({ type: 'cancelled' });
     expect(run.state.nextCheck).toBeUndefined();
     expect(run.put({ type: 'cancelled' }).state.nextCheck).toBeUndefined();
@@ -240,27 +240,31 @@ describe('when somebody must look', () => {
 describe('an entry of several facts', () => {
   const begun: ExternalFact = { type: 'step-begun', stepName: 's', kind: 'workflow', config: {}, context: null };
   const later = after(dawn, minutes(1));
-  const parked: ExternalFact = { type: 'suspended', availableAt: later };
+  const suspended: ExternalFact = { type: 'suspended', availableAt: later };
 
-  test('comes to what its facts come to one by one, each with its own number', () => {
+  test('folds like its facts one by one, each with its own number', () => {
     const single = new ExternalRunFixture().claimed().put(begun, begun);
     const [created, claimed] = single.entries;
-    if (created === undefined || claimed === undefined) throw new Error('two entries were put');
+    if (created === undefined || claimed === undefined) throw new Error('two entries are needed');
     const shared = [created, claimed, { ...claimed, number: 3, nonce: nonceOf(3), facts: [begun, begun] }];
     expect(foldExternal(theRun, undefined, shared)).toEqual(single.state);
     expect([...single.state.steps.keys()]).toEqual([stepAttemptId(theRun, 3), stepAttemptId(theRun, 4)]);
   });
 
-  test('says when to look by the fact that changed it', () => {
-    const run = new ExternalRunFixture().claimed().put(begun, begun, parked);
-    const told = (number: number): ExternalFact => ({ type: 'child-ended', stepAttemptId: stepAttemptId(theRun, number), child });
-    const entry = { number: 6, nonce: nonceOf(6), at: dawn, facts: [told(3), told(4)] };
+  test('sets the next check by the fact that changed it', () => {
+    const run = new ExternalRunFixture().claimed().put(begun, begun, suspended);
+    const ended = (number: number): ExternalFact => ({
+      type: 'child-ended',
+      stepAttemptId: stepAttemptId(theRun, number),
+      child,
+    });
+    const entry = { number: 6, nonce: nonceOf(6), at: dawn, facts: [ended(3), ended(4)] };
     const state = foldExternal(theRun, run.state, [entry]);
     expect(state).toMatchObject({ last: 7, nextCheck: { at: dawn, nonce: nonceOf(6), number: 6 } });
     expect(state?.endedChildren.size).toBe(2);
   });
 
-  test('is followed by the entry behind its last fact, and anything else is a gap', () => {
+  test('is followed by the entry after its last fact, and anything else is a gap', () => {
     const entry = (number: number, count: number) => ({
       number,
       nonce: nonceOf(number),
@@ -275,9 +279,9 @@ describe('an entry of several facts', () => {
   });
 });
 
-describe('no log', () => {
+describe('an impossible log', () => {
   const [created, claimed] = new ExternalRunFixture().claimed().entries;
-  if (created === undefined || claimed === undefined) throw new Error('two entries were put');
+  if (created === undefined || claimed === undefined) throw new Error('two entries are needed');
   const { state } = new ExternalRunFixture();
 
   test('has a gap, or an entry twice', () => {
@@ -286,22 +290,22 @@ describe('no log', () => {
     expect(() => foldExternal(theRun, undefined, [{ ...created, number: 2 }])).toThrow(`fact 2 of run ${theRun} comes after 0`);
   });
 
-  test('begins with anything else than a creation, or has another one', () => {
+  test('begins with a fact other than the creation, or has two creations', () => {
     expect(() => foldExternal(theRun, undefined, [{ ...claimed, number: 1 }])).toThrow(`run ${theRun} begins with claimed`);
     expect(() => foldExternal(theRun, state, [{ ...created, number: 2 }])).toThrow(`run ${theRun} is created twice`);
   });
 
   test('ends a step that never began', () => {
-    const stranger = stepAttemptId(theRun, 9);
-    const fact: ExternalFact = { type: 'step-completed', stepAttemptId: stranger, output: null };
+    const unknownStep = stepAttemptId(theRun, 9);
+    const fact: ExternalFact = { type: 'step-completed', stepAttemptId: unknownStep, output: null };
     expect(() => foldExternal(theRun, state, [{ ...claimed, facts: [fact] }])).toThrow(
-      `run ${theRun} has no step attempt ${stranger}`,
+      `run ${theRun} has no step attempt ${unknownStep}`,
     );
   });
 });
 
-describe('the life of a run', () => {
-  test('ends at its deadline, or after 400 days, and its records are kept for 30 days after its latest end', () => {
+describe('the lifetime of a run', () => {
+  test('ends at its deadline, or after 400 days, and its records are stored for 30 days after its latest end', () => {
     const deadlineAt = after(dawn, days(2));
     expect(endOfLife({ createdAt: dawn, deadlineAt })).toBe(deadlineAt);
     expect(retainUntil({ createdAt: dawn, deadlineAt })).toBe(after(dawn, days(33)));
@@ -309,11 +313,11 @@ describe('the life of a run', () => {
     expect(retainUntil({ createdAt: dawn, deadlineAt: null })).toBe(after(dawn, days(431)));
   });
 
-  test('that was over before it began is remembered from its beginning', () => {
+  test('that ends before its creation counts from the creation', () => {
     expect(retainUntil({ createdAt: dawn, deadlineAt: instant(dawn - 1_000) })).toBe(after(dawn, days(31)));
   });
 
-  test('is over in three of its states', () => {
+  test('is over in three of its statuses', () => {
     expect(externalStatuses.filter((status) => hasEnded({ status }))).toEqual(['completed', 'failed', 'cancelled']);
     expect(externalStatuses.filter((status) => !hasEnded({ status }))).toEqual(['pending', 'running']);
   });

@@ -1,4 +1,4 @@
-/** Budgets of a run: what counts, what happens where there is no room for more, and that nothing changes the count. */
+/** Budgets of a run: what counts, what happens beyond the limit, and that duplicates do not change the count. */
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { Budget } from '../../../lib/engine/graph/definition.ts';
@@ -30,7 +30,7 @@ const telling = (input: number, output: number, outcome: Outcome = finished()): 
   outcome.kind === 'finished' || outcome.kind === 'failed' ? { ...outcome, tokens: { input, output } } : outcome;
 
 describe('executions', () => {
-  test('as many as the budget are made, and the one beyond it ends the run instead', () => {
+  test('a run makes as many executions as its budget, and fails instead of making another one', () => {
     const play = started(
       within({ maxNodeExecutions: 2 }, { nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c'] }),
     );
@@ -41,12 +41,12 @@ describe('executions', () => {
     expect(play.error).toEqual({
       cause: 'budget',
       code: 'budget_exceeded',
-      message: 'the run may use 2 executions of nodes, and another one is needed',
+      message: 'the run exceeded its budget of 2 node executions: it needs another one',
       details: { budget: 'maxNodeExecutions', limit: 2, used: 2, nodeId: 'c' },
     });
   });
 
-  test('a run that needs no more than its budget ends as it would without one', () => {
+  test('a run that stays within its budget ends as without one', () => {
     const play = started(
       within(
         { maxNodeExecutions: 2 },
@@ -58,17 +58,17 @@ describe('executions', () => {
     expect([play.status, play.state.budgetUsage.executions]).toEqual(['completed', 2]);
   });
 
-  test('of those that are ready together none is asked for where not all have room, and what is open is cancelled', () => {
+  test('if the budget does not cover all ready nodes, none is dispatched and open nodes are cancelled', () => {
     const edges = ['start -> a', 'start -> b -> c', 'b -> d', 'b -> e'];
     const play = started(within({ maxNodeExecutions: 4 }, { nodes: { start: completesAtOnce }, edges }));
     expect(types(play.ends('b'))).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
     expect(play.statuses('a', 'c', 'd', 'e')).toEqual(['cancelled', 'pending', 'pending', 'pending']);
     expect(play.error?.details).toEqual({ budget: 'maxNodeExecutions', limit: 4, used: 2, nodeId: 'e' });
-    // The result of what was at work changes nothing any more.
+    // The late result of an open node changes nothing.
     expect(play.ends('a')).toEqual([]);
   });
 
-  test('roots beyond it end the run in its first commit, at once and later', () => {
+  test('roots beyond the budget fail the run in its first commit, whether it starts now or later', () => {
     const drawn = within({ maxNodeExecutions: 1 }, { edges: ['a -> c', 'b -> c'] });
     expect(types(started(drawn).events)).toEqual(['INPUT_SET', 'RUN_STARTED', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
     const later = new GraphRunFixture(drawn);
@@ -76,7 +76,7 @@ describe('executions', () => {
     expect([later.status, later.error?.details?.['nodeId']]).toEqual(['failed', 'b']);
   });
 
-  test('a repetition counts, and one without room leaves the failure on the record and ends the run', () => {
+  test('a retry counts, and without budget for it the failure is recorded and the run fails', () => {
     const drawing = {
       nodes: { start: completesAtOnce, a: { retry: threeAttempts } },
       edges: ['start -> a -> b', 'a/error -> rescue'],
@@ -89,14 +89,14 @@ describe('executions', () => {
     expect(play.statusOf('a')).toBe('failed');
   });
 
-  test('a failure that would end the run anyway is not hidden by the budget', () => {
+  test('the budget does not hide a failure that ends the run anyway', () => {
     const nodes = { start: completesAtOnce, a: { retry: noRetry, errorHandling: 'fail_workflow' as const } };
     const play = started(within({ maxNodeExecutions: 1 }, { nodes, edges: ['start -> a -> b'] }));
     play.ends('a', failed());
     expect(play.error?.cause).toBe('error');
   });
 
-  test('passes of a loop count each node of theirs', () => {
+  test('iterations of a loop count each of their nodes', () => {
     const nodes = { start: completesAtOnce, each: { loop: { over: [1, 2, 3] } } };
     const play = started(within({ maxNodeExecutions: 2 }, { nodes, edges: ['start -> each', 'each/loop -> a'] }));
     play.ends('a@each[0]');
@@ -104,7 +104,7 @@ describe('executions', () => {
     expect(play.error?.details).toMatchObject({ nodeId: 'a', iteration: 'each[2]', used: 2 });
   });
 
-  test('a call of another run counts once for each attempt, and what is decided without a worker never', () => {
+  test('each attempt of a call counts once, and nodes decided without a worker never count', () => {
     const nodes = {
       start: completesAtOnce,
       k: { pure: calls(), retry: threeAttempts },
@@ -125,7 +125,7 @@ describe('executions', () => {
     expect([refused.error?.code, refused.eventsOf('SUBFLOW_CALLED').length]).toEqual(['budget_exceeded', 1]);
   });
 
-  test('a run that starts later has used as much as one that starts at once', () => {
+  test('a run with a later start counts like one that starts at once', () => {
     const drawn = within({ maxNodeExecutions: 2 }, { nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] });
     const later = new GraphRunFixture(drawn);
     later.start({}, after(dawn, hours(1)));
@@ -137,7 +137,7 @@ describe('executions', () => {
     expect([later.status, later.state.budgetUsage.executions]).toEqual(['completed', 2]);
   });
 
-  test('a run that goes on from a node has a budget of its own, and one without room is made and has failed', () => {
+  test('a rerun has a budget of its own, and fails if its first dispatch exceeds it', () => {
     const drawing = { nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c'] };
     const first = started(graph(drawing));
     for (const id of ['a', 'b', 'c']) first.ends(id, telling(5, 5));
@@ -155,7 +155,7 @@ describe('executions', () => {
 });
 
 describe('tokens', () => {
-  test('up to the budget they end nothing; the result that goes beyond it is kept, and the run is over', () => {
+  test('usage up to the budget ends nothing; the result that exceeds it is recorded, and the run fails', () => {
     const play = started(
       within({ maxTokens: 20 }, { nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c', 'start -> d'] }),
     );
@@ -170,7 +170,7 @@ describe('tokens', () => {
     });
   });
 
-  test('those of an attempt that failed count, whether it is tried again or not', () => {
+  test('tokens of failed attempts count, with or without a retry', () => {
     const drawing = {
       nodes: { start: completesAtOnce, a: { retry: threeAttempts } },
       edges: ['start -> a', 'a/error -> rescue'],
@@ -182,7 +182,7 @@ describe('tokens', () => {
     expect([play.state.budgetUsage.tokens, play.error?.code]).toEqual([11, 'budget_exceeded']);
   });
 
-  test('results of one commit are weighed one after the other, and what comes after the end is not heard', () => {
+  test('results of one commit are checked one by one, and those after the end are ignored', () => {
     const edges = names(10, 'n').map((id) => `start -> ${id}`);
     const play = started(within({ maxTokens: 25 }, { nodes: { start: completesAtOnce }, edges }));
     play.decide(...names(10, 'n').map((id) => play.ended(id, telling(5, 5))));
@@ -199,7 +199,7 @@ const layered = fc.record({
 });
 type Layered = typeof layered extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Layers of nodes that are tried three times, then a loop around one more, and a call. */
+/** Layers of nodes with three attempts, then a loop around one more node, and a call. */
 const drawingOf = ({ widths, items, concurrency }: Layered): GraphSpec => {
   const layers = widths.map((width, layer) => names(width, `n${layer}_`));
   const traits = Object.fromEntries(layers.flat().map((id) => [id, { retry: threeAttempts }]));
@@ -231,7 +231,7 @@ const scriptOf =
     return telling(dice % 5, attempt, dice % broken === 0 ? failed() : finished(id));
   };
 
-/** From the events alone, by their names, and not by the fold. */
+/** Counts from the events alone, by their names, not from the fold. */
 const countOf = (play: GraphRunFixture): number =>
   play.events.filter(
     ({ type, ...event }) =>
@@ -245,7 +245,7 @@ const tokensOf = (play: GraphRunFixture): number =>
     .reduce((sum, { input, output }) => sum + input + output, 0);
 
 describe('in every order', () => {
-  test('a run is ended by its executions where it would need more of them, and not a commit sooner', () => {
+  test('a run fails exactly when it needs more executions than its budget', () => {
     fc.assert(
       fc.property(layered, fc.integer({ min: 1, max: 30 }), (all, maxNodeExecutions) => {
         const free = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all));
@@ -263,7 +263,7 @@ describe('in every order', () => {
     );
   });
 
-  test('and by its tokens with the first result that goes beyond them', () => {
+  test('a run fails with the first result that exceeds its token budget', () => {
     fc.assert(
       fc.property(layered, fc.integer({ min: 1, max: 60 }), (all, maxTokens) => {
         const free = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all));
@@ -278,7 +278,7 @@ describe('in every order', () => {
     );
   });
 
-  test('a fold that was stored and read again has used the same', () => {
+  test('a stored and restored fold has the same usage', () => {
     fc.assert(
       fc.property(layered, fc.nat(40), (all, moment) => {
         const { commits } = runToCompletion(graph(drawingOf(all)), all.seed, scriptOf(all));

@@ -1,4 +1,4 @@
-/** What an attempt sees: the fold up to the event that dispatched it, however late it runs and however often. */
+/** An attempt sees the fold up to its dispatch event, however late and often it runs. */
 import { expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
 import { contextAt } from '../../../lib/engine/graph/context-at.ts';
@@ -20,7 +20,7 @@ const parallel = () =>
     }),
   );
 
-test('a completion after the dispatch is not seen by the attempt, nor by its retry', () => {
+test('neither an attempt nor its retry sees a completion after the dispatch', () => {
   const play = parallel();
   play.ends('fast', finished('late'));
   expect(play.inputOf('slow').context.get('news')).toBeUndefined();
@@ -32,7 +32,7 @@ test('a completion after the dispatch is not seen by the attempt, nor by its ret
   expect(play.inputOf('next').context.get('news')).toBe('late');
 });
 
-test('an attempt sees the same, whatever happens while it runs', () => {
+test('events during an attempt do not change its context', () => {
   const play = parallel();
   const before = play.inputOf('slow').context.all({ hidden: true });
   play.decide(play.started('slow'));
@@ -41,7 +41,7 @@ test('an attempt sees the same, whatever happens while it runs', () => {
   expect(play.inputOf('slow').context.all({ hidden: true })).toEqual(before);
 });
 
-test('a late parent of an any-join is not among the inputs of the join', () => {
+test('a late parent of an any-join is not among the join’s inputs', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, join: { joinMode: 'any', merge: 'array' } },
@@ -58,7 +58,7 @@ test('a late parent of an any-join is not among the inputs of the join', () => {
   expect(play.inputOf('join').inputs).toEqual({ all: ['first'] });
 });
 
-test('later writings of a key win, in the order of the log', () => {
+test('the latest write of a key wins, in log order', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
@@ -70,7 +70,7 @@ test('later writings of a key win, in the order of the log', () => {
   expect([play.inputOf('seesB').context.get('x'), play.inputOf('seesA').context.get('x')]).toEqual(['from b', 'from a']);
 });
 
-test('the result of each node is readable by its id, and hidden from whoever does not ask', () => {
+test('the result of each node is readable by its id, and hidden by default', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') }, a: { outputVariable: 'x' } },
@@ -98,7 +98,7 @@ test('the result of each node is readable by its id, and hidden from whoever doe
   expect(Object.keys(context.all({ hidden: true })).toSorted()).toEqual(context.keys({ hidden: true }).toSorted());
 });
 
-test('a key that nobody wrote is undefined, even one that every object has', () => {
+test('a key without a write is undefined, even one that every object has', () => {
   const { context } = parallel().inputOf('slow');
   for (const key of ['nothing', 'constructor', 'toString', '__proto__', '']) expect(context.get(key)).toBeUndefined();
 });
@@ -131,18 +131,18 @@ const withStored = (loaded = new Map<PayloadRef, JsonValue>()): GraphRunFixture 
   return play;
 };
 
-/** What the question asks for before it can be answered. */
+/** The references that a read requests. */
 const asks = (question: () => unknown): readonly PayloadRef[] => {
   try {
     question();
-  } catch (trouble) {
-    if (trouble instanceof PayloadsNeeded) return trouble.refs;
-    throw trouble;
+  } catch (error) {
+    if (error instanceof PayloadsNeeded) return error.refs;
+    throw error;
   }
   return [];
 };
 
-test('stored values are asked for by name, all that are missing at once', () => {
+test('a read requests all missing values together, by reference', () => {
   const play = withStored();
   const context = contextAt(play.state, topLevel, play.state.nextEventId, new Map());
   expect(asks(() => context.get('a'))).toEqual(['blob:a']);
@@ -152,7 +152,7 @@ test('stored values are asked for by name, all that are missing at once', () => 
   expect(asks(() => withStored(new Map([['blob:a', 'A']])).inputOf('join').inputs)).toEqual(['item:input', 'blob:b']);
 });
 
-test('with the values loaded the same question is answered', () => {
+test('with the values loaded the read succeeds', () => {
   const play = withStored(answers);
   expect(play.inputOf('join').inputs).toEqual({ n: 1, x: 'A', y: 'B' });
   expect(play.inputOf('join').context.all()).toEqual({ input: { n: 1 }, a: 'A', b: 'B' });
@@ -163,11 +163,11 @@ test('a loaded null is a value', () => {
   expect(play.inputOf('join').inputs).toEqual({ n: 1, x: null, y: 'B' });
 });
 
-test('keys are told without any value being loaded', () => {
+test('reading keys loads no value', () => {
   const play = withStored();
   expect(contextAt(play.state, topLevel, play.state.nextEventId, new Map()).keys()).toEqual(['input', 'a', 'b']);
 });
 
-test('a node that is given nothing by name asks for nothing', () => {
+test('a node without labelled edges requests no value', () => {
   expect(asks(() => withStored().inputOf('plain'))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** How ready nodes are asked for: one goes on where it is, a few are queued, and of many the results are collected. */
+/** How ready nodes are dispatched: one inline, a few through the queue, many with collected results. */
 import { expect, test } from 'vitest';
 import { maxDirectSiblings } from '../../../lib/engine/graph/advance.ts';
 import { decide } from '../../../lib/engine/graph/decide.ts';
@@ -15,7 +15,7 @@ import {
   sleepsUntil,
   threeAttempts,
 } from '../graph-builder.ts';
-import { GraphRunFixture, type Settings, dawn, started, told } from '../graph-run-fixture.ts';
+import { GraphRunFixture, type Settings, dawn, started, describeEvents } from '../graph-run-fixture.ts';
 
 const fan = (width: number): GraphSpec => ({
   nodes: { start: completesAtOnce },
@@ -25,7 +25,7 @@ const fan = (width: number): GraphSpec => ({
 const vias = (play: GraphRunFixture, prefix: string): readonly Via[] =>
   play.eventsOf('NODE_DISPATCHED').flatMap((event) => (event.nodeId.startsWith(prefix) ? [event.via] : []));
 
-/** How the siblings of a fan behind `a` were asked for. */
+/** How the siblings of a fan-out behind `a` are dispatched. */
 const dispatched = (width: number, settings: Settings = {}): readonly Via[] => {
   const unique: GraphSpec = {
     ...fan(width),
@@ -36,30 +36,35 @@ const dispatched = (width: number, settings: Settings = {}): readonly Via[] => {
   return vias(play, 'c');
 };
 
-test('eight siblings are the most that commit their own results', () => {
+test('at most eight siblings commit their own results', () => {
   expect(maxDirectSiblings).toBe(8);
   expect(new Set(dispatched(8))).toEqual(new Set(['queue']));
   expect(new Set(dispatched(9))).toEqual(new Set(['collect']));
   expect(dispatched(1_000)).toEqual(Array(1_000).fill('collect'));
 });
 
-test('of a crowd none is kept back: its result would contend with all the others', () => {
+test('a wide fan-out runs none inline, because its result would contend with the others', () => {
   expect(dispatched(9, { runsOneInline: true })).toEqual(Array(9).fill('collect'));
 });
 
-test('a worker that goes on keeps the first ready node, and has begun it', () => {
+test('a worker that may continue runs the first ready node inline, and starts it', () => {
   expect(dispatched(3, { runsOneInline: true })).toEqual(['inline', 'queue', 'queue']);
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }), { runsOneInline: false });
   expect(play.statusOf('a')).toBe('queued');
   const going = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }), { runsOneInline: true });
-  expect(told(going.ends('a'))).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED a', 'NODE_DISPATCHED b', 'NODE_STARTED b']);
+  expect(describeEvents(going.ends('a'))).toEqual([
+    'RUN_STATUS_CHANGED',
+    'NODE_COMPLETED a',
+    'NODE_DISPATCHED b',
+    'NODE_STARTED b',
+  ]);
 });
 
-test('nobody is kept by a decider that does not go on', () => {
+test('a decider that cannot continue runs no node inline', () => {
   expect(dispatched(1, { runsOneInline: false })).toEqual(['queue']);
 });
 
-test('several facts in one commit keep one node at most', () => {
+test('several facts in one commit leave at most one node inline', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce },
@@ -71,7 +76,7 @@ test('several facts in one commit keep one node at most', () => {
   expect([vias(play, 'x'), vias(play, 'y')]).toEqual([['inline'], ['queue']]);
 });
 
-test('a repetition that stays with its worker is the one node that is kept', () => {
+test('a retry that stays with its worker is the one inline node', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { retry: { ...threeAttempts, backoffMs: ms(10) } } },
@@ -86,7 +91,7 @@ test('a repetition that stays with its worker is the one node that is kept', () 
   expect([other.eventsOf('NODE_RETRIED')[0]?.via, vias(other, 'y')]).toEqual(['queue', ['inline']]);
 });
 
-test('those already at work count as siblings, and sleepers do not', () => {
+test('working nodes count as siblings, and sleeping ones do not', () => {
   const wide = (sleepers: number): GraphRunFixture => {
     const naps = names(sleepers, 'nap');
     const busy = names(8 - sleepers, 'busy');
@@ -104,7 +109,7 @@ test('those already at work count as siblings, and sleepers do not', () => {
   expect(vias(wide(1), 'x')).toEqual(['queue']);
 });
 
-test('all that becomes ready in one commit counts as siblings of one another', () => {
+test('all nodes that become ready in one commit count as siblings', () => {
   const twice = graph({
     nodes: { start: completesAtOnce },
     edges: ['start -> a', 'start -> b', ...names(5, 'x').map((id) => `a -> ${id}`), ...names(5, 'y').map((id) => `b -> ${id}`)],
@@ -114,11 +119,11 @@ test('all that becomes ready in one commit counts as siblings of one another', (
   expect(vias(play, 'y')).toEqual(Array(5).fill('collect'));
 });
 
-test('pure nodes are decided in their parent’s commit, and what is behind them is dispatched in it', () => {
+test('pure nodes are decided in their parent’s commit, and their successors are dispatched in it', () => {
   const play = started(
     graph({ nodes: { start: completesAtOnce, p: completesAtOnce, q: completesAtOnce }, edges: ['start -> a -> p -> q -> b'] }),
   );
-  expect(told(play.ends('a'))).toEqual([
+  expect(describeEvents(play.ends('a'))).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_COMPLETED a',
     'NODE_COMPLETED p',
@@ -144,7 +149,7 @@ test('a pure node sees what the same commit has already decided', () => {
   expect(play.inputOf('y').context.get('twice')).toEqual([7, 'seen']);
 });
 
-test('a dispatch names the node’s longest distance from a root', () => {
+test('a dispatch has the node’s longest distance from a root', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b -> c', 'start -> c'] }));
   for (const id of ['a', 'b', 'c']) play.ends(id);
   expect(play.eventsOf('NODE_DISPATCHED').map(({ nodeId, wave }) => [nodeId, wave])).toEqual([
@@ -159,29 +164,29 @@ test('a graph with several roots begins with all of them', () => {
   expect(play.statuses('start', 'a', 'b', 'join')).toEqual(['completed', 'queued', 'queued', 'pending']);
 });
 
-test('a run that starts later asks for its roots now, to be taken then, and decides nothing else', () => {
+test('a run with a later start dispatches its roots now with that start time, and decides nothing else', () => {
   const play = new GraphRunFixture(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }));
   const startAt = after(dawn, hours(5));
-  expect(told(play.start({ n: 1 }, startAt))).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_DISPATCHED start']);
+  expect(describeEvents(play.start({ n: 1 }, startAt))).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_DISPATCHED start']);
   expect(play.node('start')).toMatchObject({ status: 'queued', notBefore: startAt, attempt: 1 });
   play.advanceTime(hours(5));
   play.ends('start');
   expect(play.statusOf('a')).toBe('queued');
 });
 
-test('of a run that starts later with many roots, the results are collected too', () => {
+test('a run with a later start and many roots collects their results', () => {
   const play = new GraphRunFixture(graph({ nodes: Object.fromEntries(names(9, 'r').map((id) => [id, {}])) }));
   play.start({}, after(dawn, hours(5)));
   expect(vias(play, 'r')).toEqual(Array(9).fill('collect'));
 });
 
-test('what the service puts into the context at the start stands beside the input', () => {
+test('system values of the start are in the context beside the input', () => {
   const play = started(graph({ edges: ['a -> b'] }), {}, { n: 1 });
-  expect(told(play.events)).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_DISPATCHED a']);
+  expect(describeEvents(play.events)).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_DISPATCHED a']);
   expect(play.inputOf('a').context.all()).toEqual({ input: { n: 1 } });
 });
 
-test('a node that the pinned version does not have is a broken log, not an outcome', () => {
+test('a node that the pinned version lacks is a broken log, not an outcome', () => {
   const play = started(graph({ edges: ['a -> b'] }));
   const strange = { ...play.tools, plan: { ...play.tools.plan, nodes: new Map() } };
   expect(() => decide(play.state, [play.ended('a')], strange)).toThrow('which the pinned version does not have');

@@ -1,4 +1,4 @@
-/** Conditions on edges: judged on what the edge would carry, and dead where they are not met. */
+/** Conditions on edges are evaluated on the carried value; an edge with an unmet condition is dead. */
 import fc from 'fast-check';
 import { describe, expect, it, test, vi } from 'vitest';
 import type { EdgeCondition } from '../../../lib/engine/graph/definition.ts';
@@ -38,7 +38,7 @@ test.each<[EdgeCondition, JsonValue, boolean]>([
 });
 
 describe('for any value', () => {
-  it('equals itself, read back from its text in another order of keys', () => {
+  it('equals itself, read back from its text with another order of keys', () => {
     const reversed = (value: JsonValue): JsonValue =>
       Array.isArray(value)
         ? value.map(reversed)
@@ -52,7 +52,7 @@ describe('for any value', () => {
     fc.assert(fc.property(json, (value) => isMet({ type: 'equals', value: reversed(value) }, value)));
   });
 
-  it('two are equal in both directions or in none, and only where their texts can be the same', () => {
+  it('equality is symmetric, and only holds for values with the same text', () => {
     fc.assert(
       fc.property(json, json, (one, other) => {
         const there = isMet({ type: 'equals', value: one }, other);
@@ -63,7 +63,7 @@ describe('for any value', () => {
     );
   });
 
-  it('what is truthy is present, and a list contains each of its items', () => {
+  it('a truthy value is present, and an array contains each of its items', () => {
     fc.assert(fc.property(json, (value) => !isMet({ type: 'truthy' }, value) || isMet({ type: 'present' }, value)));
     fc.assert(
       fc.property(fc.array(json, { minLength: 1 }), (list) =>
@@ -103,7 +103,7 @@ describe('in a run', () => {
     ],
   };
 
-  it('an edge whose condition is not met is a branch not taken, and a join behind does not wait for it', () => {
+  it('an edge with an unmet condition is a branch not taken, and a later join does not wait for it', () => {
     const way = { a: 'completed', gold: 'completed', other: 'skipped branch_not_taken', join: 'completed' };
     expect(statuses(drawing, { tier: 'gold' })).toEqual(way);
     expect(statuses(drawing, { tier: 'none' })).toEqual({
@@ -130,7 +130,7 @@ describe('in a run', () => {
     expect(found).toEqual([{ value: [1] }]);
   });
 
-  it('a condition does not bring back an edge of another way out, and none is met on an error edge', () => {
+  it('a condition does not revive an edge of another handle, and none is met on an error edge', () => {
     const edges = [when('a/error -> b', { type: 'present' }), when('a/x -> c', { type: 'present' }), 'a -> d'];
     expect(statuses({ edges }, 1)).toMatchObject({
       b: 'skipped branch_not_taken',
@@ -141,7 +141,7 @@ describe('in a run', () => {
     expect([...state.nodes.entries()].map(([, { status }]) => status)).toEqual(['failed', 'skipped', 'skipped', 'skipped']);
   });
 
-  it('a pure node is judged in the commit that decides it', () => {
+  it('a pure node is evaluated in the commit that decides it', () => {
     const nodes = { a: { pure: finished(0) }, e: { pure: ends() } };
     expect(statuses({ nodes, edges: [when('a -> b', { type: 'truthy' }), 'b -> e'] }, 0)).toEqual({
       a: 'completed',
@@ -151,10 +151,10 @@ describe('in a run', () => {
   });
 });
 
-describe('what conditions look at', () => {
+describe('the work of conditions', () => {
   const ids = Array.from({ length: 100 }, (_, at) => `p${at}`);
   const unmet = { condition: { type: 'equals' as const, value: 1 } };
-  const judged = (joinMode: 'all' | 'any', isPure: boolean): number => {
+  const comparisons = (joinMode: 'all' | 'any', isPure: boolean): number => {
     const looking = vi.spyOn(DecisionWork.prototype, 'addComparisons');
     const nodes = {
       start: completesAtOnce,
@@ -168,20 +168,20 @@ describe('what conditions look at', () => {
     ]);
     const play = runToCompletion(graph({ nodes, edges }), 1, () => finished(0));
     expect(play.statusOf('join')).toBe('skipped');
-    // `Play` asks each question twice.
+    // The fixture makes each decision twice.
     const calls = looking.mock.calls.length / 2;
     looking.mockRestore();
     return calls;
   };
 
-  it('is looked at once for each edge, however many edges lead to one node', () => {
-    expect(judged('any', true)).toBe(200);
-    expect(judged('all', true)).toBe(200);
-    // A join of all judges its edges in the decision in which the last of its parents ends.
-    expect(judged('all', false)).toBe(200);
+  it('counts once per edge, however many edges lead to one node', () => {
+    expect(comparisons('any', true)).toBe(200);
+    expect(comparisons('all', true)).toBe(200);
+    // A join of all evaluates its edges in the decision in which its last parent ends.
+    expect(comparisons('all', false)).toBe(200);
   });
 
-  it('is bounded for a decision: beyond the bound the nodes behind the edges fail, and the run goes on without them', () => {
+  it('has a limit per decision: beyond it the targets fail, and the run continues without them', () => {
     const text = 'x'.repeat(8_000_000);
     const nodes = { a: { pure: finished(text) }, e: { joinMode: 'any' as const } };
     const targets = Array.from({ length: 12 }, (_, at) => `t${at}`);
@@ -198,7 +198,7 @@ describe('what conditions look at', () => {
     expect(failures).toEqual(targets.slice(within).map((id) => [id, 'invalid', 'comparison_too_costly']));
   });
 
-  it('defers the pure nodes that follow, which are no fault of theirs', () => {
+  it('defers later pure nodes without failing them', () => {
     const text = 'x'.repeat(workLimits.decision.matching * 4);
     const nodes = { a: { pure: finished(text) }, b: { pure: finished(1) }, c: { pure: finished(2) } };
     const edges = [when('a -> b', { type: 'contains', value: 'x' }), 'b -> c'];

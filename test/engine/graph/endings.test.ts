@@ -1,4 +1,4 @@
-/** A run ends when nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
+/** A run ends when no node is open: its leaves decide its status, its end nodes its output. */
 import { expect, test } from 'vitest';
 import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
@@ -12,21 +12,21 @@ const forked = (a: Parameters<GraphRunFixture['ends']>[1], b: Parameters<GraphRu
   return play;
 };
 
-test('a run whose leaves all completed is a success, with or without end nodes', () => {
+test('a run whose leaves all completed succeeds, with or without end nodes', () => {
   const play = forked(finished('x'), finished('y'));
   expect([play.status, play.output]).toEqual(['completed', { value: null }]);
 });
 
-test('a leaf that failed fails the run, whatever the others brought', () => {
+test('a failed leaf fails the run even if other leaves completed', () => {
   const play = forked(failed('forbidden'), ends({ ok: true }));
   expect([play.status, play.error?.cause, play.error?.details]).toEqual(['failed', 'forbidden', { nodeId: 'a' }]);
 });
 
-test('a leaf that took too long fails the run as one that failed', () => {
+test('a timed-out leaf fails the run like a failed one', () => {
   expect(forked(finished(), failed('timeout')).error).toMatchObject({ cause: 'timeout', details: { nodeId: 'b' } });
 });
 
-test('a leaf skipped by a branch is a success', () => {
+test('a leaf skipped by a branch counts as success', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') } },
@@ -37,7 +37,7 @@ test('a leaf skipped by a branch is a success', () => {
   expect([play.statusOf('b'), play.status]).toEqual(['skipped', 'completed']);
 });
 
-test('a leaf skipped because its parent failed is none, though the failed node is no leaf', () => {
+test('a leaf skipped because its parent failed fails the run, although the failed node is no leaf', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'start -> c'] }));
   play.ends('a', failed());
   expect(play.status).toBe('running');
@@ -45,14 +45,14 @@ test('a leaf skipped because its parent failed is none, though the failed node i
   expect([play.status, play.error?.details]).toEqual(['failed', { nodeId: 'a' }]);
 });
 
-test('the failure of a node in the middle that an error edge took leaves the run a success', () => {
+test('a run whose inner failure was handled by an error edge succeeds', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'a/error -> rescue'] }));
   play.ends('a', failed());
   play.ends('rescue');
   expect(play.status).toBe('completed');
 });
 
-test('where several leaves failed, the first in the drawing is named, whichever ended first', () => {
+test('of several failed leaves the first in the definition is named, whichever ended first', () => {
   for (const order of [
     ['a', 'b'],
     ['b', 'a'],
@@ -63,7 +63,7 @@ test('where several leaves failed, the first in the drawing is named, whichever 
   }
 });
 
-test('one end node’s output is the run’s', () => {
+test('the output of a single end node is the run’s output', () => {
   const play = started(
     graph({ nodes: { start: completesAtOnce, end: { pure: ends({ total: 3 }) } }, edges: ['start -> a -> end'] }),
   );
@@ -71,7 +71,7 @@ test('one end node’s output is the run’s', () => {
   expect(play.output).toEqual({ value: { total: 3 } });
 });
 
-test('an end node that was not reached brings nothing', () => {
+test('an end node that was not reached adds no output', () => {
   const play = started(
     graph({
       nodes: {
@@ -89,7 +89,7 @@ test('an end node that was not reached brings nothing', () => {
 test.each([
   ['a', 'b'],
   ['b', 'a'],
-])('the first end node does not end the run; the outputs of all are joined, later ones winning: %s before %s', (...order) => {
+])('the first end node does not end the run; all outputs are merged, later ones winning: %s before %s', (...order) => {
   const end = (own: string) => ({ pure: ends({ [own]: 1, last: own }) });
   const play = started(
     graph({
@@ -103,7 +103,7 @@ test.each([
   expect(play.output).toEqual({ value: { a: 1, b: 1, last: order[1] } });
 });
 
-test('a name that objects have a setter for is one of the outputs like any other', () => {
+test('an output named like an object setter is kept', () => {
   const end = (text: string) => ({ pure: ends(JSON.parse(text)) });
   const play = started(
     graph({
@@ -127,7 +127,7 @@ test('an end node with status error fails the run and is named', () => {
   ]);
 });
 
-test('the output of an end node is the context’s `output`, and of no other node', () => {
+test('an end node’s output is the context’s `output`, and no other node writes it', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, end: { pure: ends({ total: 3 }), outputVariable: 'mine' } },
@@ -139,7 +139,7 @@ test('the output of an end node is the context’s `output`, and of no other nod
   expect([context.get('output'), context.get('mine')]).toEqual([{ total: 3 }, undefined]);
 });
 
-test('a disabled node passes on with nothing, runs nothing, and may be an end', () => {
+test('a disabled node passes null on, runs nothing, and may be an end node', () => {
   const play = started(
     graph({
       nodes: {
@@ -156,12 +156,12 @@ test('a disabled node passes on with nothing, runs nothing, and may be an end', 
   expect([play.status, play.output]).toEqual(['completed', { value: null }]);
 });
 
-test('a run of pure nodes is over in its first commit', () => {
+test('a run of pure nodes ends in its first commit', () => {
   const play = started(graph({ nodes: { start: completesAtOnce, end: { pure: ends('done') } }, edges: ['start -> end'] }));
   expect([play.commits.length, play.status]).toEqual([1, 'completed']);
 });
 
-test('the last event of a run is its ending, and the change of status stands just before it', () => {
+test('the last event of a run is its end, directly after the status change', () => {
   for (const play of [forked(finished(), finished()), forked(failed(), finished())]) {
     expect(types(play.events).slice(-2)).toEqual([
       'RUN_STATUS_CHANGED',
@@ -170,7 +170,7 @@ test('the last event of a run is its ending, and the change of status stands jus
   }
 });
 
-test('a single end node’s stored output is passed on as it is; several are asked for together', () => {
+test('a single offloaded end output is passed on unchanged; several are requested together', () => {
   const stored = (ref: PayloadRef) => ({
     pure: { ...ends(), kind: 'finished' as const, handle: null, end: 'success' as const, output: { ref, bytes: 9 } },
   });

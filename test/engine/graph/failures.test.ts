@@ -1,4 +1,4 @@
-/** Whose failure it is, who is asked about it, and what the run makes of it. */
+/** Which policy handles a failure, and what it means for the run. */
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { type NodeTraits, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
@@ -24,7 +24,7 @@ test('skip is the default', () => {
   expect(play.statusOf('b')).toBe('skipped');
 });
 
-test('propagate: the child fails as well, by a cause of its own, and the run names the node where it began', () => {
+test('propagate: the child fails with a cause of its own, and the run names the original node', () => {
   const play = chain({ onParentFailure: 'propagate' });
   play.ends('a', failed('provider_error'));
   expect(play.statuses('a', 'b', 'c')).toEqual(['failed', 'failed', 'skipped']);
@@ -32,7 +32,7 @@ test('propagate: the child fails as well, by a cause of its own, and the run nam
   expect([play.status, play.error?.cause, blamed(play)]).toEqual(['failed', 'provider_error', 'a']);
 });
 
-test('propagate down to the leaf: the run still names the node where it began', () => {
+test('propagate down to the leaf: the run still names the original node', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, b: { onParentFailure: 'propagate' }, c: { onParentFailure: 'propagate' } },
@@ -57,7 +57,7 @@ test('propagate follows the child’s own error edge', () => {
   expect(play.status).toBe('completed');
 });
 
-test('substitute_default: the child runs with an empty text for what is missing, and the run ends well', () => {
+test('substitute_default: the child runs with an empty text for the missing value, and the run succeeds', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, b: { onParentFailure: 'substitute_default' } },
@@ -72,7 +72,7 @@ test('substitute_default: the child runs with an empty text for what is missing,
   expect([play.statuses('a', 'b'), play.status]).toEqual([['failed', 'completed'], 'completed']);
 });
 
-test('substitute_default also stands in where a failure further up cut the parent off', () => {
+test('substitute_default also applies if an earlier failure skipped the parent', () => {
   const play = started(
     graph({ nodes: { start: completesAtOnce, c: { onParentFailure: 'substitute_default' } }, edges: ['start -> a -> b -> c'] }),
   );
@@ -82,7 +82,7 @@ test('substitute_default also stands in where a failure further up cut the paren
   expect(play.status).toBe('completed');
 });
 
-test('substitute_default does not make a branch run that was not taken', () => {
+test('substitute_default does not run a branch that was not taken', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') }, b: { onParentFailure: 'substitute_default' } },
@@ -92,7 +92,7 @@ test('substitute_default does not make a branch run that was not taken', () => {
   expect([play.statuses('a', 'b'), play.status]).toEqual([['skipped', 'skipped'], 'completed']);
 });
 
-test.each(['a', 'b'])('a join with a failed and a good parent asks its policy, with %s ending last', (last) => {
+test.each(['a', 'b'])('a join with a failed and a completed parent follows its policy, with %s ending last', (last) => {
   for (const [onParentFailure, status] of [
     ['skip', 'skipped'],
     ['propagate', 'failed'],
@@ -109,7 +109,7 @@ test.each(['a', 'b'])('a join with a failed and a good parent asks its policy, w
   }
 });
 
-test('a join with a starved and a live edge goes on with the live one', () => {
+test('a join with an upstream-failed and a live edge continues with the live one', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> x -> join', 'start -> b -> join'] }));
   play.ends('a', failed());
   play.ends('b');
@@ -118,7 +118,7 @@ test('a join with a starved and a live edge goes on with the live one', () => {
   expect(play.status).toBe('completed');
 });
 
-test('the error edge takes the failure, and finds it under the node’s output variable', () => {
+test('the error edge handles the failure, which is readable under the node’s output variable', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { outputVariable: 'answer' } },
@@ -147,7 +147,7 @@ test('a node that finishes by the handle `error` has not failed', () => {
   expect(play.statuses('a', 'b', 'rescue')).toEqual(['completed', 'skipped', 'queued']);
 });
 
-test('fail_workflow ends the run at once, error edge or not, and cancels what is open', () => {
+test('fail_workflow ends the run at once, error edge or not, and cancels open nodes', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { errorHandling: 'fail_workflow' } },
@@ -161,13 +161,13 @@ test('fail_workflow ends the run at once, error edge or not, and cancels what is
   expect(play.eventsOf('NODE_FAILED')[0]).not.toHaveProperty('handle');
 });
 
-test('fail_workflow of a node that is failed by its parent names the node where it began', () => {
+test('fail_workflow of a node that its parent failed names the original node', () => {
   const play = chain({ onParentFailure: 'propagate', errorHandling: 'fail_workflow' });
   play.ends('a', failed());
   expect([play.status, blamed(play)]).toEqual(['failed', 'a']);
 });
 
-test('a pure node that fails is handled as any other, in the same commit', () => {
+test('a pure node that fails is handled like others, in the same commit', () => {
   const play = started(
     graph({ nodes: { start: completesAtOnce, a: { pure: failed('invalid') } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
   );
@@ -181,29 +181,29 @@ test('a pure node that fails is handled as any other, in the same commit', () =>
   expect([halting.commits.length, halting.status]).toEqual([1, 'failed']);
 });
 
-test('the node that is named is the one whose failure cut the leaf off, not one that was handled', () => {
+test('the run names the node whose failure skipped the leaf, not one that was handled', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce },
-      edges: ['start -> handled', 'start -> guilty', 'handled/error -> join', 'guilty -> join'],
+      edges: ['start -> handled', 'start -> failing', 'handled/error -> join', 'failing -> join'],
     }),
   );
   play.ends('handled', failed('timeout'));
-  play.ends('guilty', failed('provider_error'));
-  expect([play.statusOf('join'), blamed(play)]).toEqual(['skipped', 'guilty']);
+  play.ends('failing', failed('provider_error'));
+  expect([play.statusOf('join'), blamed(play)]).toEqual(['skipped', 'failing']);
 });
 
-test('the node that is named is not one whose failure was stood in for', () => {
+test('the run does not name a node whose failure was substituted', () => {
   const play = started(
     graph({
-      nodes: { start: completesAtOnce, mended: { onParentFailure: 'substitute_default' } },
-      edges: ['start -> forgiven -> mended -> join', 'start -> guilty -> cut -> between -> join -> leaf'],
+      nodes: { start: completesAtOnce, defaulted: { onParentFailure: 'substitute_default' } },
+      edges: ['start -> handled -> defaulted -> join', 'start -> failing -> cut -> between -> join -> leaf'],
     }),
   );
-  play.ends('forgiven', failed('timeout'));
-  play.ends('mended', finished(null, 'elsewhere'));
-  play.ends('guilty', failed('provider_error'));
-  expect([play.statuses('join', 'leaf'), blamed(play)]).toEqual([['skipped', 'skipped'], 'guilty']);
+  play.ends('handled', failed('timeout'));
+  play.ends('defaulted', finished(null, 'elsewhere'));
+  play.ends('failing', failed('provider_error'));
+  expect([play.statuses('join', 'leaf'), blamed(play)]).toEqual([['skipped', 'skipped'], 'failing']);
 });
 
 test('the details of a failure are kept beside the name of its node', () => {
@@ -221,7 +221,7 @@ test('the details of a failure are kept beside the name of its node', () => {
 test.each([
   ['before', ['start -> strict', 'start -> pure', 'start -> work']],
   ['after', ['start -> work', 'start -> pure', 'start -> strict']],
-])('a node that ends the run %s its siblings were looked at leaves them as they are', (_when, edges) => {
+])('a node that ends the run %s its siblings were considered leaves them unchanged', (_when, edges) => {
   const nodes: Record<string, NodeTraits> = {
     start: completesAtOnce,
     strict: { pure: failed('invalid'), errorHandling: 'fail_workflow' },
@@ -232,7 +232,7 @@ test.each([
   expect(play.statuses('work', 'more', 'rescue')).toEqual(['pending', 'pending', 'pending']);
 });
 
-test('a root that ends the run leaves the roots that come after it as they are', () => {
+test('a root that ends the run leaves later roots unchanged', () => {
   const strict: NodeTraits = { pure: failed('invalid'), errorHandling: 'fail_workflow' };
   const play = started(
     graph({ nodes: { strict, pure: completesAtOnce, work: {} }, edges: ['strict -> a', 'pure -> b', 'work -> c'] }),

@@ -1,4 +1,4 @@
-/** The inputs of an attempt: the run's own, then what the edges bring under their labels. */
+/** The inputs of an attempt: the run's input, then the values of the edges under their labels. */
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../../lib/engine/json.ts';
 import { type EdgeSpec, type NodeTraits, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
@@ -10,7 +10,7 @@ const brings = (from: string, targetParamLabel: string, rest: Omit<EdgeSpec, 'fr
   ...rest,
 });
 
-/** The inputs of `t` behind `a`, `b`, `c`, which bring these outputs, told in the order c, a, b. */
+/** The inputs of `t` after `a`, `b`, `c` with these outputs, which end in the order c, a, b. */
 const inputsOf = (
   edges: readonly EdgeSpec[],
   outputs: Readonly<Record<string, JsonValue>>,
@@ -32,19 +32,19 @@ const inputsOf = (
 
 const labelled: Readonly<Record<string, NodeTraits>> = { a: { label: 'Alpha' }, b: {}, c: { label: 'Gamma' } };
 
-test('what an edge brings has its label, and stands over the run’s own input of that name', () => {
+test('an edge’s value has its label, and replaces the run’s input of that name', () => {
   expect(inputsOf([brings('a -> t', 'x')], { a: 1 }, {}, { x: 'own', y: 'kept' })).toEqual({ x: 1, y: 'kept' });
 });
 
-test('an edge without a label brings nothing', () => {
+test('an edge without a label brings no value', () => {
   expect(inputsOf([brings('a -> t', 'x'), { from: 'b -> t' }], { a: 1, b: 2 })).toEqual({ x: 1 });
 });
 
-test('a run’s input that is no object gives no names', () => {
+test('a run input that is not an object has no names', () => {
   for (const input of ['text', 5, null, [1, 2]]) expect(inputsOf([brings('a -> t', 'x')], { a: 1 }, {}, input)).toEqual({ x: 1 });
 });
 
-test('a node that no edge names anything to has the run’s own input', () => {
+test('a node without labelled edges has the run’s input', () => {
   expect(inputsOf([{ from: 'a -> t' }], { a: 1 }, {}, { x: 'own' })).toEqual({ x: 'own' });
 });
 
@@ -61,7 +61,7 @@ test.each<[string | undefined, JsonValue]>([
   ['text.length', null],
   ['constructor', null],
   ['deep.toString', null],
-])('by the path %s an edge brings %j', (path, value) => {
+])('with the path %s an edge brings %j', (path, value) => {
   const key = path === undefined ? {} : { sourceOutputKey: path };
   expect(inputsOf([brings('a -> t', 'x', key)], { a: nested })).toEqual({ x: value });
 });
@@ -75,12 +75,12 @@ test.each<[string | undefined, JsonValue]>([
   ['n', 1],
   ['metadata.model', 'm'],
   ['nothing', null],
-])('of a lens’s answer an edge by the path %s brings %j', (path, value) => {
+])('from a lens envelope, an edge with the path %s brings %j', (path, value) => {
   const key = path === undefined ? {} : { sourceOutputKey: path };
   expect(inputsOf([brings('a -> t', 'x', key)], { a: answer })).toEqual({ x: value });
 });
 
-test('several answers of lenses are merged as their texts', () => {
+test('several lens envelopes are merged as their texts', () => {
   const edges = [brings('a -> t', 'x', {}), brings('b -> t', 'x', {})];
   expect(inputsOf(edges, { a: answer, b: { ...answer, output: 'two' } }, { merge: 'concat' })).toEqual({ x: '{"n":1}\n\ntwo' });
 });
@@ -102,7 +102,7 @@ test.each([
   expect(inputsOf(three({ mergeStrategy: merge }), outputs)).toEqual({ x: value });
 });
 
-test('the edge’s strategy goes before the node’s, and the first edge that has one before the others', () => {
+test('an edge’s strategy takes precedence over the node’s, and the first edge with one over later edges', () => {
   const [a, b, c] = [brings('a -> t', 'x'), brings('b -> t', 'x', { mergeStrategy: 'array' }), brings('c -> t', 'x')];
   expect(inputsOf([a, b, c], outputs, { merge: 'concat' })).toEqual({ x: ['A', { n: 1 }, null] });
 });
@@ -113,18 +113,18 @@ test('each name has its own strategy', () => {
   ).toEqual({ x: ['A', { n: 1 }, null], y: 'A\n\n{"n":1}' });
 });
 
-test('the strategy of the node is for labels that several edges share: one that a single edge brings stays as it is', () => {
+test('the node’s strategy applies to labels that several edges share: a single value stays unchanged', () => {
   const edges = [brings('a -> t', 'x'), brings('b -> t', 'x'), brings('b -> t', 'y')];
   expect(inputsOf(edges, { a: 'A', b: { n: 1 } }, { merge: 'array' })).toEqual({ x: ['A', { n: 1 }], y: { n: 1 } });
   expect(inputsOf([brings('b -> t', 'y')], { b: { n: 1 } }, { merge: 'concat' })).toEqual({ y: { n: 1 } });
 });
 
-test('where an edge says so one value alone is merged too: an array of one, a text', () => {
+test('an edge’s strategy also applies to a single value: an array of one, a text', () => {
   expect(inputsOf([brings('b -> t', 'x', { mergeStrategy: 'array' })], { b: 1 })).toEqual({ x: [1] });
   expect(inputsOf([brings('b -> t', 'x', { mergeStrategy: 'concat' })], { b: { n: 1 } })).toEqual({ x: '{"n":1}' });
 });
 
-test('sources that share a label are told apart by their ids', () => {
+test('sources with the same label are distinguished by their ids', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { label: 'Same' }, b: { label: 'Same' }, t: { merge: 'json_object' } },
@@ -136,7 +136,7 @@ test('sources that share a label are told apart by their ids', () => {
   expect(play.inputOf('t').inputs).toEqual({ x: { a: 1, b: 2 } });
 });
 
-test('a branch that was not taken brings nothing, and the run’s own input stays', () => {
+test('a branch that was not taken brings no value, and the run’s input stays', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, check: { pure: finished(null, 'yes') }, t: { merge: 'array' } },
@@ -156,7 +156,7 @@ test('a branch that was not taken brings nothing, and the run’s own input stay
   expect(play.inputOf('t').inputs).toEqual({ x: ['A'], y: 'own' });
 });
 
-test('the error edge of a failed parent makes live what it brings nothing for', () => {
+test('the error edge of a failed parent is live and brings no value', () => {
   const play = started(
     graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', brings('a/error -> t', 'x')] }),
     {},

@@ -1,9 +1,9 @@
-/** What comes from outside the graph: a cancel, the deadline, a lost message, a recovery; and the same fact twice. */
+/** Facts from outside the graph: cancel, deadline, lost message, recovery; and repeated facts. */
 import { expect, test } from 'vitest';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import { type NodeTraits, failed, graph, ms, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
-import { type GraphRunFixture, dawn, started, told, types } from '../graph-run-fixture.ts';
+import { type GraphRunFixture, dawn, started, describeEvents, types } from '../graph-run-fixture.ts';
 
 const cancel: Fact = { kind: 'cancel-requested', reason: 'no longer needed' };
 const late: Fact = { kind: 'deadline-passed' };
@@ -12,7 +12,7 @@ const deadlineAt = after(dawn, hours(1));
 const two = (a: NodeTraits = {}) =>
   started(graph({ nodes: { start: completesAtOnce, a }, edges: ['start -> a -> c', 'start -> b -> c'] }), { deadlineAt });
 
-test('a cancel ends the run in one event, whatever is open', () => {
+test('a cancel ends the run and all open nodes in one event', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, nap: { pure: sleepsUntil(after(dawn, seconds(9))) } },
@@ -46,13 +46,13 @@ test('after a cancel no fact changes anything', () => {
   expect(play.decide(...facts)).toEqual([]);
 });
 
-test('a cancel after the ending changes nothing: the result has won', () => {
+test('a cancel after the end changes nothing, because the result came first', () => {
   const play = two();
   for (const id of ['a', 'b', 'c']) play.ends(id);
   expect([play.decide(cancel), play.status]).toEqual([[], 'completed']);
 });
 
-test('in one commit, what is told before the cancel counts and what is told after does not', () => {
+test('in one commit, facts before the cancel count and facts after it do not', () => {
   const play = two();
   play.decide(play.ended('a'), cancel, play.ended('b'));
   expect(play.statuses('a', 'b', 'c')).toEqual(['completed', 'cancelled', 'pending']);
@@ -64,7 +64,7 @@ test('a cancel needs no reason', () => {
   expect(play.state.progress).toEqual({ status: 'cancelled', endedAt: dawn });
 });
 
-test('the deadline ends the run as failed, and only once it has passed', () => {
+test('the deadline fails the run, and only once it has passed', () => {
   const play = two();
   play.advanceTime(ms(3_600_000 - 1));
   expect(play.decide(late)).toEqual([]);
@@ -75,22 +75,27 @@ test('the deadline ends the run as failed, and only once it has passed', () => {
   expect(play.decide(play.ended('a'), late, cancel)).toEqual([]);
 });
 
-test('a lost attempt is repeated as its policy says, and its last one says so in the context', () => {
+test('a lost attempt is retried by its policy, and the last loss is recorded in the context', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { retry: { ...threeAttempts, retryOn: ['lost'] } } },
       edges: ['start -> a -> b', 'a/error -> rescue'],
     }),
   );
-  expect(told(play.decide(play.lost('a')))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED a']);
-  expect(told(play.decide(play.lost('a')))).toEqual(['NODE_RETRIED a']);
-  expect(told(play.decide(play.lost('a')))).toEqual(['SYSTEM_SET', 'NODE_FAILED a', 'NODE_SKIPPED b', 'NODE_DISPATCHED rescue']);
+  expect(describeEvents(play.decide(play.lost('a')))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED a']);
+  expect(describeEvents(play.decide(play.lost('a')))).toEqual(['NODE_RETRIED a']);
+  expect(describeEvents(play.decide(play.lost('a')))).toEqual([
+    'SYSTEM_SET',
+    'NODE_FAILED a',
+    'NODE_SKIPPED b',
+    'NODE_DISPATCHED rescue',
+  ]);
   const { context } = play.inputOf('rescue');
   expect(context.get('__recoveryError')).toEqual({ nodeId: 'a', message: 'its message died' });
   expect([context.keys(), context.keys({ hidden: true }).includes('__recoveryError')]).toEqual([['input'], true]);
 });
 
-test('a lost node without an error edge fails the run by the leaf rule, or at once where it must', () => {
+test('a lost node without an error edge fails the run by the leaf rule, or at once if its policy says so', () => {
   const lenient = two();
   lenient.decide(lenient.lost('a'));
   expect([lenient.status, lenient.statuses('a', 'c')]).toEqual(['running', ['failed', 'pending']]);
@@ -101,7 +106,7 @@ test('a lost node without an error edge fails the run by the leaf rule, or at on
   expect([strict.status, strict.error?.cause]).toEqual(['failed', 'lost']);
 });
 
-test('the loss of an attempt that is not the present one changes nothing', () => {
+test('the loss of an attempt that is not current changes nothing', () => {
   const play = two({ retry: threeAttempts });
   const stale = play.lost('a');
   play.ends('a', failed());
@@ -118,14 +123,14 @@ test('a result after the loss, and a loss after the result, change nothing', () 
   expect(other.decide(loss)).toEqual([]);
 });
 
-test('a recovery is told where something was mended, and only there', () => {
+test('a recovery is recorded only if something was redispatched', () => {
   const play = two();
   expect(play.decide({ kind: 'recovered', nodes: [] })).toEqual([]);
   expect(play.decide(recoveredOf('a'))).toEqual([{ type: 'RUN_RECOVERED', nodes: ['a'] }]);
   expect(play.statusOf('a')).toBe('queued');
 });
 
-test('the first sign of work makes the run a running one, once', () => {
+test('the first progress sets the run to running, once', () => {
   const play = two();
   expect(play.status).toBe('pending');
   play.decide(play.started('a'));
@@ -135,7 +140,7 @@ test('the first sign of work makes the run a running one, once', () => {
   expect(play.eventsOf('RUN_STATUS_CHANGED')).toEqual([{ type: 'RUN_STATUS_CHANGED', status: 'running' }]);
 });
 
-test('a start that is told twice, or of a node that is not queued, changes nothing', () => {
+test('a repeated start, or a start of a node that is not queued, changes nothing', () => {
   const play = two();
   const start = play.started('a');
   play.decide(start);
@@ -144,13 +149,13 @@ test('a start that is told twice, or of a node that is not queued, changes nothi
   expect(play.decide(start, play.started('c'))).toEqual([]);
 });
 
-test('every fact told twice in one breath counts once', () => {
+test('a fact given twice in one decision counts once', () => {
   const once = (tell: (play: GraphRunFixture) => Fact): readonly string[] => {
     const [single, double] = [two(), two()];
     single.decide(tell(single));
     double.decide(tell(double), tell(double));
     expect(double.commits).toEqual(single.commits);
-    return told(single.events);
+    return describeEvents(single.events);
   };
   expect(once((play) => play.started('a')).at(-1)).toBe('NODE_STARTED a');
   expect(once((play) => play.ended('a')).at(-1)).toBe('NODE_COMPLETED a');

@@ -1,12 +1,12 @@
-/** A join fires once, whatever the timing, and waits for no branch that will not come. */
+/** A join fires once in any timing, and never waits for a branch that is not taken. */
 import { expect, test } from 'vitest';
 import { type EdgeState } from '../../../lib/engine/graph/edge-state.ts';
 import { type JoinDecision, decideJoin } from '../../../lib/engine/graph/join.ts';
 import type { NodePolicy } from '../../../lib/engine/graph/plan.ts';
 import { type GraphSpec, type NodeTraits, failed, finished, graph, names, completesAtOnce } from '../graph-builder.ts';
-import { type GraphRunFixture, started, told } from '../graph-run-fixture.ts';
+import { type GraphRunFixture, started, describeEvents } from '../graph-run-fixture.ts';
 
-/** All orders of these. */
+/** All permutations. */
 const orders = (all: readonly string[]): readonly (readonly string[])[] =>
   all.length === 0 ? [[]] : all.flatMap((first) => orders(all.filter((one) => one !== first)).map((rest) => [first, ...rest]));
 
@@ -15,7 +15,7 @@ const fanIn = (joinMode: 'all' | 'any', parents = ['a', 'b', 'c']): GraphSpec =>
   edges: parents.map((id) => `start -> ${id} -> join`),
 });
 
-/** Which facts dispatched the node: 1 for the first after the start. */
+/** Number of the fact that dispatched the node: 1 for the first after the start. */
 const firings = (play: GraphRunFixture, id: string): number =>
   play.eventsOf('NODE_DISPATCHED').filter((event) => event.nodeId === id).length;
 
@@ -24,25 +24,25 @@ test.each(orders(['a', 'b', 'c']))('an all-join fires with the last of %s, %s, %
   for (const [index, id] of order.entries()) {
     expect(play.statusOf('join')).toBe('pending');
     const events = play.ends(id);
-    expect(told(events).includes('NODE_DISPATCHED join')).toBe(index === 2);
+    expect(describeEvents(events).includes('NODE_DISPATCHED join')).toBe(index === 2);
   }
   play.ends('join');
   expect([play.status, firings(play, 'join')]).toEqual(['completed', 1]);
 });
 
 test.each(orders(['a', 'b', 'c', 'join']).filter((order) => order[0] !== 'join'))(
-  'an any-join fires with the first of %s, %s, %s, %s, and the late ones change nothing',
+  'an any-join fires with the first of %s, %s, %s, %s, and later ones change nothing',
   (...order) => {
     const play = started(graph(fanIn('any')));
     for (const [index, id] of order.entries()) {
       const events = play.ends(id);
-      expect(told(events).includes('NODE_DISPATCHED join')).toBe(index === 0);
+      expect(describeEvents(events).includes('NODE_DISPATCHED join')).toBe(index === 0);
     }
     expect([play.status, firings(play, 'join')]).toEqual(['completed', 1]);
   },
 );
 
-test('an any-join’s late parent holds the run open, and its late failure does not undo the join', () => {
+test('an any-join’s late parent keeps the run open, and its late failure does not undo the join', () => {
   const play = started(graph(fanIn('any', ['a', 'b'])));
   play.ends('a');
   play.ends('join');
@@ -55,10 +55,10 @@ test('an any-join’s late parent holds the run open, and its late failure does 
 test.each(orders(['a', 'b']))('parents that end in one commit, %s before %s, fire an all-join once', (...order) => {
   const play = started(graph(fanIn('all', ['a', 'b'])));
   const events = play.decide(...order.map((id) => play.ended(id)));
-  expect(told(events).filter((one) => one === 'NODE_DISPATCHED join')).toHaveLength(1);
+  expect(describeEvents(events).filter((one) => one === 'NODE_DISPATCHED join')).toHaveLength(1);
 });
 
-test('two edges from one parent are one parent', () => {
+test('two edges from one parent count as one parent', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce },
@@ -78,7 +78,7 @@ const choice = (handle: string): Readonly<Record<string, NodeTraits>> => ({
   check: { pure: finished(null, handle) },
 });
 
-test.each(['yes', 'no'])('a join behind a condition waits only for the branch that was taken: %s', (taken) => {
+test.each(['yes', 'no'])('a join behind a condition waits only for the branch taken: %s', (taken) => {
   const play = started(
     graph({ nodes: choice(taken), edges: ['start -> check', 'check/yes -> yes -> join', 'check/no -> no -> join'] }),
   );
@@ -90,7 +90,7 @@ test.each(['yes', 'no'])('a join behind a condition waits only for the branch th
   expect(play.status).toBe('completed');
 });
 
-test('a branch that nobody takes is skipped to its end, through a deep diamond, in the commit that decides it', () => {
+test('a branch not taken is skipped to its end, through a deep diamond, in the deciding commit', () => {
   const layers = names(200, 'd').flatMap((id, index) => [`${id} -> ${id}l -> d${index + 1}`, `${id} -> ${id}r -> d${index + 1}`]);
   const play = started(
     graph({
@@ -106,14 +106,14 @@ test('a branch that nobody takes is skipped to its end, through a deep diamond, 
   expect(play.status).toBe('completed');
 });
 
-test('a node with one live and one dead edge is not skipped with the dead branch', () => {
+test('a node with one live and one dead edge is not skipped', () => {
   const play = started(
     graph({ nodes: choice('yes'), edges: ['start -> check', 'check/no -> lost -> join', 'check/yes -> join', 'lost -> gone'] }),
   );
   expect(play.statuses('lost', 'gone', 'join')).toEqual(['skipped', 'skipped', 'queued']);
 });
 
-test('an edge without a handle, `output` and `success` all follow the main way out', () => {
+test('an edge without a handle, `output` and `success` are all the main handle', () => {
   const edges = ['start -> a', 'a -> x', 'a/output -> y', 'a/success -> z', 'a/other -> gone'];
   for (const handle of ['output', 'success']) {
     const play = started(graph({ nodes: { start: completesAtOnce }, edges }));
@@ -122,7 +122,7 @@ test('an edge without a handle, `output` and `success` all follow the main way o
   }
 });
 
-test('a node that ends its branch skips all that hangs on it', () => {
+test('a node that ends its branch skips everything after it', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'a/error -> c'] }));
   play.ends('a', finished(null, null));
   expect([play.statuses('b', 'c'), play.status]).toEqual([['skipped', 'skipped'], 'completed']);
@@ -138,7 +138,7 @@ test.each(orders(['a', 'b']))('an error edge into a join counts as its branch, w
   expect(play.status).toBe('completed');
 });
 
-test.each(orders(['a', 'b']))('an error edge that is not needed does not hold its join up, with %s before %s', (...order) => {
+test.each(orders(['a', 'b']))('an unused error edge does not delay its join, with %s before %s', (...order) => {
   const play = started(
     graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join'] }),
   );
@@ -149,7 +149,7 @@ test.each(orders(['a', 'b']))('an error edge that is not needed does not hold it
 const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'source_failed', 'upstream_failed'];
 const policies = ['skip', 'propagate', 'substitute_default'] as const;
 
-/** The rule of docs/decisions/edges-are-never-stored.md in other words than the engine's. */
+/** The rule of docs/decisions/edges-are-never-stored.md, implemented differently from the engine. */
 const expected = (
   edges: readonly EdgeState[],
   { joinMode, onParentFailure }: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>,
@@ -164,7 +164,7 @@ const expected = (
   return onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
 };
 
-test('every combination of three edges has the verdict that the rules give it, in any order of the edges', () => {
+test('every combination of three edges has the decision of the rules, in any order of the edges', () => {
   for (const joinMode of ['all', 'any'] as const) {
     for (const onParentFailure of policies) {
       for (const x of states) {

@@ -1,4 +1,4 @@
-/** Results of passes go into a store together, and come back in the order of the items. */
+/** Results of iterations are stored together, and read back in the order of the items. */
 import { describe, expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
 import { allResults, serializeResults } from '../../../lib/engine/graph/loop-results.ts';
@@ -30,29 +30,29 @@ const result = (index: number, value: JsonValue): IterationResult => ({ index, p
 const apart = (index: number, ref: PayloadRef): IterationResult => ({ index, payload: { ref, bytes: 9 } });
 const nothing = new Map<PayloadRef, JsonValue>();
 
-describe('results that are put away', () => {
-  test('keep their places and values, and of what is stored apart its name and size', () => {
-    expect(serializeResults([result(3, { seat: 7 }), result(1, null), apart(2, 'item:out-2')])).toEqual([
-      { index: 3, payload: { value: { seat: 7 } } },
+describe('stored results', () => {
+  test('keep their index and value, and for an offloaded value its reference and size', () => {
+    expect(serializeResults([result(3, { count: 7 }), result(1, null), apart(2, 'item:out-2')])).toEqual([
+      { index: 3, payload: { value: { count: 7 } } },
       { index: 1, payload: { value: null } },
       { index: 2, payload: { ref: 'item:out-2', bytes: 9 } },
     ]);
   });
 
-  test('come back with those that are not, in the order of the items', () => {
+  test('are merged with pending results in the order of the items', () => {
     const pages: readonly (readonly IterationResult[])[] = [
       [result(3, 'three'), result(0, null)],
       [apart(1, 'blob:one'), apart(5, 'item:five')],
     ];
-    const kept = pages.map((page): Payload => ({ value: serializeResults(page) }));
+    const storedPages = pages.map((page): Payload => ({ value: serializeResults(page) }));
     const loaded = new Map<PayloadRef, JsonValue>([
       ['blob:one', 'one'],
       ['item:five', 'five'],
     ]);
-    expect(allResults(loopOf(6, kept, [result(2, 'two')]), loaded)).toEqual([null, 'one', 'two', 'three', null, 'five']);
+    expect(allResults(loopOf(6, storedPages, [result(2, 'two')]), loaded)).toEqual([null, 'one', 'two', 'three', null, 'five']);
   });
 
-  test('are asked for together: first all their pages, then all values that lie apart', () => {
+  test('are requested together: first all pages, then all offloaded values', () => {
     const loop = loopOf(
       3,
       [
@@ -64,9 +64,9 @@ describe('results that are put away', () => {
     const needed = (loaded: ReadonlyMap<PayloadRef, JsonValue>): readonly PayloadRef[] => {
       try {
         allResults(loop, loaded);
-      } catch (trouble) {
-        if (trouble instanceof PayloadsNeeded) return trouble.refs;
-        throw trouble;
+      } catch (error) {
+        if (error instanceof PayloadsNeeded) return error.refs;
+        throw error;
       }
       return [];
     };
@@ -79,20 +79,20 @@ describe('results that are put away', () => {
   });
 });
 
-describe('a page that nobody can have written', () => {
+describe('an impossible page', () => {
   const page = (value: JsonValue) => () => allResults(loopOf(1, [{ value }], []), nothing);
 
   test.each<[string, JsonValue, string]>([
-    ['is no array', { 0: 1 }, 'as what is no array'],
-    ['holds what is no object', [7], 'as what is no object'],
-    ['has a result without its index', [{ payload: { value: 1 } }], 'without its index'],
-    ['has a result without anything', [{ index: 0 }], 'without its index'],
-    ['has a result without its value', [{ index: 0, payload: {} }], 'without its value'],
-    ['names a value without its size', [{ index: 0, payload: { ref: 'item:out' } }], 'without its value'],
-    ['has a size and no name', [{ index: 0, payload: { bytes: 9 } }], 'without its value'],
-    ['names a value by no text', [{ index: 0, payload: { ref: 7, bytes: 9 } }], 'without its value'],
-    ['names a value in no store', [{ index: 0, payload: { ref: 'my item:out', bytes: 9 } }], 'without its value'],
-    ['names no value of its store', [{ index: 0, payload: { ref: 'blob:', bytes: 9 } }], 'without its value'],
+    ['is not an array', { 0: 1 }, 'is not an array'],
+    ['contains an entry that is not an object', [7], 'is not an object'],
+    ['has a result without its index', [{ payload: { value: 1 } }], 'has no index or payload'],
+    ['has a result without a payload', [{ index: 0 }], 'has no index or payload'],
+    ['has a result without its value', [{ index: 0, payload: {} }], 'has no value'],
+    ['has a reference without its size', [{ index: 0, payload: { ref: 'item:out' } }], 'has no value'],
+    ['has a size without a reference', [{ index: 0, payload: { bytes: 9 } }], 'has no value'],
+    ['has a reference that is not text', [{ index: 0, payload: { ref: 7, bytes: 9 } }], 'has no value'],
+    ['has a reference to an unknown store', [{ index: 0, payload: { ref: 'my item:out', bytes: 9 } }], 'has no value'],
+    ['has an empty reference', [{ index: 0, payload: { ref: 'blob:', bytes: 9 } }], 'has no value'],
   ])('%s', (_how, value, message) => {
     expect(page(value)).toThrow(message);
   });

@@ -1,4 +1,4 @@
-/** Loops: a pass for each item, each with names of its own, and the results in the order of the items. */
+/** Loops: an iteration per item, each with its own variables, and the results in the order of the items. */
 import { describe, expect, test } from 'vitest';
 import { seconds } from '../../../lib/engine/time.ts';
 import {
@@ -14,7 +14,7 @@ import {
   sleepsUntil,
   threeAttempts,
 } from '../graph-builder.ts';
-import { type GraphRunFixture, dawn, foldOf, plain, started, told } from '../graph-run-fixture.ts';
+import { type GraphRunFixture, dawn, foldOf, plain, started, describeEvents } from '../graph-run-fixture.ts';
 
 const each = (loop: NonNullable<NodeTraits['loop']>, more: NodeTraits = {}): NodeTraits => ({
   loop,
@@ -27,10 +27,10 @@ const simple = (loop: NonNullable<NodeTraits['loop']>, more: GraphSpec = {}): Gr
 });
 const resultsOf = (play: GraphRunFixture): unknown => play.state.contextWrites.get('results')?.at(-1)?.payload;
 
-describe('one after the other', () => {
-  test('the next pass begins in the commit that ends the one before it', () => {
+describe('sequential iterations', () => {
+  test('the next iteration begins in the commit that ends the previous one', () => {
     const play = started(graph(simple({ over: ['a', 'b'] })));
-    expect(told(play.events)).toEqual([
+    expect(describeEvents(play.events)).toEqual([
       'INPUT_SET',
       'RUN_STARTED',
       'NODE_COMPLETED start',
@@ -38,14 +38,14 @@ describe('one after the other', () => {
       'ITERATION_STARTED each[0]',
       'NODE_DISPATCHED work@each[0]',
     ]);
-    expect(told(play.ends('work@each[0]', finished('A')))).toEqual([
+    expect(describeEvents(play.ends('work@each[0]', finished('A')))).toEqual([
       'RUN_STATUS_CHANGED',
       'NODE_COMPLETED work@each[0]',
       'ITERATION_ENDED each[0]',
       'ITERATION_STARTED each[1]',
       'NODE_DISPATCHED work@each[1]',
     ]);
-    expect(told(play.ends('work@each[1]', finished('B')))).toEqual([
+    expect(describeEvents(play.ends('work@each[1]', finished('B')))).toEqual([
       'NODE_COMPLETED work@each[1]',
       'ITERATION_ENDED each[1]',
       'NODE_COMPLETED each',
@@ -56,13 +56,17 @@ describe('one after the other', () => {
     expect(play.status).toBe('completed');
   });
 
-  test('without items the loop is over at once', () => {
+  test('a loop without items completes at once', () => {
     const play = started(graph(simple({ over: [] })));
-    expect(told(play.events).slice(2)).toEqual(['NODE_COMPLETED start', 'NODE_COMPLETED each', 'NODE_DISPATCHED after']);
+    expect(describeEvents(play.events).slice(2)).toEqual([
+      'NODE_COMPLETED start',
+      'NODE_COMPLETED each',
+      'NODE_DISPATCHED after',
+    ]);
     expect(resultsOf(play)).toEqual({ value: [] });
   });
 
-  test('a result that comes again changes nothing, during its pass and after it', () => {
+  test('a repeated result changes nothing, during its iteration and after it', () => {
     const play = started(graph(simple({ over: [1, 2] })));
     const first = play.ended('work@each[0]', finished('A'));
     play.decide(first);
@@ -72,7 +76,7 @@ describe('one after the other', () => {
     expect(play.decide(first)).toEqual([]);
   });
 
-  test('an edge from the body back to the loop says "continue", and changes nothing', () => {
+  test('an edge from the body back to the loop only means "continue"', () => {
     const straight = started(graph(simple({ over: [1, 2] })));
     const drawn = started(graph(simple({ over: [1, 2] }, { edges: ['work -> each'] })));
     for (const play of [straight, drawn]) for (const index of [0, 1]) play.ends(`work@each[${index}]`);
@@ -80,7 +84,7 @@ describe('one after the other', () => {
   });
 });
 
-describe('what a pass sees', () => {
+describe('an iteration sees', () => {
   const drawing = simple(
     { over: [{ id: 'x' }, { id: 'y' }] },
     {
@@ -89,31 +93,31 @@ describe('what a pass sees', () => {
     },
   );
 
-  test('its item and index, what was written before the loop, and what its own nodes wrote', () => {
+  test('its item and index, values from before the loop, and values of its own nodes', () => {
     const play = started(graph(drawing));
     play.ends('before', finished(7));
-    play.ends('work@each[0]', finished('from pass 0'));
+    play.ends('work@each[0]', finished('from iteration 0'));
     const { context, iteration } = play.inputOf('more@each[0]');
     expect(iteration).toBe('each[0]');
-    expect(context.all()).toEqual({ input: {}, rate: 7, item: { id: 'x' }, index: 0, mine: 'from pass 0' });
-    expect(context.get('__node_work')).toEqual({ status: 'completed', output: 'from pass 0' });
+    expect(context.all()).toEqual({ input: {}, rate: 7, item: { id: 'x' }, index: 0, mine: 'from iteration 0' });
+    expect(context.get('__node_work')).toEqual({ status: 'completed', output: 'from iteration 0' });
     expect(context.keys({ hidden: true })).toContain('__node_work');
   });
 
-  test('nothing of another pass, and afterwards nothing but the results is left', () => {
+  test('nothing of other iterations, and only the results remain afterwards', () => {
     const play = started(graph(drawing));
     play.ends('before', finished(7));
-    play.ends('work@each[0]', finished('from pass 0'));
+    play.ends('work@each[0]', finished('from iteration 0'));
     play.ends('more@each[0]', finished('first'));
     expect(play.inputOf('work@each[1]').context.all()).toEqual({ input: {}, rate: 7, item: { id: 'y' }, index: 1 });
-    play.ends('work@each[1]', finished('from pass 1'));
+    play.ends('work@each[1]', finished('from iteration 1'));
     play.ends('more@each[1]', finished('second'));
     expect(play.inputOf('after').context.all()).toEqual({ input: {}, rate: 7, results: ['first', 'second'] });
     expect(play.state.iterations.size).toBe(0);
     expect([...play.state.nodes.keys()]).toEqual(['before', 'start', 'each', 'after']);
   });
 
-  test('an edge into the body brings the item and its index under a label', () => {
+  test('the item and its index under the label of an edge into the body', () => {
     const labelled = { from: 'each/loop -> work', targetParamLabel: 'order', sourceOutputKey: 'item.id' };
     const whole = { from: 'each/loop -> work', targetParamLabel: 'all' };
     const play = started(
@@ -123,8 +127,8 @@ describe('what a pass sees', () => {
   });
 });
 
-describe('many at a time', () => {
-  test('as many as the concurrency lets in, and the results keep the order of the items', () => {
+describe('concurrent iterations', () => {
+  test('as many as the concurrency run at once, and the results keep the order of the items', () => {
     const play = started(graph(simple({ over: ['a', 'b', 'c', 'd'], concurrency: 2 })));
     expect(play.openIds()).toEqual(['each', 'work@each[0]', 'work@each[1]']);
     play.ends('work@each[1]', finished('B'));
@@ -135,7 +139,7 @@ describe('many at a time', () => {
     expect(resultsOf(play)).toEqual({ value: ['A', 'B', 'C', 'D'] });
   });
 
-  test('ten passes and more send their results to be collected, and ten results begin ten passes in one commit', () => {
+  test('ten or more iterations have collected results, and ten results begin ten iterations in one commit', () => {
     const play = started(graph(simple({ over: Array.from({ length: 40 }, (_, at) => at), concurrency: 10 })));
     expect(new Set(play.eventsOf('NODE_DISPATCHED').map(({ via }) => via))).toEqual(new Set(['collect']));
     const events = play.decide(...Array.from({ length: 10 }, (_, at) => play.ended(`work@each[${at}]`)));
@@ -143,7 +147,7 @@ describe('many at a time', () => {
     expect(new Set(events.flatMap((event) => ('via' in event ? [event.via] : [])))).toEqual(new Set(['collect']));
   });
 
-  test('no commit begins more passes than it can hold: a wake begins the rest', () => {
+  test('a commit begins no more iterations than it can hold, and a wake-up begins the rest', () => {
     const play = started(graph(simple({ over: Array.from({ length: 1_000 }, (_, at) => at), concurrency: 1_000 })));
     const begun = play.eventsOf('ITERATION_STARTED').length;
     expect(begun).toBeGreaterThan(100);
@@ -152,7 +156,7 @@ describe('many at a time', () => {
     expect(play.decide(play.woken('each'))).toEqual([]);
   });
 
-  test('a body of pure nodes goes through its items in a few commits', () => {
+  test('a body of pure nodes processes its items in a few commits', () => {
     const over = Array.from({ length: 1_000 }, (_, at) => at);
     const pure: NodeTraits = { pure: ({ context }) => finished(context.get('item') ?? null) };
     const play = started(graph(simple({ over }, { nodes: { work: pure } })));
@@ -162,11 +166,11 @@ describe('many at a time', () => {
   });
 });
 
-describe('a pass that fails', () => {
-  test('fails the loop, which says which item it was and takes the other passes with it', () => {
+describe('an iteration that fails', () => {
+  test('fails the loop, which names the item and ends the other iterations', () => {
     const play = started(graph(simple({ over: [1, 2, 3], concurrency: 2 }, { edges: ['each/error -> rescue'] })));
     const late = play.ended('work@each[0]');
-    expect(told(play.ends('work@each[1]', failed()))).toEqual([
+    expect(describeEvents(play.ends('work@each[1]', failed()))).toEqual([
       'RUN_STATUS_CHANGED',
       'NODE_FAILED work@each[1]',
       'ITERATION_ENDED each[1]',
@@ -183,14 +187,14 @@ describe('a pass that fails', () => {
     expect(play.decide(late)).toEqual([]);
   });
 
-  test('is tried again first, by its own policy', () => {
+  test('is retried first, by its node’s policy', () => {
     const play = started(graph(simple({ over: [1] }, { nodes: { work: { retry: threeAttempts } } })));
-    expect(told(play.ends('work@each[0]', failed()))).toContain('NODE_RETRIED work@each[0]');
+    expect(describeEvents(play.ends('work@each[0]', failed()))).toContain('NODE_RETRIED work@each[0]');
     play.ends('work@each[0]');
     expect(play.statusOf('each')).toBe('completed');
   });
 
-  test('is an entry among the results where the loop is to continue', () => {
+  test('is an entry among the results if the loop continues on failure', () => {
     const play = started(graph(simple({ over: [1, 2], onItemFailure: 'continue' })));
     play.ends('work@each[0]', failed('timeout'));
     play.ends('work@each[1]', finished('B'));
@@ -206,14 +210,14 @@ describe('a pass that fails', () => {
     expect(play.node('each')).toMatchObject({ status: 'completed', iterations: { failed: 1 } });
   });
 
-  test('whose failure an error edge takes has not failed', () => {
-    const play = started(graph(simple({ over: [1] }, { edges: ['work/error -> mend'] })));
+  test('does not count as failed if an error edge handles the failure', () => {
+    const play = started(graph(simple({ over: [1] }, { edges: ['work/error -> fix'] })));
     play.ends('work@each[0]', failed());
-    play.ends('mend@each[0]', finished('mended'));
-    expect(resultsOf(play)).toEqual({ value: ['mended'] });
+    play.ends('fix@each[0]', finished('fixed'));
+    expect(resultsOf(play)).toEqual({ value: ['fixed'] });
   });
 
-  test('ends the run where its node says so', () => {
+  test('ends the run if its node’s policy says so', () => {
     const play = started(graph(simple({ over: [1] }, { nodes: { work: { errorHandling: 'fail_workflow' } } })));
     play.ends('work@each[0]', failed());
     expect([play.status, play.statusOf('each')]).toEqual(['failed', 'cancelled']);
@@ -221,7 +225,7 @@ describe('a pass that fails', () => {
 });
 
 describe('bodies', () => {
-  test('a join inside a body waits for its own pass', () => {
+  test('a join inside a body waits for its own iteration', () => {
     const play = started(
       graph(simple({ over: [1, 2], concurrency: 2 }, { edges: ['each/loop -> other', 'work -> join', 'other -> join'] })),
     );
@@ -233,7 +237,7 @@ describe('bodies', () => {
     expect(play.openIds()).not.toContain('join@each[1]');
   });
 
-  test('a node that only an error edge leaves gives the result when it ends well, and its rescue when it does not', () => {
+  test('a node with only an error edge gives the result if it succeeds, and its error branch does otherwise', () => {
     const play = started(graph(simple({ over: [1, 2] }, { edges: ['work/error -> rescue'] })));
     play.ends('work@each[0]', finished('well'));
     play.ends('work@each[1]', failed());
@@ -241,7 +245,7 @@ describe('bodies', () => {
     expect(resultsOf(play)).toEqual({ value: ['well', 'rescued'] });
   });
 
-  test('the result is that of the leaf that was reached, or of all of them by their labels', () => {
+  test('the result is that of the leaf that was reached, or of all of them by label', () => {
     const choice: NodeTraits = { pure: ({ context }) => finished(null, context.get('item') === 1 ? 'one' : 'other') };
     const edges = ['check/one -> a', 'check/other -> b', 'check/other -> c', 'check/none -> d'];
     const play = started(
@@ -256,7 +260,7 @@ describe('bodies', () => {
     expect(resultsOf(play)).toEqual({ value: ['A', { Bee: 'B', c: 'C' }, null] });
   });
 
-  test('a sleep and a wait for a signal hold their pass', () => {
+  test('a sleep and a wait for a signal keep their iteration open', () => {
     const nap: NodeTraits = { pure: (_input, now) => sleepsUntil((now + 5_000) as typeof now) };
     const play = started(
       graph(simple({ over: [1, 2] }, { nodes: { nap, ask: { pure: awaits() } }, edges: ['work -> nap -> ask'] })),
@@ -266,22 +270,22 @@ describe('bodies', () => {
     play.advanceTime(seconds(5));
     play.decide(play.woken('nap@each[0]'));
     expect(play.statusOf('ask@each[0]')).toBe('waiting');
-    expect(told(play.decide(play.signalled('ask@each[0]')))).toContain('ITERATION_STARTED each[1]');
+    expect(describeEvents(play.decide(play.signalled('ask@each[0]')))).toContain('ITERATION_STARTED each[1]');
   });
 
-  test('a disabled loop goes on behind done', () => {
+  test('a disabled loop continues at done', () => {
     const play = started(graph(simple({ over: [1] }, { nodes: { each: each({ over: [1] }, { isDisabled: true }) } })));
     expect(play.openIds()).toEqual(['after']);
   });
 });
 
-describe('loops in loops', () => {
+describe('nested loops', () => {
   const nested = (inner: NodeTraits['loop'], outer: NodeTraits['loop'] = { over: ['x', 'y'] }): GraphSpec => ({
     nodes: { outer: each(outer ?? {}), inner: { loop: { itemVariable: 'part', indexVariable: 'place', ...inner } } },
     edges: ['outer/loop -> inner', 'inner/loop -> work -> inner', 'inner/done -> sum -> outer', 'outer/done -> after'],
   });
 
-  test('passes of the inner loop lie in passes of the outer one', () => {
+  test('iterations of the inner loop belong to iterations of the outer one', () => {
     const play = started(graph(nested({ over: [1, 2] })));
     expect(play.openIds()).toEqual(['outer', 'inner@outer[0]', 'work@outer[0]/inner[0]']);
     expect(play.inputOf('work@outer[0]/inner[0]').context.all()).toEqual({
@@ -301,7 +305,7 @@ describe('loops in loops', () => {
     expect(resultsOf(play)).toEqual({ value: [0, 1] });
   });
 
-  test('an outer pass that fails takes the inner passes with it', () => {
+  test('an outer iteration that fails ends its inner iterations', () => {
     const drawing = nested({ over: [1, 2, 3], concurrency: 3 }, { over: ['x', 'y'], concurrency: 2 });
     const play = started(graph(drawing));
     expect(play.open()).toHaveLength(1 + 2 + 6);
@@ -313,9 +317,9 @@ describe('loops in loops', () => {
 });
 
 describe('a delay between items', () => {
-  test('is a wait of the loop’s own, after the first pass', () => {
+  test('is a wait of the loop itself, after the first iteration', () => {
     const play = started(graph(simple({ over: [1, 2], delayMs: ms(30_000) })));
-    expect(told(play.ends('work@each[0]'))).toEqual([
+    expect(describeEvents(play.ends('work@each[0]'))).toEqual([
       'RUN_STATUS_CHANGED',
       'NODE_COMPLETED work@each[0]',
       'ITERATION_ENDED each[0]',
@@ -324,13 +328,16 @@ describe('a delay between items', () => {
     play.advanceTime(seconds(29));
     expect(play.decide(play.woken('each'))).toEqual([]);
     play.advanceTime(seconds(1));
-    expect(told(play.decide(play.woken('each')))).toEqual(['ITERATION_STARTED each[1]', 'NODE_DISPATCHED work@each[1]']);
+    expect(describeEvents(play.decide(play.woken('each')))).toEqual([
+      'ITERATION_STARTED each[1]',
+      'NODE_DISPATCHED work@each[1]',
+    ]);
     expect(play.decide(play.woken('each'))).toEqual([]);
-    expect(told(play.ends('work@each[1]'))).not.toContain('LOOP_PAUSED each');
+    expect(describeEvents(play.ends('work@each[1]'))).not.toContain('LOOP_PAUSED each');
   });
 });
 
-test('what is known of a loop does not grow with its items', () => {
+test('the state of a loop does not grow with its items', () => {
   const sizeAfter = (items: number): number => {
     const over = Array.from({ length: items }, (_, at) => at);
     const play = started(graph(simple({ over, concurrency: 10 })));
@@ -347,7 +354,7 @@ test('what is known of a loop does not grow with its items', () => {
   expect(sizeAfter(3_000)).toBeLessThan(sizeAfter(300) * 2);
 });
 
-test('the log of a loop folds to the same state, and a cancel ends every pass', () => {
+test('the log of a loop folds to the same state, and a cancel ends every iteration', () => {
   const play = started(graph(simple({ over: [1, 2, 3], concurrency: 2 })));
   play.ends('work@each[0]');
   play.decide({ kind: 'cancel-requested' });
@@ -356,7 +363,7 @@ test('the log of a loop folds to the same state, and a cancel ends every pass', 
   expect(play.now).toBe(dawn);
 });
 
-test('an end node behind a loop ends the run with what its passes came to', () => {
+test('an end node after a loop ends the run with the loop’s results', () => {
   const end: NodeTraits = { pure: ({ context }) => ends({ all: context.get('results') ?? null }) };
   const play = started(graph(simple({ over: [1] }, { nodes: { after: end } })));
   play.ends('work@each[0]', finished('A'));

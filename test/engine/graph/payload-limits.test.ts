@@ -1,4 +1,4 @@
-/** How large the values of a run may be: what is larger fails its node, its run, or its look-up, with a code, and is never kept. */
+/** Limits of payload sizes: a larger value fails its node, its run or its read with a code, and is never stored. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { contextAt } from '../../../lib/engine/graph/context-at.ts';
@@ -16,7 +16,7 @@ import { ends, finished, graph, names, completesAtOnce, threeAttempts } from '..
 import { refOf, started } from '../graph-run-fixture.ts';
 
 const most = payloadLimits.outputBytes;
-/** Its JSON has that many bytes. */
+/** A text whose JSON has this many bytes. */
 const text = (bytes: number): string => 'x'.repeat(bytes - 2);
 const apart = (bytes: number): Outcome => ({ kind: 'finished', output: { ref: 'blob:large', bytes }, handle: 'output' });
 
@@ -25,10 +25,10 @@ describe('an output', () => {
     graph({ nodes: { start: completesAtOnce, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] });
 
   test.each([
-    ['in place', (bytes: number) => finished(text(bytes))],
+    ['inline', (bytes: number) => finished(text(bytes))],
     ['apart', apart],
   ])(
-    '%s may have so many bytes and not one more: then its node fails, is not tried again, and the error edge has it',
+    '%s may have exactly the limit; one byte more fails the node without a retry, and the error edge handles it',
     (_where, of) => {
       const fits = started(drawn());
       fits.ends('a', of(most));
@@ -40,7 +40,7 @@ describe('an output', () => {
     },
   );
 
-  test('in which one value stands often is not gone through beyond the limit', () => {
+  test('with many references to one value is not traversed beyond the limit', () => {
     const row = { text: text(most / 16) };
     let looks = 0;
     const counted = new Proxy(row, {
@@ -52,25 +52,25 @@ describe('an output', () => {
     const play = started(drawn());
     play.ends('a', finished(Array.from({ length: 10_000 }, () => counted)));
     expect(play.eventsOf('NODE_FAILED')).toMatchObject([{ failure: { code: 'output_too_large' } }]);
-    // As often as the limit holds it, and not ten thousand times: its keys and what they name, by each who asks.
+    // Traversed up to the limit, not ten thousand times: the keys and their values, by each check.
     expect(looks).toBeLessThan(100);
   });
 
-  test('that is too large is paid for even so', () => {
+  test('that is too large still counts its tokens', () => {
     const play = started(drawn());
     const large = apart(most + 1);
     play.ends('a', large.kind === 'finished' ? { ...large, tokens: { input: 3, output: 4 } } : large);
     expect([play.state.budgetUsage.tokens, play.statusOf('a')]).toEqual([7, 'failed']);
   });
 
-  test('of a node without a worker is held to the same', () => {
+  test('of a pure node has the same limit', () => {
     const play = started(
       graph({ nodes: { start: completesAtOnce, a: { pure: finished(text(most + 1)) } }, edges: ['start -> a'] }),
     );
     expect(play.error).toMatchObject({ cause: 'invalid', code: 'output_too_large' });
   });
 
-  test('of a run with several ends is held to it as a whole', () => {
+  test('of a run with several end nodes has the limit as a whole', () => {
     const half = { pure: ends({ left: text(most / 2) }) };
     const other = { pure: ends({ right: text(most / 2) }) };
     const play = started(graph({ nodes: { start: completesAtOnce, half, other }, edges: ['start -> half', 'start -> other'] }));
@@ -86,15 +86,15 @@ describe('a context', () => {
     return contextAt(play.state, topLevel, play.state.nextEventId, new Map([['blob:large', 'here']]));
   };
 
-  test('is looked at as a whole where all that lies apart fits together, and not loaded otherwise', () => {
+  test('is read as a whole if all its offloaded values fit together, and not loaded otherwise', () => {
     expect(withTwo(most / 2).all()).toMatchObject({ one: 'here', two: 'here' });
     expect(() => withTwo(most / 2 + 1).all()).toThrow(ContextTooLarge);
-    // One value of it is found as before.
+    // A single value is still readable.
     expect(withTwo(most / 2 + 1).get('one')).toBe('here');
     expect(() => withTwo(most / 2).all({ hidden: true })).toThrow(ContextTooLarge);
   });
 
-  test('is as large as what is seen of it: what was written later counts no more than it is read', () => {
+  test('counts only what is visible: later writes count when they are read', () => {
     const play = started(
       graph({
         nodes: {
@@ -115,7 +115,7 @@ describe('a context', () => {
     expect(() => contextAt(play.state, topLevel, play.state.nextEventId, loaded).all()).toThrow(ContextTooLarge);
   });
 
-  test('is as large inside a pass as what is seen there: of a name that the pass writes later, what stands outside', () => {
+  test('inside an iteration counts what is visible there, and outer values of names that the iteration writes later', () => {
     const play = started(
       graph({
         nodes: {
@@ -131,19 +131,19 @@ describe('a context', () => {
     for (const id of ['half', 'other']) play.ends(id, apart(most / 2 + 1));
     const before = play.state.nextEventId;
     play.ends('work@each[0]', finished('small'));
-    const pass = refOf('work@each[0]').iteration;
+    const iteration = refOf('work@each[0]').iteration;
     const loaded = new Map([['blob:large', 'here'] as const]);
-    expect(() => contextAt(play.state, pass, before, loaded).all()).toThrow(ContextTooLarge);
-    expect(contextAt(play.state, pass, play.state.nextEventId, loaded).all()).toMatchObject({ half: 'here', x: 'small' });
+    expect(() => contextAt(play.state, iteration, before, loaded).all()).toThrow(ContextTooLarge);
+    expect(contextAt(play.state, iteration, play.state.nextEventId, loaded).all()).toMatchObject({ half: 'here', x: 'small' });
   });
 
-  test('is no larger in one text, however often a value is looked up in it', () => {
+  test('counts each lookup of a value in one text', () => {
     const context = () => ({ work: new NodeWork(), get: () => 'y'.repeat(1_000_000), keys: () => [], all: () => ({}) });
     expect(resolveTemplate('{{ctx.big}},'.repeat(16), context())).toHaveLength(16_000_016);
     expect(() => resolveTemplate('{{ctx.big}},'.repeat(17), context())).toThrow(WorkLimitExceeded);
   });
 
-  test('is no larger for a script, its inputs with it', () => {
+  test('of a script includes its inputs', () => {
     const input = (bytes: number) => ({
       iteration: topLevel,
       inputs: { half: text(bytes) },
@@ -154,7 +154,7 @@ describe('a context', () => {
     expect(scriptWith('return 1', input(most / 2), limits).inputs).toBe('{}');
   });
 
-  test('that is too large fails the node that looked at it', () => {
+  test('that is too large fails the node that reads it', () => {
     const sourceVariable = '{{ctx.big}}'.repeat(17);
     const outcome = decided('end', { outputParameters: [{ name: 'all', sourceVariable }] }, { big: 'z'.repeat(1_000_000) });
     expect(outcome).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'context_too_large' } });

@@ -1,4 +1,4 @@
-/** Outputs that a test of a workflow pins: which may be pinned, what is said of the others, and whose they are. */
+/** Pinned outputs of a test run: which nodes can be pinned, the findings for others, and the lookup by node. */
 import { describe, expect, test } from 'vitest';
 import type { NodeDefinition } from '../../../lib/engine/graph/definition.ts';
 import type { InspectNode } from '../../../lib/engine/graph/inspection.ts';
@@ -18,49 +18,49 @@ const inspect: InspectNode = ({ type }) => {
 const found = (pins: PinnedOutputs) =>
   checkPinnedOutputs({ nodes }, pins, inspect).map(({ code, pointer, message }) => [code, pointer, message]);
 
-describe('a pin is refused', () => {
-  test('of a node that is not there', () => {
-    expect(found({ nobody: { output: 1 } })).toEqual([['pinned_node_unknown', '/pinned/nobody', 'no node has the id nobody']]);
+describe('a pin is rejected', () => {
+  test('for a node that does not exist', () => {
+    expect(found({ missing: { output: 1 } })).toEqual([['pinned_node_unknown', '/pinned/missing', 'no node has the id missing']]);
   });
 
-  test('to a way out that its node has not, and the ways that it has are named', () => {
+  test('for a handle that its node lacks, and the known handles are named', () => {
     expect(found({ choose: { output: 1, handle: 'maybe' } })).toEqual([
-      ['unknown_handle', '/pinned/choose', 'choose has no way out named maybe: it has true, false'],
+      ['unknown_handle', '/pinned/choose', 'choose has no handle maybe: it has true, false'],
     ]);
   });
 
-  test('to the main way out, unsaid, of a node that has others alone', () => {
+  test('for the main handle by default, if the node has only others', () => {
     expect(found({ choose: { output: 1 } })).toEqual([
-      ['unknown_handle', '/pinned/choose', 'choose has no way out named output: it has true, false'],
+      ['unknown_handle', '/pinned/choose', 'choose has no handle output: it has true, false'],
     ]);
   });
 
-  test('of a node that ends its branch', () => {
+  test('for a node that ends its branch', () => {
     expect(found({ stop: { output: 1 } })).toEqual([
-      ['unknown_handle', '/pinned/stop', 'stop has no way out named output: it has none'],
+      ['unknown_handle', '/pinned/stop', 'stop has no handle output: it has no handles'],
     ]);
   });
 
-  test('and all that are refused are told at once', () => {
-    expect(found({ nobody: { output: 1 }, ask: { output: 1 }, stop: { output: 1 } }).map(([, place]) => place)).toEqual([
-      '/pinned/nobody',
+  test('and all rejected pins are reported together', () => {
+    expect(found({ missing: { output: 1 }, ask: { output: 1 }, stop: { output: 1 } }).map(([, place]) => place)).toEqual([
+      '/pinned/missing',
       '/pinned/stop',
     ]);
   });
 });
 
-describe('a pin is taken', () => {
+describe('a pin is accepted', () => {
   test.each<[string, PinnedOutputs]>([
-    ['to the main way out, said or not', { ask: { output: 1 } }],
-    ['to any other way out of its node', { ask: { output: 1, handle: 'error' }, choose: { output: null, handle: 'false' } }],
-    ['to the main way out by its other name', { ask: { output: 1, handle: 'success' } }],
-    ['of a node whose type says nothing of its ways out', { riddle: { output: 1, handle: 'any' } }],
+    ['for the main handle, given or by default', { ask: { output: 1 } }],
+    ['for any other handle of its node', { ask: { output: 1, handle: 'error' }, choose: { output: null, handle: 'false' } }],
+    ['for the main handle by its alias', { ask: { output: 1, handle: 'success' } }],
+    ['for a node whose type reports no handles', { riddle: { output: 1, handle: 'any' } }],
   ])('%s', (_how, pins) => {
     expect(found(pins)).toEqual([]);
   });
 });
 
-test('pins are known by the ids of their nodes, and a node that nobody pins has none', () => {
+test('pins are found by node id, and a node without a pin has none', () => {
   const ask = { output: { status: 200 } };
   const pinned = pinnedOutputsById(
     { nodes: [...nodes, node('constructor', 'http')] },

@@ -1,6 +1,6 @@
 /**
- * Random graphs in random orders, held against a reading of the rules that knows no order at all: it goes through the
- * nodes once, from the roots down. So what becomes of a node never depends on who ended first.
+ * Compares random graphs in random orders with an implementation of the rules that knows no order: it visits the nodes once, from
+ * the roots down. So a node's end never depends on which node ended first.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -28,10 +28,10 @@ import {
 import { dawn, foldOf, plain } from '../graph-run-fixture.ts';
 import { type Script, violationsOf, runToCompletion } from '../run-to-completion.ts';
 
-// Not a measure of anything: a crowded machine must not fail what is only a matter of counting.
+// Generous, because a busy machine must not fail a test that only counts.
 vi.setConfig({ testTimeout: 120_000 });
 
-const deeds = {
+const outcomes = {
   done: finished('done'),
   elsewhere: finished('done', 'x'),
   byError: finished('done', 'error'),
@@ -41,21 +41,21 @@ const deeds = {
   forbidden: failed('forbidden'),
   sleeps: sleepsUntil(after(dawn, hours(1))),
   awaits: awaits(),
-  // Whether the signal or the end of the wait comes first is chance; the way on is the same.
+  // Whether the signal or the expiry comes first is random; both lead to the same handle.
   awaitsForAWhile: awaits({ expiresAt: after(dawn, hours(2)), expiryHandle: 'output' }),
   ends: ends({ done: true }),
   endsBadly: ends({}, 'error'),
 } as const satisfies Record<string, Outcome>;
-type Deed = keyof typeof deeds;
+type Deed = keyof typeof outcomes;
 
 interface Drawn {
   readonly graph: Graph;
-  /** what each attempt of node n0, n1 … comes to; the last one stays */
-  readonly deeds: readonly (readonly Deed[])[];
+  /** outcomes of the attempts of node n0, n1 …; the last one repeats */
+  readonly outcomes: readonly (readonly Deed[])[];
 }
 
-const isDeed = (name: string): name is Deed => Object.hasOwn(deeds, name);
-const deed = fc.constantFrom('done', 'done', 'done', 'done', 'broke', 'broke', ...Object.keys(deeds)).filter(isDeed);
+const isDeed = (name: string): name is Deed => Object.hasOwn(outcomes, name);
+const deed = fc.constantFrom('done', 'done', 'done', 'done', 'broke', 'broke', ...Object.keys(outcomes)).filter(isDeed);
 const traits = fc.record({
   joinMode: fc.constantFrom('all' as const, 'all' as const, 'any' as const),
   onParentFailure: fc.constantFrom('skip' as const, 'skip' as const, 'propagate' as const, 'substitute_default' as const),
@@ -77,12 +77,12 @@ const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 1, max: 12 }).chain((size) 
         { maxLength: 24 },
       ),
       policies: fc.array(traits, { minLength: size, maxLength: size }),
-      deeds: fc.array(fc.array(deed, { minLength: 1, maxLength: 3 }), { minLength: size, maxLength: size }),
+      outcomes: fc.array(fc.array(deed, { minLength: 1, maxLength: 3 }), { minLength: size, maxLength: size }),
     })
-    .map(({ ways, policies, deeds: own }) => {
+    .map(({ ways, policies, outcomes: own }) => {
       const nodes = policies.map(({ isPure, ...policy }, index): [string, NodeTraits] => [
         `n${index}`,
-        isPure ? { ...policy, pure: deeds[own[index]?.[0] ?? 'done'] } : policy,
+        isPure ? { ...policy, pure: outcomes[own[index]?.[0] ?? 'done'] } : policy,
       ]);
       const edges = ways
         .filter(([from, to]) => from < to)
@@ -90,20 +90,20 @@ const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 1, max: 12 }).chain((size) 
           from: `n${from}${handle} -> n${to}`,
           ...(condition === undefined ? {} : { condition }),
         }));
-      return { graph: graph({ nodes: Object.fromEntries(nodes), edges }), deeds: own };
+      return { graph: graph({ nodes: Object.fromEntries(nodes), edges }), outcomes: own };
     }),
 );
 
-const deedOf = ({ deeds: own }: Drawn, id: string, attempt: number): Deed => {
+const deedOf = ({ outcomes: own }: Drawn, id: string, attempt: number): Deed => {
   const attempts = own[Number(id.slice(1))] ?? [];
   return attempts[Math.min(attempt, attempts.length) - 1] ?? 'done';
 };
 const scriptOf =
   (all: Drawn): Script =>
   (id, attempt) =>
-    deeds[deedOf(all, id, attempt)];
+    outcomes[deedOf(all, id, attempt)];
 
-/** The last deed of a node that runs: the first that is not repeated. */
+/** The final outcome of a node that runs: the first that is not retried. */
 const lastDeed = (all: Drawn, node: PlanNode): Deed => {
   if (node.policy.isDisabled) return 'done';
   const attempts = node.isPure ? 1 : node.policy.retry.attempts;
@@ -114,7 +114,7 @@ const lastDeed = (all: Drawn, node: PlanNode): Deed => {
 
 type End = { readonly deed: Deed } | { readonly skipped: 'branch' | 'failure' } | { readonly upstream: true };
 
-/** How each node ends, by the rules of docs/decisions/edges-are-never-stored.md alone. */
+/** The end of each node by the rules of docs/decisions/edges-are-never-stored.md alone. */
 const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
   const found = new Map<string, End>();
   const { nodes } = all.graph.plan;
@@ -122,8 +122,8 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
     const end = found.get(edge.source);
     if (end === undefined) return 'unresolved';
     if ('skipped' in end) return end.skipped === 'branch' ? 'dead' : 'upstream_failed';
-    const how = 'deed' in end ? deeds[end.deed] : failed();
-    // Of what there is to carry, only one text is what the conditions ask for.
+    const how = 'deed' in end ? outcomes[end.deed] : failed();
+    // Only one of the possible texts satisfies the conditions.
     const isCarried = how.kind === 'finished' && isDeepStrictEqual(how.output, { value: 'done' });
     const isMet = edge.condition === undefined || (isCarried && nodes.get(edge.source)?.policy.isDisabled === false);
     const handle = edge.sourceHandle === undefined || edge.sourceHandle === 'success' ? 'output' : edge.sourceHandle;
@@ -160,7 +160,7 @@ const isBad = (end: End | undefined): boolean =>
 
 const runs = { numRuns: 600, seed: 20 };
 
-test('every node ends as the rules say, and so does the run, in every order', () => {
+test('every node ends by the rules, and so does the run, in every order', () => {
   fc.assert(
     fc.property(drawn, fc.integer(), (all, seed) => {
       const expected = endsOf(all);
@@ -175,14 +175,14 @@ test('every node ends as the rules say, and so does the run, in every order', ()
   );
 });
 
-test('a run that fails names a node that failed by itself', () => {
+test('a failed run names a node that failed by itself', () => {
   fc.assert(
     fc.property(drawn, fc.integer(), (all, seed) => {
       const play = runToCompletion(all.graph, seed, scriptOf(all));
       if (play.error === undefined || play.error.code === 'ended_in_error') return;
       const named = play.error.details?.['nodeId'];
       const end = typeof named === 'string' ? endsOf(all).get(named) : undefined;
-      expect(end).toSatisfy((one: End | undefined) => one !== undefined && 'deed' in one && deeds[one.deed].kind === 'failed');
+      expect(end).toSatisfy((one: End | undefined) => one !== undefined && 'deed' in one && outcomes[one.deed].kind === 'failed');
     }),
     runs,
   );
@@ -195,14 +195,14 @@ test('the same log folds to the same state, at once and commit by commit', () =>
       const states: RunState[] = play.commits.map((_, index) => foldOf(play.commits.slice(0, index + 1)));
       expect(isDeepStrictEqual(plain(foldOf(play.commits)), plain(play.state))).toBe(true);
       expect(states.map(({ asOf }) => asOf)).toEqual(play.commits.map(({ number }) => number));
-      // A log that was stored and read again is the same log.
+      // A log that was stored and read back is the same log.
       expect(plain(foldOf(JSON.parse(JSON.stringify(play.commits))))).toEqual(plain(play.state));
     }),
     { ...runs, numRuns: 200 },
   );
 });
 
-test('a cancel at any moment ends the run, and no fact from before it is heard after it', () => {
+test('a cancel at any moment ends the run, and no earlier fact changes it afterwards', () => {
   fc.assert(
     fc.property(drawn, fc.integer(), fc.nat(30), (all, seed, moment) => {
       const { commits } = runToCompletion(all.graph, seed, scriptOf(all));
@@ -220,10 +220,10 @@ test('a cancel at any moment ends the run, and no fact from before it is heard a
 
 interface Looped {
   readonly graph: Graph;
-  readonly deeds: readonly (readonly Deed[])[];
+  readonly outcomes: readonly (readonly Deed[])[];
 }
 
-/** A loop around two chains that meet, one of them with a loop in it; what each node comes to differs from pass to pass. */
+/** A loop around two chains that meet, one with a nested loop; the outcomes differ between iterations. */
 const looped: fc.Arbitrary<Looped> = fc
   .record({
     outer: fc.record({
@@ -244,7 +244,7 @@ const looped: fc.Arbitrary<Looped> = fc
     }),
     policies: fc.array(traits, { minLength: 4, maxLength: 4 }),
     isDrawnBack: fc.boolean(),
-    deeds: fc.array(
+    outcomes: fc.array(
       fc.array(
         deed.filter((name) => !name.startsWith('ends')),
         { minLength: 1, maxLength: 5 },
@@ -252,7 +252,7 @@ const looped: fc.Arbitrary<Looped> = fc
       { minLength: 4, maxLength: 4 },
     ),
   })
-  .map(({ outer, inner, policies, isDrawnBack, deeds: own }) => {
+  .map(({ outer, inner, policies, isDrawnBack, outcomes: own }) => {
     const nodes = Object.fromEntries(
       policies.map(({ isPure: _isPure, ...policy }, at): [string, NodeTraits] => [`n${at}`, policy]),
     );
@@ -270,19 +270,19 @@ const looped: fc.Arbitrary<Looped> = fc
         nodes: { ...nodes, start: completesAtOnce, outer: { loop: outer, outputVariable: 'results' }, inner: { loop: inner } },
         edges: isDrawnBack ? [...edges, 'n3 -> outer', 'n1 -> inner'] : edges,
       }),
-      deeds: own,
+      outcomes: own,
     };
   });
 
 const loopScript =
-  ({ deeds: own }: Looped): Script =>
+  ({ outcomes: own }: Looped): Script =>
   (id, attempt, iteration) => {
     const attempts = own[Number(id.slice(1))] ?? [];
-    const pass = iteration.split(/\D+/).reduce((sum, index) => sum + Number(index), 0);
-    return deeds[attempts[(pass + attempt) % Math.max(1, attempts.length)] ?? 'done'];
+    const offset = iteration.split(/\D+/).reduce((sum, index) => sum + Number(index), 0);
+    return outcomes[attempts[(offset + attempt) % Math.max(1, attempts.length)] ?? 'done'];
   };
 
-test('a loop goes through its items in every order, and leaves nothing behind but its results', () => {
+test('a loop processes its items in every order, and only its results remain', () => {
   fc.assert(
     fc.property(looped, fc.integer(), (all, seed) => {
       const play = runToCompletion(all.graph, seed, loopScript(all));
@@ -307,7 +307,7 @@ test('a loop goes through its items in every order, and leaves nothing behind bu
   );
 });
 
-test('no more passes than the concurrency are ever under way, and a cancel ends them all', () => {
+test('at most as many iterations as the concurrency are open, and a cancel ends them all', () => {
   fc.assert(
     fc.property(looped, fc.integer(), fc.nat(40), (all, seed, moment) => {
       const { commits } = runToCompletion(all.graph, seed, loopScript(all));

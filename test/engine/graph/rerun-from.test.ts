@@ -1,20 +1,20 @@
-/** A run that is run again from a chosen node keeps what stands before it, and decides the rest anew. */
+/** A rerun from a chosen node reuses the results before it, and decides the rest again. */
 import { expect, test } from 'vitest';
 import { decideRerunFrom, reusableResults } from '../../../lib/engine/graph/rerun-from.ts';
 import { commitNo, eventId, nodeId, nonce } from '../../../lib/engine/ids.ts';
 import { hours } from '../../../lib/engine/time.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import { type Graph, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
-import { GraphRunFixture, dawn, foldOf, plain, started, told } from '../graph-run-fixture.ts';
+import { GraphRunFixture, dawn, foldOf, plain, started, describeEvents } from '../graph-run-fixture.ts';
 
-/** The first commit of the new run; undefined where the chosen node is not come to. */
+/** The first commit of the new run; undefined if the chosen node is not reached. */
 const again = (before: GraphRunFixture, from: string, on: Graph = before.graph): readonly RunEvent[] | undefined => {
   const tools = { ...new GraphRunFixture(on).tools, now: before.now };
   const reused = reusableResults(on.plan, before.state, nodeId(from));
   return decideRerunFrom({ value: { again: true } }, { __rerunOf: 'x' }, { from: nodeId(from), reused }, tools);
 };
 
-/** The new run, to be played on. */
+/** The new run, to be continued. */
 const playAgain = (before: GraphRunFixture, from: string, on: Graph = before.graph): GraphRunFixture => {
   const events = again(before, from, on) ?? [];
   const play = new GraphRunFixture(on);
@@ -34,11 +34,11 @@ const playedChain = (): GraphRunFixture => {
   return play;
 };
 
-test('what came of the nodes before stands, with its times, and the chosen one is on its way', () => {
+test('results of earlier nodes are reused with their times, and the chosen node is dispatched', () => {
   const before = playedChain();
   expect(before.status).toBe('failed');
   const play = playAgain(before, 'b');
-  expect(told(play.events)).toEqual([
+  expect(describeEvents(play.events)).toEqual([
     'INPUT_SET',
     'SYSTEM_SET',
     'RUN_STARTED',
@@ -59,8 +59,8 @@ test('the log of the new run folds by itself', () => {
   expect(plain(play.refold())).toEqual(plain(play.state));
 });
 
-test('from the first node on, it is the whole run', () => {
-  expect(told(again(playedChain(), 'start') ?? [])).toEqual([
+test('from the first node on, the whole run is repeated', () => {
+  expect(describeEvents(again(playedChain(), 'start') ?? [])).toEqual([
     'INPUT_SET',
     'SYSTEM_SET',
     'RUN_STARTED',
@@ -74,7 +74,7 @@ const diamond = graph({
   edges: ['start -> left -> join', 'start -> right -> join'],
 });
 
-test('a branch beside it that ended well stands, and its join waits for the chosen one alone', () => {
+test('a completed parallel branch is reused, and its join waits for the chosen node alone', () => {
   const before = started(diamond);
   before.ends('left', finished('L'));
   before.ends('right', failed());
@@ -84,14 +84,14 @@ test('a branch beside it that ended well stands, and its join waits for the chos
   expect(play.openIds()).toEqual(['join']);
 });
 
-test('a branch beside it that did not end well is run again too', () => {
+test('a parallel branch that failed runs again too', () => {
   const before = started(diamond);
   before.ends('left', failed());
   before.ends('right', failed());
   expect(playAgain(before, 'right').openIds()).toEqual(['left', 'right']);
 });
 
-test('what was open when the earlier run was cancelled is run again', () => {
+test('nodes that were open when the earlier run was cancelled run again', () => {
   const before = started(diamond);
   before.ends('right', finished('R'));
   before.decide({ kind: 'cancel-requested' });
@@ -104,25 +104,25 @@ test('what was open when the earlier run was cancelled is run again', () => {
 
 const handled = graph({
   nodes: { start: completesAtOnce, risky: { outputVariable: 'risk' } },
-  edges: ['start -> risky', 'risky/error -> mend -> after', 'risky -> good'],
+  edges: ['start -> risky', 'risky/error -> fix -> after', 'risky -> good'],
 });
 
-test('a failure that an error edge took stands, with what the branch finds of it', () => {
+test('a handled failure is reused, with the value for its error branch', () => {
   const before = started(handled);
   before.ends('risky', failed());
-  before.ends('mend', finished('mended'));
-  const play = playAgain(before, 'mend');
-  expect(play.statuses('risky', 'good', 'mend')).toEqual(['failed', 'skipped', 'queued']);
-  expect(play.inputOf('mend').context.get('risk')).toMatchObject({ success: false, error: { cause: 'error' } });
+  before.ends('fix', finished('fixed'));
+  const play = playAgain(before, 'fix');
+  expect(play.statuses('risky', 'good', 'fix')).toEqual(['failed', 'skipped', 'queued']);
+  expect(play.inputOf('fix').context.get('risk')).toMatchObject({ success: false, error: { cause: 'error' } });
 });
 
-test('a node that the standing results do not lead to is refused', () => {
+test('a node that the reused results do not lead to is rejected', () => {
   const before = started(handled);
   before.ends('risky', failed());
   expect(again(before, 'good')).toBeUndefined();
 });
 
-test('a later version takes over what it has too, and runs what is new before the chosen node', () => {
+test('a later version reuses the results it has nodes for, and runs new nodes before the chosen one', () => {
   const before = started(chain);
   before.ends('a', finished('first'));
   before.ends('b', finished('second'));
@@ -137,7 +137,7 @@ test('a later version takes over what it has too, and runs what is new before th
   expect(play.openIds()).toEqual(['c']);
 });
 
-test('a later writing of a context key still wins', () => {
+test('the latest write of a context key still wins', () => {
   const twice = graph({
     nodes: { start: completesAtOnce, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
     edges: ['start -> a -> join', 'start -> b -> join'],

@@ -1,9 +1,9 @@
-/** A run may be told to go on, and why: the log says so, and what sleeps is woken. */
+/** A resume request is recorded with its reason, and wakes sleeping nodes. */
 import { expect, test } from 'vitest';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
 import { graph, completesAtOnce, sleepsUntil } from '../graph-builder.ts';
-import { dawn, plain, started, told } from '../graph-run-fixture.ts';
+import { dawn, plain, started, describeEvents } from '../graph-run-fixture.ts';
 
 const resume: Fact = { kind: 'resume-requested', reason: 'paid', payload: { value: { amount: 3 } } };
 const napping = () =>
@@ -11,10 +11,10 @@ const napping = () =>
     graph({ nodes: { start: completesAtOnce, nap: { pure: sleepsUntil(after(dawn, hours(2))) } }, edges: ['start -> nap -> b'] }),
   );
 
-test('it is told with its reason and what it brought, and the sleeper goes on', () => {
+test('it is recorded with its reason and payload, and the sleeping node continues', () => {
   const play = napping();
   const events = play.decide(resume);
-  expect(told(events)).toEqual([
+  expect(describeEvents(events)).toEqual([
     'RUN_RESUMED',
     'RUN_STATUS_CHANGED',
     'NODE_WOKEN nap',
@@ -25,21 +25,21 @@ test('it is told with its reason and what it brought, and the sleeper goes on', 
   expect(plain(play.refold())).toEqual(plain(play.state));
 });
 
-test('it needs neither, and with nobody asleep it is only told', () => {
+test('it needs neither, and without a sleeping node it is only recorded', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }));
   expect(play.decide({ kind: 'resume-requested' })).toEqual([{ type: 'RUN_RESUMED' }]);
   expect([play.statusOf('a'), play.status]).toEqual(['queued', 'pending']);
 });
 
-test('each is told once more, and none after the end', () => {
+test('each one is recorded, and none after the end', () => {
   const play = napping();
   play.decide(resume);
-  expect(told(play.decide(resume))).toEqual(['RUN_RESUMED']);
+  expect(describeEvents(play.decide(resume))).toEqual(['RUN_RESUMED']);
   play.ends('b');
   expect(play.decide(resume)).toEqual([]);
 });
 
-test('what it brought is not in the context of the nodes', () => {
+test('its payload is not in the context of the nodes', () => {
   const play = napping();
   play.decide(resume);
   expect(play.inputOf('b').context.keys()).toEqual(['input']);

@@ -1,4 +1,4 @@
-/** Attempts come before every other policy, each after its wait, and never past the run's deadline. */
+/** Retries come before every other policy, each after its delay, and never after the run's deadline. */
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import type { Gate } from '../../../lib/engine/log/events.ts';
@@ -11,7 +11,7 @@ import { type Settings, dawn, nth, started, types } from '../graph-run-fixture.t
 const retrying = (retry: RetryPolicy = threeAttempts, settings: Settings = {}) =>
   started(graph({ nodes: { start: completesAtOnce, a: { retry } }, edges: ['start -> a -> b', 'a/error -> rescue'] }), settings);
 
-test('an attempt that fails is repeated after 1 s and 2 s, and then the failure stands', () => {
+test('a failing node is retried after 1 s and 2 s, and then its failure is final', () => {
   const play = retrying();
   for (const [attempt, wait] of [
     [1, 1_000],
@@ -41,7 +41,7 @@ const broken = (gate: Gate, status?: 'blocked' | 'invalidated'): Outcome => ({
 });
 const contract: Gate = { kind: 'contract', phase: 'output', errors: [{ field: 'a', reason: 'below_min' }] };
 
-test('what stopped an attempt is told in the same commit, before its repetition and before its failure', () => {
+test('the gate that stopped an attempt is recorded in the same commit, before the retry or the failure', () => {
   const play = retrying({ ...threeAttempts, attempts: 2, retryOn: ['contract_violated'] });
   expect(play.ends('a', broken(contract)).slice(1)).toMatchObject([
     { type: 'CONTRACT_VIOLATED', nodeId: 'a', attempt: 1, phase: 'output', errors: contract.errors },
@@ -61,14 +61,14 @@ test('what stopped an attempt is told in the same commit, before its repetition 
   expect(play.node('a')).toMatchObject({ status: 'failed', failure: { status: 'invalidated' } });
 });
 
-test('what stopped an attempt that nobody wants any more is not told', () => {
+test('the gate of an attempt that is no longer current is not recorded', () => {
   const play = retrying();
   const late = play.ended('a', broken(contract));
   play.ends('a');
   expect(play.decide(late)).toEqual([]);
 });
 
-test('a later attempt that succeeds leaves no trace of a failure in the run’s end', () => {
+test('a retry that succeeds leaves no failure in the run’s end', () => {
   const play = retrying();
   play.ends('a', failed());
   play.ends('a');
@@ -76,13 +76,13 @@ test('a later attempt that succeeds leaves no trace of a failure in the run’s 
   expect([play.status, play.statusOf('rescue')]).toEqual(['completed', 'skipped']);
 });
 
-test('a retry changes nothing for the others: no child is decided, no edge taken', () => {
+test('a retry changes no other node: no child is decided, no edge becomes live', () => {
   const play = retrying();
   expect(types(play.ends('a', failed()))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED']);
   expect(play.statuses('b', 'rescue')).toEqual(['pending', 'pending']);
 });
 
-test.each(failureCauses)('%s is repeated only where the policy names it and repeating can mend it', (cause) => {
+test.each(failureCauses)('%s is retried only if the policy names it and a retry can succeed', (cause) => {
   const isRetryable = retryableCauses.some((one) => one === cause);
   const willing = retrying({ ...threeAttempts, retryOn: retryableCauses });
   willing.ends('a', failed(cause));
@@ -95,20 +95,20 @@ test.each(failureCauses)('%s is repeated only where the policy names it and repe
 test.each([
   [1_000, 'queued'],
   [999, 'failed'],
-])('with %i ms left to the deadline, a node that would be repeated in 1,000 ms is %s', (left, status) => {
+])('with %i ms left to the deadline, a node that would be retried in 1,000 ms is %s', (left, status) => {
   const play = retrying(threeAttempts, { deadlineAt: after(dawn, ms(left)) });
   play.ends('a', failed('provider_error'));
   expect(play.statusOf('a')).toBe(status);
   if (status === 'failed') expect(play.node('a')).toMatchObject({ failure: { cause: 'provider_error' } });
 });
 
-test('a wait that the other side asked for is waited out, above the policy’s own cap', () => {
+test('a delay that the remote side requests is respected, even above the policy’s maximum', () => {
   const play = retrying();
   play.ends('a', failed('rate_limit', minutes(7)));
   expect(play.node('a')).toMatchObject({ notBefore: after(dawn, minutes(7)) });
 });
 
-test('a wait shorter than the policy’s own does not shorten it', () => {
+test('a requested delay below the policy’s does not shorten it', () => {
   const play = retrying();
   play.ends('a', failed('rate_limit', ms(10)));
   expect(play.node('a')).toMatchObject({ notBefore: after(dawn, seconds(1)) });
@@ -118,13 +118,13 @@ test.each([
   [999, true, 'inline'],
   [1_000, true, 'queue'],
   [999, false, 'queue'],
-])('a wait of %i ms, with a worker that goes on: %s, is spent by way of %s', (backoffMs, runsOneInline, via) => {
+])('a delay of %i ms, with a worker that may continue: %s, is dispatched by %s', (backoffMs, runsOneInline, via) => {
   const play = retrying({ ...threeAttempts, backoffMs: ms(backoffMs) }, { runsOneInline });
   play.ends('a', failed());
   expect(play.eventsOf('NODE_RETRIED')[0]?.via).toBe(via);
 });
 
-test('an attempt whose result is collected is repeated the same way', () => {
+test('an attempt with collected results is retried the same way', () => {
   const crowd = names(9, 'c');
   const traits = Object.fromEntries(crowd.map((id) => [id, { retry: { ...threeAttempts, backoffMs: ms(10) } }]));
   const play = started(graph({ nodes: { start: completesAtOnce, ...traits }, edges: crowd.map((id) => `start -> ${id}`) }), {
@@ -134,7 +134,7 @@ test('an attempt whose result is collected is repeated the same way', () => {
   expect(play.eventsOf('NODE_RETRIED')[0]?.via).toBe('collect');
 });
 
-test('jitter takes the luck it is given', () => {
+test('jitter uses the given random number', () => {
   const retry: RetryPolicy = { ...threeAttempts, jitter: 'half' };
   for (const [random, wait] of [
     [0, 500],
@@ -147,7 +147,7 @@ test('jitter takes the luck it is given', () => {
   }
 });
 
-test('the result of an attempt that was given up changes nothing', () => {
+test('the result of an earlier attempt changes nothing', () => {
   const play = retrying();
   const late = play.ended('a', finished('late'));
   play.ends('a', failed());
@@ -156,7 +156,7 @@ test('the result of an attempt that was given up changes nothing', () => {
   expect(play.node('a')).toMatchObject({ status: 'queued', attempt: 2 });
 });
 
-test('what an attempt printed, and its times, are kept with its retry', () => {
+test('the printed lines and times of an attempt are recorded with its retry', () => {
   const play = retrying();
   play.decide({ ...play.ended('a', failed()), startedAt: dawn, endedAt: after(dawn, ms(5)), printed: ['trying'] });
   expect(play.eventsOf('NODE_RETRIED')[0]).toMatchObject({ printed: ['trying'], startedAt: dawn, endedAt: after(dawn, ms(5)) });

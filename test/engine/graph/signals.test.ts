@@ -1,4 +1,4 @@
-/** A node that awaits a signal goes on with one, once, or with the end of its wait, and never with both. */
+/** A node that awaits a signal continues once: with a signal, or with the expiry of its wait. */
 import { expect, test } from 'vitest';
 import { inline } from '../../../lib/engine/json.ts';
 import { attentionOf } from '../../../lib/engine/log/attention.ts';
@@ -6,7 +6,7 @@ import { nextCheck, heartbeatStates } from '../../../lib/engine/log/heartbeat-ti
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { after, days, hours, iso, minutes, seconds } from '../../../lib/engine/time.ts';
 import { type NodeTraits, awaits, graph, ms, completesAtOnce, threeAttempts } from '../graph-builder.ts';
-import { type Settings, dawn, nth, plain, started, theRun, told } from '../graph-run-fixture.ts';
+import { type Settings, dawn, nth, plain, started, theRun, describeEvents } from '../graph-run-fixture.ts';
 
 const waiting = (traits: Partial<Extract<ReturnType<typeof awaits>, { kind: 'awaiting' }>> = {}, settings: Settings = {}) =>
   started(
@@ -18,9 +18,9 @@ const waiting = (traits: Partial<Extract<ReturnType<typeof awaits>, { kind: 'awa
   );
 const inTwoHours = { expiresAt: after(dawn, hours(2)) };
 
-test('a wait begins in the commit that makes the node ready, for the run itself where it names nothing else', () => {
+test('a wait begins in the commit that makes the node ready, with the run id as default correlation', () => {
   const play = waiting();
-  expect(told(play.commits[0]?.events ?? [])).toEqual([
+  expect(describeEvents(play.commits[0]?.events ?? [])).toEqual([
     'INPUT_SET',
     'RUN_STARTED',
     'NODE_COMPLETED start',
@@ -37,10 +37,10 @@ test('a wait begins in the commit that makes the node ready, for the run itself 
   expect(waiting({ correlation: 'order-7' }).node('wait')).toMatchObject({ correlation: 'order-7' });
 });
 
-test('a signal completes the node with what it brought, in one commit, and the next is dispatched', () => {
+test('a signal completes the node with its payload, in one commit, and the next node is dispatched', () => {
   const play = waiting({ correlation: 'order-7' });
   play.advanceTime(hours(1));
-  expect(told(play.decide(play.signalled('wait', { amount: 3 })))).toEqual([
+  expect(describeEvents(play.decide(play.signalled('wait', { amount: 3 })))).toEqual([
     'RUN_STATUS_CHANGED',
     'SIGNAL_RECEIVED wait',
     'NODE_COMPLETED wait',
@@ -58,7 +58,7 @@ test('a signal completes the node with what it brought, in one commit, and the n
   });
 });
 
-test('a second signal, the same one again, or one for another attempt changes nothing', () => {
+test('a second signal, a duplicate, or a signal for another attempt changes nothing', () => {
   const play = waiting();
   expect(play.decide({ ...play.signalled('wait'), attempt: nth(2) })).toEqual([]);
   const signal = play.signalled('wait');
@@ -68,7 +68,7 @@ test('a second signal, the same one again, or one for another attempt changes no
   expect(play.node('wait')).toMatchObject({ signalId: 's1' });
 });
 
-test('two signals told together give the node the first', () => {
+test('of two signals in one decision the node receives the first', () => {
   const play = waiting();
   play.decide(play.signalled('wait', 1, 's1'), play.signalled('wait', 2, 's2'));
   expect(play.eventsOf('SIGNAL_RECEIVED').map(({ signalId }) => signalId)).toEqual(['s1']);
@@ -79,20 +79,20 @@ test('a signal for a node that awaits none changes nothing', () => {
   expect(play.decide(play.signalled('a'), play.signalled('b'))).toEqual([]);
 });
 
-test('a wake or a resumption ends no wait for a signal, and neither does a result', () => {
+test('neither a wake-up, a resume request nor a result ends a wait for a signal', () => {
   const play = waiting();
   expect(play.decide({ kind: 'wake-requested' }, play.ended('wait'), play.started('wait'))).toEqual([]);
-  expect(told(play.decide({ kind: 'resume-requested' }))).toEqual(['RUN_RESUMED']);
+  expect(describeEvents(play.decide({ kind: 'resume-requested' }))).toEqual(['RUN_RESUMED']);
   expect(play.statusOf('wait')).toBe('waiting');
 });
 
-test('a wait whose workers are lost again and again fails as lost', () => {
+test('a wait whose deliveries are lost repeatedly fails as lost', () => {
   const play = waiting();
   play.decide(play.lost('wait'));
   expect(play.node('wait')).toMatchObject({ status: 'failed', failure: { cause: 'lost' } });
 });
 
-test('a wait that is over fails the node as timed out, is not tried again, and its error edge goes on', () => {
+test('an expired wait fails the node as timed out, is not retried, and its error edge continues', () => {
   const play = waiting(inTwoHours);
   play.advanceTime(ms(hours(2) - 1));
   expect(play.decide(play.woken('wait'))).toEqual([]);
@@ -103,7 +103,7 @@ test('a wait that is over fails the node as timed out, is not tried again, and i
   expect(play.decide(play.signalled('wait'))).toEqual([]);
 });
 
-test('or goes on by its own way out, with the same keys and nothing in them', () => {
+test('or continues by its own handle, with the same keys and null', () => {
   const play = waiting({ ...inTwoHours, expiryHandle: 'expired' });
   play.advanceTime(hours(2));
   play.decide(play.woken('wait'));
@@ -118,7 +118,7 @@ test('or goes on by its own way out, with the same keys and nothing in them', ()
   expect(play.decide(play.signalled('wait'))).toEqual([]);
 });
 
-test('a wait whose node ends the workflow by failing ends the run', () => {
+test('an expired wait of a node with fail_workflow ends the run', () => {
   const traits: NodeTraits = { pure: awaits(inTwoHours), errorHandling: 'fail_workflow' };
   const play = started(graph({ nodes: { start: completesAtOnce, wait: traits }, edges: ['start -> wait', 'start -> other'] }));
   play.advanceTime(hours(2));
@@ -129,7 +129,7 @@ test('a wait whose node ends the workflow by failing ends the run', () => {
 test.each([
   [hours(2), true],
   [ms(hours(2) - 1), false],
-])('with the deadline %i ms away, the wait ends by itself: %s', (left, ends) => {
+])('with the deadline %i ms away, the wait expires by itself: %s', (left, ends) => {
   const play = waiting({ ...inTwoHours, expiryHandle: 'expired' }, { deadlineAt: after(dawn, left) });
   expect(play.node('wait')).toMatchObject({ status: 'waiting', for: 'signal' });
   expect(Object.keys(play.node('wait') ?? {}).filter((key) => key.startsWith('expir'))).toEqual(
@@ -137,7 +137,7 @@ test.each([
   );
 });
 
-test('the deadline ends a run that awaits a signal, and a cancel does too', () => {
+test('the deadline and a cancel end a run that awaits a signal', () => {
   const late = waiting();
   late.advanceTime(days(7));
   late.decide({ kind: 'deadline-passed' });
@@ -156,14 +156,14 @@ test('a worker’s node can begin to wait too', () => {
   expect(play.statuses('a', 'b')).toEqual(['completed', 'queued']);
 });
 
-test('a stored fold remembers what is awaited, and by which signal a wait ended', () => {
+test('a stored fold keeps the wait, and the signal that ended it', () => {
   const play = waiting(inTwoHours);
   expect(plain(restoreFold(storeFold(play.state)))).toEqual(plain(play.state));
   play.decide(play.signalled('wait'));
   expect(plain(restoreFold(storeFold(play.state)))).toEqual(plain(play.state));
 });
 
-test('nobody is called silent while it awaits a signal; once its wait is over, it is', () => {
+test('a node that awaits a signal never times out; after its wait has expired, it does', () => {
   const forEver = waiting();
   expect(heartbeatStates(forEver.state, [], after(dawn, days(3)))).toEqual([
     ['wait', { kind: 'awaiting', wait: forEver.node('wait'), wasCheckedRecently: false }],
@@ -175,7 +175,7 @@ test('nobody is called silent while it awaits a signal; once its wait is over, i
   expect(kindAt(after(dawn, ms(hours(2) + seconds(60))))).toEqual(['timed_out']);
 });
 
-test('the sweep looks after ten minutes, seldomer the longer the wait lasts, and a minute after its end', () => {
+test('the sweep checks after ten minutes, less often the longer the wait lasts, and a minute after its end', () => {
   const deadline = after(dawn, days(7));
   const lookAfter = (play: ReturnType<typeof waiting>, age: ReturnType<typeof hours>) =>
     nextCheck(play.state, deadline, after(dawn, age)) - dawn - age;
@@ -187,11 +187,11 @@ test('the sweep looks after ten minutes, seldomer the longer the wait lasts, and
   expect(lookAfter(waiting(inTwoHours), ms(hours(2)))).toBe(minutes(2));
 });
 
-test('a run that only awaits a signal is one that waits', () => {
+test('a run that only awaits a signal is waiting', () => {
   expect(attentionOf(waiting().state, dawn)).toBe('waiting');
 });
 
-test('what a signal brings is kept as it is', () => {
+test('a signal’s payload is stored unchanged', () => {
   const play = waiting();
   play.decide(play.signalled('wait', ['as', { it: 'is' }]));
   expect(play.eventsOf('NODE_COMPLETED').at(-1)?.output).toEqual(

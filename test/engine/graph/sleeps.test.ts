@@ -1,8 +1,8 @@
-/** A sleeper wakes when its time has come, once, and never after the run's deadline. */
+/** A sleeping node wakes once, at its time, and never after the run's deadline. */
 import { expect, test } from 'vitest';
 import { after, days, hours, seconds } from '../../../lib/engine/time.ts';
 import { type NodeTraits, finished, graph, ms, completesAtOnce, sleepsUntil } from '../graph-builder.ts';
-import { type Settings, dawn, nth, started, told } from '../graph-run-fixture.ts';
+import { type Settings, dawn, nth, started, describeEvents } from '../graph-run-fixture.ts';
 
 const wakeAt = after(dawn, hours(2));
 const naps: NodeTraits = { pure: (_input, now) => sleepsUntil(after(now, hours(2)), 'rested'), outputVariable: 'nap' };
@@ -11,15 +11,20 @@ const napping = (settings: Settings = {}) =>
 
 test('a sleep begins in the commit that makes the node ready, and nothing follows it', () => {
   const play = napping();
-  expect(told(play.commits[0]?.events ?? [])).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_COMPLETED start', 'SLEEP_STARTED nap']);
+  expect(describeEvents(play.commits[0]?.events ?? [])).toEqual([
+    'INPUT_SET',
+    'RUN_STARTED',
+    'NODE_COMPLETED start',
+    'SLEEP_STARTED nap',
+  ]);
   expect(play.node('nap')).toMatchObject({ status: 'waiting', wakeAt });
   expect([play.statusOf('b'), play.status]).toEqual(['pending', 'pending']);
 });
 
-test('waking at the time completes the node with what it brought, and the next is dispatched', () => {
+test('waking at its time completes the node with its output, and the next node is dispatched', () => {
   const play = napping();
   play.advanceTime(hours(2));
-  expect(told(play.decide(play.woken('nap')))).toEqual([
+  expect(describeEvents(play.decide(play.woken('nap')))).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_COMPLETED nap',
     'NODE_SKIPPED rescue',
@@ -29,7 +34,7 @@ test('waking at the time completes the node with what it brought, and the next i
   expect(play.inputOf('b').context.get('nap')).toBe('rested');
 });
 
-test('a wake that comes a millisecond early changes nothing', () => {
+test('a wake-up that comes a millisecond early changes nothing', () => {
   const play = napping();
   play.advanceTime(ms(2 * 3_600_000 - 1));
   expect(play.decide(play.woken('nap'))).toEqual([]);
@@ -37,7 +42,7 @@ test('a wake that comes a millisecond early changes nothing', () => {
   expect(play.decide(play.woken('nap'))).not.toEqual([]);
 });
 
-test('a wake that comes again, late, or for another attempt changes nothing', () => {
+test('a wake-up that is repeated, late, or for another attempt changes nothing', () => {
   const play = napping();
   play.advanceTime(hours(2));
   const wake = play.woken('nap');
@@ -48,13 +53,13 @@ test('a wake that comes again, late, or for another attempt changes nothing', ()
   expect([play.decide(wake), play.status]).toEqual([[], 'completed']);
 });
 
-test('a wake of a node that does not sleep changes nothing', () => {
+test('a wake-up of a node that does not sleep changes nothing', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }));
   expect(play.decide(play.woken('a'))).toEqual([]);
   expect(play.decide(play.woken('b'))).toEqual([]);
 });
 
-test('a result of a sleeper changes nothing, and its loss fails it', () => {
+test('a result of a sleeping node changes nothing, and its loss fails it', () => {
   const play = napping();
   expect(play.decide(play.ended('nap'), play.started('nap'))).toEqual([]);
   play.decide(play.lost('nap'));
@@ -73,7 +78,7 @@ test.each([
   }
 });
 
-test('a worker’s node can fall asleep too, and its attempt is the one that wakes', () => {
+test('a worker’s node can begin to sleep too, and its attempt is the one that wakes', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b'] }));
   play.decide(play.started('a'));
   play.ends('a', sleepsUntil(after(dawn, days(1)), 'answer'));
@@ -91,7 +96,7 @@ test('a worker’s node that would sleep past the deadline fails', () => {
   expect([play.statusOf('a'), play.status]).toEqual(['failed', 'failed']);
 });
 
-test('two sleeps in parallel end by themselves, each in its time', () => {
+test('two parallel sleeps end by themselves, each at its time', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, short: { pure: sleepsUntil(after(dawn, seconds(5))) }, long: naps },

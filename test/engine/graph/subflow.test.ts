@@ -1,4 +1,4 @@
-/** A node that calls a workflow ends once, with what the called run came to or with the end of its wait. */
+/** A node that calls a workflow ends once, with the end of the called run or the expiry of its wait. */
 import { expect, test } from 'vitest';
 import { failureOfChild } from '../../../lib/engine/graph/call-subflow.ts';
 import type { ChildEnd } from '../../../lib/engine/graph/facts.ts';
@@ -9,7 +9,7 @@ import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { type FailureCause, failureCauses } from '../../../lib/engine/retry/causes.ts';
 import { after, days, hours, minutes } from '../../../lib/engine/time.ts';
 import { calls, graph, completesAtOnce, threeAttempts } from '../graph-builder.ts';
-import { type Settings, dawn, started, told } from '../graph-run-fixture.ts';
+import { type Settings, dawn, started, describeEvents } from '../graph-run-fixture.ts';
 
 type Call = Parameters<typeof calls>[0];
 
@@ -28,9 +28,9 @@ const inTwoHours = { expiresAt: after(dawn, hours(2)) };
 const child = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 const broken: ChildEnd = { status: 'failed', error: { cause: 'provider_error', code: 'http_503', message: 'it broke' } };
 
-test('a call is made in the commit that makes the node ready, and the run it makes has one id for each attempt', () => {
+test('a call is made in the commit that makes the node ready, with one run id per attempt', () => {
   const play = calling();
-  expect(told(play.commits[0]?.events ?? [])).toEqual([
+  expect(describeEvents(play.commits[0]?.events ?? [])).toEqual([
     'INPUT_SET',
     'RUN_STARTED',
     'NODE_COMPLETED start',
@@ -41,16 +41,16 @@ test('a call is made in the commit that makes the node ready, and the run it mak
   expect(play.node('call')).toMatchObject({ status: 'waiting', for: 'child', childRunId, workflowName: 'ship' });
 });
 
-test('the output of the run it called is the node’s, and the next is dispatched in the same commit', () => {
+test('the output of the called run is the node’s, and the next node is dispatched in the same commit', () => {
   const play = calling();
   const { childRunId } = play.childEnded('call');
   const said = play.decide(play.childEnded('call', { status: 'completed', output: { parcel: 3 } }));
-  expect(told(said)).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED call', 'NODE_SKIPPED rescue', 'NODE_DISPATCHED b']);
+  expect(describeEvents(said)).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED call', 'NODE_SKIPPED rescue', 'NODE_DISPATCHED b']);
   expect(play.node('call')).toMatchObject({ status: 'completed', childRunId });
   expect(play.inputOf('b').context.get('shipped')).toEqual({ parcel: 3 });
 });
 
-test('a run it called ends it once: what comes again, or of another run, changes nothing', () => {
+test('the called run ends the node once: a duplicate, or the end of another run, changes nothing', () => {
   const play = calling();
   const end = play.childEnded('call');
   expect(play.decide({ ...end, childRunId: runId('wrun_01M7XSDTEE14XW69VBQD8BT3DC') })).toEqual([]);
@@ -61,24 +61,24 @@ test('a run it called ends it once: what comes again, or of another run, changes
 test.each<[string, ChildEnd, object]>([
   ['failed', broken, { cause: 'error', code: 'subflow_failed', details: { code: 'http_503' } }],
   [
-    'passed its deadline',
+    'exceeded its deadline',
     { status: 'failed', error: { cause: 'deadline', code: 'deadline_exceeded', message: 'late' } },
     { cause: 'timeout', code: 'subflow_failed' },
   ],
   ['was cancelled', { status: 'cancelled', reason: 'no' }, { cause: 'error', code: 'subflow_cancelled' }],
   [
-    'could not be made',
+    'could not be created',
     { status: 'refused', error: { cause: 'invalid', code: 'workflow_not_found', message: 'not there' } },
     { cause: 'invalid', code: 'workflow_not_found' },
   ],
-])('a run that %s is the node’s failure, and the error branch takes it', (_what, end, failure) => {
+])('a run that %s fails the node, and the error branch handles it', (_what, end, failure) => {
   const play = calling();
   play.decide(play.childEnded('call', end));
   expect(play.node('call')).toMatchObject({ status: expect.stringMatching(/failed|timed_out/), failure });
   expect(play.statusOf('rescue')).toBe('queued');
 });
 
-test('another attempt is another call, of another run', () => {
+test('a retry is another call, of another run', () => {
   const play = calling({}, {}, true);
   const first = play.childEnded('call', broken);
   play.decide(first);
@@ -89,16 +89,16 @@ test('another attempt is another call, of another run', () => {
   expect(second).toMatchObject({ attempt: 2 });
   expect(second.childRunId).not.toBe(first.childRunId);
   expect(play.decide(first)).toEqual([]);
-  expect(told(play.decide(second))).toContain('NODE_COMPLETED call');
+  expect(describeEvents(play.decide(second))).toContain('NODE_COMPLETED call');
 });
 
-test('the cancellation of the run it called cancels this one where that is wished', () => {
+test('the cancellation of the called run cancels this one if the node says so', () => {
   const play = calling({ onChildCancelled: 'cancel' });
   play.decide(play.childEnded('call', { status: 'cancelled' }));
   expect(play.status).toBe('cancelled');
 });
 
-test('a wait that is over fails as a time limit does, and not before', () => {
+test('an expired wait fails like a timeout, and not before', () => {
   const play = calling(inTwoHours);
   expect(play.decide(play.woken('call'))).toEqual([]);
   play.advanceTime(hours(2));
@@ -106,12 +106,12 @@ test('a wait that is over fails as a time limit does, and not before', () => {
   expect(play.node('call')).toMatchObject({ status: 'timed_out', failure: { cause: 'timeout', code: 'subflow_expired' } });
 });
 
-test('an end of the wait that lies behind the deadline is none', () => {
+test('an expiry after the deadline is dropped', () => {
   const play = calling({ expiresAt: after(dawn, days(8)) });
   expect(play.node('call')).not.toHaveProperty('expiresAt');
 });
 
-test('a wait is no silence: the sweep looks at it seldom, and finds what it called', () => {
+test('a wait is not a heartbeat timeout: the sweep checks it rarely, and finds the called run', () => {
   const play = calling();
   expect(heartbeatStates(play.state, [], after(dawn, days(3)))).toEqual([
     ['call', { kind: 'awaiting', wait: play.node('call'), wasCheckedRecently: false }],
@@ -121,7 +121,7 @@ test('a wait is no silence: the sweep looks at it seldom, and finds what it call
   expect(attentionOf(play.state, dawn)).toBe('waiting');
 });
 
-test('a cancel of this run leaves word of what it called', () => {
+test('a cancel of this run leaves the data of its call', () => {
   const play = calling();
   const { childRunId } = play.childEnded('call');
   play.decide({ kind: 'cancel-requested' });
@@ -136,7 +136,7 @@ test('a stored fold keeps the wait', () => {
 });
 
 test.each(failureCauses)(
-  'a run that failed by %s fails its caller by a cause that is tried again only where that may help',
+  'a run that failed by %s fails its caller with a cause that is retried only if that can help',
   (cause) => {
     const above: Partial<Record<FailureCause, FailureCause>> = {
       deadline: 'timeout',
@@ -147,16 +147,16 @@ test.each(failureCauses)(
     expect(failureOfChild({ status: 'failed', error: { cause, message: 'it broke' } }, child)).toEqual({
       cause: above[cause] ?? 'error',
       code: 'subflow_failed',
-      message: 'the run it called failed: it broke',
+      message: 'the called run failed: it broke',
       details: { childRunId: child, code: cause },
     });
   },
 );
 
 test.each([
-  [undefined, 'the run it called was cancelled'],
-  ['not needed', 'the run it called was cancelled: not needed'],
-])('a run that was cancelled (%s) is named by its caller’s failure', (reason, message) => {
+  [undefined, 'the called run was cancelled'],
+  ['not needed', 'the called run was cancelled: not needed'],
+])('a run that was cancelled (%s) is named in its caller’s failure', (reason, message) => {
   const end: ChildEnd = { status: 'cancelled', ...(reason === undefined ? {} : { reason }) };
   expect(failureOfChild(end, child)).toEqual({
     cause: 'error',
@@ -166,7 +166,7 @@ test.each([
   });
 });
 
-test('a call that could not be made fails with what was said of it, and a run that is completed with nothing', () => {
+test('a call that could not be created fails with the given error, and a completed run causes no failure', () => {
   const error = { cause: 'invalid', message: 'no such workflow' } as const;
   expect(failureOfChild({ status: 'refused', error }, child)).toEqual(error);
   expect(failureOfChild({ status: 'completed', output: 1 }, child)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The shapes of the graph document's stress test: each reaches its end in every order, and a join runs exactly once. */
+/** The shapes of the graph document's stress test: each ends in every order, and each join fires exactly once. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
@@ -18,7 +18,7 @@ import {
 import { plain, started } from '../graph-run-fixture.ts';
 import { type Script, violationsOf, runToCompletion } from '../run-to-completion.ts';
 
-// Not a measure of anything: a crowded machine must not fail what is only a matter of counting.
+// Generous, because a busy machine must not fail a test that only counts.
 vi.setConfig({ testTimeout: 120_000 });
 
 interface Topology extends GraphSpec {
@@ -57,7 +57,7 @@ const topologies: Readonly<Record<string, Topology>> = {
     edges: ['start -> a -> join -> end', 'start -> b -> join', 'start -> c -> d -> join'],
     once: ['a', 'b', 'c', 'd', 'join'],
   },
-  // One order is all there is; the seeds still vary starts, repetitions and who goes on.
+  // There is only one order; the seeds still vary starts, duplicates and inline nodes.
   'deep chain of 1,000': {
     nodes: { start: completesAtOnce, end },
     edges: [`start -> ${names(1_000, 'n').join(' -> ')} -> end`],
@@ -114,10 +114,14 @@ const topologies: Readonly<Record<string, Topology>> = {
     skipped: ['x', 'y'],
   },
   'failure that spreads': {
-    nodes: { start: completesAtOnce, heir: { onParentFailure: 'propagate' }, mended: { onParentFailure: 'substitute_default' } },
-    edges: ['start -> a -> cut -> leaf', 'a -> heir', 'a -> mended -> after', 'start -> b -> after'],
+    nodes: {
+      start: completesAtOnce,
+      propagating: { onParentFailure: 'propagate' },
+      defaulted: { onParentFailure: 'substitute_default' },
+    },
+    edges: ['start -> a -> cut -> leaf', 'a -> propagating', 'a -> defaulted -> after', 'start -> b -> after'],
     script: failing('a'),
-    once: ['a', 'b', 'mended', 'after'],
+    once: ['a', 'b', 'defaulted', 'after'],
     skipped: ['cut', 'leaf'],
     status: 'failed',
   },
@@ -128,7 +132,7 @@ test('there are twelve shapes', () => {
 });
 
 test.each(Object.entries(topologies))(
-  '%s ends as it should in every order',
+  '%s ends as specified in every order',
   (_name, { script, once, skipped = [], status, numRuns, ...drawing }) => {
     const shape = graph(drawing);
     fc.assert(
@@ -159,7 +163,7 @@ test('a chain of 2,000 pure nodes is decided in one commit', () => {
   expect([play.commits.length, play.status, play.eventsOf('NODE_COMPLETED').length]).toEqual([1, 'completed', 2_000]);
 });
 
-test('a chain of 2,000 nodes that nobody takes is skipped in one commit', () => {
+test('a chain of 2,000 nodes on a branch not taken is skipped in one commit', () => {
   const chain = names(2_000, 'p').join(' -> ');
   const play = started(graph({ nodes: { start: takes('elsewhere') }, edges: [`start -> ${chain}`] }));
   expect([play.commits.length, play.status, play.eventsOf('NODE_SKIPPED').length]).toEqual([1, 'completed', 2_000]);

@@ -1,10 +1,10 @@
-/** A sleeper may be woken before its time, because somebody asks for it; whatever does not sleep is left alone. */
+/** A request may wake a sleeping node early; nodes that do not sleep are unaffected. */
 import { expect, test } from 'vitest';
 import { nodeId } from '../../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
 import { type NodeTraits, failed, finished, graph, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
-import { dawn, plain, started, told } from '../graph-run-fixture.ts';
+import { dawn, plain, started, describeEvents } from '../graph-run-fixture.ts';
 
 const nap = (output: string): NodeTraits => ({ pure: (_input, now) => sleepsUntil(after(now, hours(2)), output) });
 const wake = (...ids: readonly string[]): Fact => ({ kind: 'wake-requested', nodeIds: ids.map(nodeId) });
@@ -22,10 +22,15 @@ const pair = () =>
     }),
   );
 
-test('a sleeper that is woken completes now with what it would have brought, and says that it was woken', () => {
+test('a sleeping node that is woken completes now with its output, and the wake-up is recorded', () => {
   const play = chain();
   play.advanceTime(seconds(5));
-  expect(told(play.decide(wakeAll))).toEqual(['RUN_STATUS_CHANGED', 'NODE_WOKEN one', 'NODE_COMPLETED one', 'SLEEP_STARTED two']);
+  expect(describeEvents(play.decide(wakeAll))).toEqual([
+    'RUN_STATUS_CHANGED',
+    'NODE_WOKEN one',
+    'NODE_COMPLETED one',
+    'SLEEP_STARTED two',
+  ]);
   expect(play.node('one')).toMatchObject({
     status: 'completed',
     startedAt: dawn,
@@ -34,27 +39,27 @@ test('a sleeper that is woken completes now with what it would have brought, and
   });
 });
 
-test('only those that sleep when it is asked are woken, not what begins to sleep by it', () => {
+test('only nodes that sleep at the time of the request wake, not those that begin to sleep because of it', () => {
   const play = chain();
   play.decide(wakeAll);
   expect(play.statuses('one', 'two', 'z')).toEqual(['completed', 'waiting', 'pending']);
 });
 
-test('a wake by name, told again, changes nothing', () => {
+test('a repeated wake request by id changes nothing', () => {
   const play = chain();
   play.decide(wake('one'));
   expect(play.decide(wake('one'))).toEqual([]);
   expect(play.statusOf('two')).toBe('waiting');
 });
 
-test('twice in one breath by name is once', () => {
+test('the same id twice in one decision counts once', () => {
   const [single, double] = [chain(), chain()];
   single.decide(wake('one'));
   double.decide(wake('one'), wake('one'));
   expect(double.commits).toEqual(single.commits);
 });
 
-test('the timer of a node that was woken comes and changes nothing', () => {
+test('the timer of a woken node changes nothing', () => {
   const play = chain();
   const timer = play.woken('one');
   play.decide(wakeAll);
@@ -62,9 +67,9 @@ test('the timer of a node that was woken comes and changes nothing', () => {
   expect(play.decide(timer)).toEqual([]);
 });
 
-test('several wake in one commit, and their join fires once', () => {
+test('several nodes wake in one commit, and their join fires once', () => {
   const play = pair();
-  expect(told(play.decide(wakeAll))).toEqual([
+  expect(describeEvents(play.decide(wakeAll))).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_WOKEN left',
     'NODE_COMPLETED left',
@@ -74,13 +79,13 @@ test('several wake in one commit, and their join fires once', () => {
   ]);
 });
 
-test('one of two by its name leaves the other asleep', () => {
+test('a wake request for one of two leaves the other asleep', () => {
   const play = pair();
   play.decide(wake('right'));
   expect(play.statuses('left', 'right', 'join')).toEqual(['waiting', 'completed', 'pending']);
 });
 
-test('what does not sleep, or is not there, is passed over', () => {
+test('ids of nodes that do not sleep, or do not exist, are ignored', () => {
   const play = started(
     graph({
       nodes: { start: completesAtOnce, a: { retry: threeAttempts }, nap: nap('n') },
@@ -91,24 +96,24 @@ test('what does not sleep, or is not there, is passed over', () => {
   expect(play.node('a')).toMatchObject({ status: 'queued', notBefore: expect.any(Number) });
   play.decide(play.started('b'));
   expect(play.decide(wake('a', 'b', 'start', 'nowhere'))).toEqual([]);
-  expect(told(play.decide(wakeAll))).toEqual(['NODE_WOKEN nap', 'NODE_COMPLETED nap']);
+  expect(describeEvents(play.decide(wakeAll))).toEqual(['NODE_WOKEN nap', 'NODE_COMPLETED nap']);
   expect(play.statuses('a', 'b')).toEqual(['queued', 'running']);
 });
 
-test('waking the last sleeper can end the run', () => {
+test('waking the last sleeping node can end the run', () => {
   const play = started(graph({ nodes: { start: completesAtOnce, nap: nap('n') }, edges: ['start -> nap'] }));
   play.decide(wakeAll);
   expect(play.status).toBe('completed');
   expect(play.decide(wakeAll)).toEqual([]);
 });
 
-test('the log of a run that was woken folds to the same state', () => {
+test('the log of a woken run folds to the same state', () => {
   const play = pair();
   play.decide(wakeAll);
   expect(plain(play.refold())).toEqual(plain(play.state));
 });
 
-test('passes that are woken together: what one of them leads to is not asked for where another fails their loop', () => {
+test('of iterations that are woken together, none is dispatched after one of them failed their loop', () => {
   const play = started(
     graph({
       nodes: {
@@ -120,7 +125,7 @@ test('passes that are woken together: what one of them leads to is not asked for
       edges: ['start -> each', 'each/loop -> sleep -> check -> work', 'each/done -> after'],
     }),
   );
-  const events = told(play.decide(wakeAll));
+  const events = describeEvents(play.decide(wakeAll));
   expect(events.filter((event) => event.startsWith('NODE_FAILED'))).toEqual(['NODE_FAILED check@each[1]', 'NODE_FAILED each']);
   expect(events.filter((event) => event.startsWith('NODE_DISPATCHED'))).toEqual([]);
   expect([play.status, play.statusOf('after')]).toEqual(['failed', 'skipped']);

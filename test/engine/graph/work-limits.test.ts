@@ -1,4 +1,4 @@
-/** What a node and a decision may come to, and what becomes of the rest. */
+/** Limits of the work of one node and of one decision, and what happens beyond them. */
 import { describe, expect, test } from 'vitest';
 import { decideUntilFull } from '../../../lib/engine/graph/decide.ts';
 import {
@@ -17,7 +17,7 @@ import { finished, graph, completesAtOnce } from '../graph-builder.ts';
 import { refOf, started } from '../graph-run-fixture.ts';
 
 describe('the work of a node', () => {
-  test('is counted over all of its templates, and refused with its place', () => {
+  test('is counted over all its templates, and rejected with its path', () => {
     const outputParameters = ['one', 'two'].map((name) => ({ name, sourceVariable: '{{ctx.big}}{{ctx.big}}' }));
     const outcome = decided('end', { outputParameters }, { big: 'x'.repeat(workLimits.node.text / 4) });
     expect(outcome).toMatchObject({
@@ -26,13 +26,13 @@ describe('the work of a node', () => {
     });
   });
 
-  test('has a bound for patterns of its own', () => {
+  test('has a separate limit for patterns', () => {
     const work = new NodeWork();
     work.matching(workLimits.node.matching);
     expect(() => withinConfigPath('branches', () => withinConfigPath(3, () => work.matching(1)))).toThrow(WorkLimitExceeded);
   });
 
-  test('is no fault of its own where its decision is full', () => {
+  test('does not fail if only its decision is full', () => {
     const decision = new DecisionWork();
     new NodeWork(decision).matching(workLimits.decision.matching);
     expect(decision.isFull).toBe(true);
@@ -44,7 +44,7 @@ describe('the work of a node', () => {
 describe('a decision', () => {
   const large = 'x'.repeat(10_000_000);
 
-  test('defers the pure nodes for which it has no room, and they count for no budget', () => {
+  test('defers pure nodes beyond its limit, and they do not count for the budget', () => {
     const ids = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5'];
     const nodes = Object.fromEntries(ids.map((id) => [id, { pure: finished(large) }]));
     const play = started(graph({ nodes: { start: completesAtOnce, ...nodes }, edges: ids.map((id) => `start -> ${id}`) }));
@@ -56,7 +56,7 @@ describe('a decision', () => {
     expect(play.state.budgetUsage.executions).toBe(0);
   });
 
-  test('leaves the facts for which it has no room to the next one, which decides them all', () => {
+  test('leaves facts beyond its limit to the next decision, which decides them all', () => {
     const ids = Array.from({ length: 12 }, (_, n) => `a${n}`);
     const play = started(graph({ nodes: { start: completesAtOnce }, edges: ids.map((id) => `start -> ${id}`) }));
     const facts = ids.map((id): Fact => ({

@@ -1,4 +1,4 @@
-/** What an open run is listed under: that it keeps retrying comes before that it waits, and work under way is neither. */
+/** The index entry of an open run: retrying comes before waiting, and a run in progress has none. */
 import { expect, test } from 'vitest';
 import { attentionOf } from '../../../lib/engine/log/attention.ts';
 import { after, days, minutes, seconds } from '../../../lib/engine/time.ts';
@@ -20,18 +20,18 @@ const sleeperAnd = (...others: readonly string[]): GraphRunFixture =>
     }),
   );
 
-test('a run whose only open node sleeps waits', () => {
+test('a run whose only open node sleeps is waiting', () => {
   expect(attention(sleeperAnd())).toBe('waiting');
 });
 
-test('a run in which one branch sleeps and another is at work just runs', () => {
+test('a run with one sleeping and one working branch has no entry', () => {
   const play = sleeperAnd('work');
   expect(attention(play)).toBeUndefined();
   play.decide(play.started('work'));
   expect(attention(play)).toBeUndefined();
 });
 
-test('one node in a later attempt makes it a run that keeps retrying, whatever else is open, and until that attempt has ended', () => {
+test('a run with a node in a later attempt is retrying until that attempt has ended, also while other nodes are open', () => {
   const play = sleeperAnd('flaky', 'work');
   expect(attention(play)).toBeUndefined();
   play.ends('flaky', failed());
@@ -43,7 +43,7 @@ test('one node in a later attempt makes it a run that keeps retrying, whatever e
   expect(attention(play)).toBe('waiting');
 });
 
-test('a run that starts later waits until the very moment, and just runs from then on', () => {
+test('a run with a later start waits until exactly that time', () => {
   const play = new GraphRunFixture(graph({ nodes: { a: {} } }));
   play.start({}, after(dawn, seconds(90)));
   expect(attention(play)).toBe('waiting');
@@ -53,7 +53,7 @@ test('a run that starts later waits until the very moment, and just runs from th
   expect(attention(play)).toBeUndefined();
 });
 
-test('a run that waits for a place waits, and with one it just runs', () => {
+test('a run that waits for a slot is waiting, and with one it is not', () => {
   const play = started(graph({ nodes: { a: {} }, options: { maxConcurrentRuns: 2 } }));
   expect(play.open()).toEqual([]);
   expect(attention(play)).toBe('waiting');
@@ -61,7 +61,7 @@ test('a run that waits for a place waits, and with one it just runs', () => {
   expect(attention(play)).toBeUndefined();
 });
 
-test('a run that has ended asks for nothing', () => {
+test('a run that has ended has no entry', () => {
   const play = sleeperAnd('flaky');
   play.ends('flaky', failed());
   play.decide({ kind: 'cancel-requested' });

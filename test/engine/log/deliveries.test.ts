@@ -1,4 +1,4 @@
-/** What is known of the deliveries of an attempt, when the next one is due, and when they end it. */
+/** Records of an attempt's deliveries, the pause before the next one, and the loss of the attempt. */
 import { describe, expect, test } from 'vitest';
 import { runId } from '../../../lib/engine/ids.ts';
 import { nodeKey, nodeId, topLevel } from '../../../lib/engine/ids.ts';
@@ -20,7 +20,7 @@ import { type DurationMs, type Instant, after, durationMs, hours, instant, minut
 
 const dawn = instant(1_767_225_600_000);
 
-/** Deliveries that begin and die, each so long after the one before, and each alive for so long. */
+/** Deliveries that begin and crash, each this long after the one before and alive for this long. */
 function died(count: number, every: DurationMs, lived: DurationMs = seconds(0)): { deliveries: Deliveries; now: Instant } {
   let deliveries = noDeliveries;
   let now = dawn;
@@ -40,12 +40,12 @@ const otherDeath = (lived: DurationMs, noticedAt: Instant): WorkerCrash => ({
   noticedAt,
 });
 
-/** Deliveries that recorded nothing. */
+/** Deliveries without a recorded begin. */
 const unknown = (count: number): Deliveries =>
   Array.from({ length: count }).reduce<Deliveries>((deliveries) => loseDelivery(deliveries, dawn, 0), noDeliveries);
 
-describe('an attempt ends as lost', () => {
-  test('after five deaths of workers that had begun it, and not after four', () => {
+describe('an attempt is lost', () => {
+  test('after five attributed crashes, and not after four', () => {
     const four = died(maxCrashes - 1, minutes(2));
     expect(failureIfLost(four.deliveries, [], four.now)).toBeUndefined();
     const five = died(maxCrashes, minutes(2));
@@ -56,7 +56,7 @@ describe('an attempt ends as lost', () => {
     });
   });
 
-  test('after an hour of them, where there were three', () => {
+  test('after three crashes within more than an hour', () => {
     const two = died(2, hours(1));
     expect(failureIfLost(two.deliveries, [], two.now)).toBeUndefined();
     const three = died(3, minutes(31));
@@ -77,7 +77,7 @@ describe('an attempt ends as lost', () => {
     });
   });
 
-  test('after an hour of lost deliveries of which nothing else is known, and not at the first', () => {
+  test('after an hour of unexplained losses, and not at the first one', () => {
     const first = unknown(5);
     expect(failureIfLost(first, [], dawn)).toBeUndefined();
     expect(failureIfLost(first, [], after(dawn, durationMs(3_599_999)))).toBeUndefined();
@@ -85,15 +85,15 @@ describe('an attempt ends as lost', () => {
   });
 });
 
-describe('a death does not count', () => {
-  test('where steps of the attempt ended while its worker was alive', () => {
+describe('a crash is not attributed', () => {
+  test('if steps of the attempt ended while its worker was alive', () => {
     let deliveries = noDeliveries;
     for (let death = 0; death < 10; death += 1)
       deliveries = loseDelivery(beginDelivery(deliveries, dawn, death, 1), dawn, death + 1);
     expect(failureIfLost(deliveries, [], after(dawn, hours(3)))).toBeUndefined();
   });
 
-  test('where the worker of another run may have died with it that had been at work for a shorter time', () => {
+  test('if a worker of another run that had started later may have crashed with it', () => {
     const { deliveries, now } = died(6, minutes(5), minutes(2));
     const others = Array.from({ length: 6 }, (_, index) => otherDeath(seconds(0), after(dawn, minutes(5 * (index + 1)))));
     expect(failureIfLost(deliveries, [], now)).toMatchObject({ cause: 'lost' });
@@ -110,7 +110,7 @@ describe('a death does not count', () => {
     expect(failureIfLost(deliveries, later, now)).toMatchObject({ cause: 'lost' });
   });
 
-  test('where nothing is known of it and a worker lived for an hour since', () => {
+  test('if it is unexplained and a later worker lived for an hour', () => {
     const dead = unknown(5);
     const lived = recordHeartbeat(beginDelivery(dead, dawn, 0, 1), after(dawn, hours(1)));
     const after1 = loseDelivery(lived, after(dawn, hours(2)), 0);
@@ -120,7 +120,7 @@ describe('a death does not count', () => {
   });
 });
 
-test('a death keeps when its worker began and its last heartbeat', () => {
+test('a crash records the begin and the last heartbeat of its worker', () => {
   const begun = recordHeartbeat(beginDelivery(noDeliveries, dawn, 3, 1), after(dawn, minutes(1)));
   expect(loseDelivery(begun, after(dawn, minutes(5)), 3).lost).toEqual([
     { begunAt: dawn, lastHeartbeatAt: after(dawn, minutes(1)), noticedAt: after(dawn, minutes(5)) },
@@ -131,7 +131,7 @@ test('a death keeps when its worker began and its last heartbeat', () => {
   expect(loseDelivery(begun, dawn, 3).begun).toBeUndefined();
 });
 
-test('a worker that gives the attempt up leaves no begin, and says so until the next begins', () => {
+test('a worker that gives the attempt up removes its begin, and this is recorded until the next begin', () => {
   const { deliveries } = died(2, minutes(1));
   const released = releaseDelivery(beginDelivery(deliveries, dawn, 0, 1));
   expect(released).toEqual({ lost: deliveries.lost, isReleased: true });
@@ -139,7 +139,7 @@ test('a worker that gives the attempt up leaves no begin, and says so until the 
   expect(loseDelivery(released, dawn, 0).isReleased).toBeUndefined();
 });
 
-test('only the last sixteen losses are kept, and a verdict looks at three at least', () => {
+test('only the last sixteen losses are stored, and a decision needs at least three', () => {
   const { deliveries } = died(20, minutes(1));
   expect(deliveries.lost).toHaveLength(16);
   expect(firstHeartbeatAt(deliveries)).toBe(after(dawn, minutes(4)));
@@ -163,13 +163,13 @@ test('an attempt is delivered again after 100 s, later with each loss, up to twe
     expect(begun(losses)).toBeLessThan(least * 2);
   }
   const { deliveries, now } = died(3, minutes(1));
-  // The same after a death that was noticed and not yet answered by another delivery.
+  // The same after a crash that was noticed and has no later delivery yet.
   expect(redeliveryPauseAfter(deliveries, now)).toBeGreaterThanOrEqual(400_000);
-  // A message is on its way.
+  // A resend is on its way.
   expect(redeliveryPauseAfter(deliveries, after(now, seconds(1)))).toBeUndefined();
 });
 
-test('two attempts that died together are not delivered again together', () => {
+test('two attempts that crashed together are not delivered again together', () => {
   const pauses = Array.from({ length: 20 }, (_, index) => {
     const { deliveries } = died(3, minutes(1));
     const at = after(dawn, durationMs(600_000 + index));

@@ -1,4 +1,4 @@
-/** Published names are a promise: readers resume by them. A line may be added here, never changed. */
+/** Readers resume by published names: a line may be added here, never changed. */
 import { expect, test } from 'vitest';
 import { mapEngineEventToSse, publicEventNames } from '../../../lib/engine/log/event-names.ts';
 import type { RunEventType } from '../../../lib/engine/log/events.ts';
@@ -44,18 +44,18 @@ test.each(engineNames)('%s keeps its public name', (type) => {
   expect(mapEngineEventToSse({ type })).toBe(published[type]);
 });
 
-test('a node that failed by its time limit has a name of its own', () => {
+test('a node that failed by its timeout has its own name', () => {
   expect(mapEngineEventToSse({ type: 'NODE_FAILED', failure: { cause: 'timeout' } })).toBe('node.timed_out');
   expect(mapEngineEventToSse({ type: 'NODE_FAILED', failure: { cause: 'error' } })).toBe('node.failed');
   expect(mapEngineEventToSse({ type: 'NODE_RETRIED', failure: { cause: 'timeout' } })).toBe('node.retried');
 });
 
-test.each(['blocked', 'invalidated'] as const)('a node that is shown as %s has a name of its own', (status) => {
+test.each(['blocked', 'invalidated'] as const)('a node with status %s has its own name', (status) => {
   expect(mapEngineEventToSse({ type: 'NODE_FAILED', failure: { cause: 'timeout', status } })).toBe(`node.${status}`);
   expect(mapEngineEventToSse({ type: 'NODE_RETRIED', failure: { cause: 'timeout', status } })).toBe('node.retried');
 });
 
-test('the list of public names is complete, without doubles, and all are dotted words', () => {
+test('the list of public names is complete, without duplicates, and all are dotted words', () => {
   expect(publicEventNames.toSorted()).toEqual(
     [...Object.values(published), 'node.timed_out', 'node.blocked', 'node.invalidated'].toSorted(),
   );

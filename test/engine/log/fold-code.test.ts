@@ -1,4 +1,4 @@
-/** What the log of a code run counts: its drives, the tries of its steps, its own tries, and the runs it called. */
+/** What the fold counts in a code run: workflow tasks, step attempts, workflow attempts, failed calls. */
 import { describe, expect, test } from 'vitest';
 import { attempt, firstAttempt } from '../../../lib/engine/ids.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
@@ -13,14 +13,14 @@ const retried = (run: CodeRunFixture, key: string) => {
   const retry = { delayMs: seconds(0), retryAt: run.now };
   return { kind: 'retried', key, attempt: firstAttempt, failure: broke, ...retry, startedAt, endedAt } as const;
 };
-const again = (run: CodeRunFixture) =>
+const retryWorkflow = (run: CodeRunFixture) =>
   run.turn([{ kind: 'threw', failure: broke, nextAttempt: { delayMs: seconds(0), retryAt: run.now } }]);
 const calls = (run: CodeRunFixture, key: string, expiresAt = after(run.now, seconds(5))) =>
   run.turn([{ kind: 'scheduled', command: { kind: 'workflow', key, workflowName: 'sub', input: 1, expiresAt } }]);
 const ends = (run: CodeRunFixture, key: string, number: number) =>
   run.decide({ kind: 'child-ended', ...of(key), childRunId: childRuns(number), end: { status: 'failed', error: broke } });
 
-test('each try of a step is counted, a wait is one, and what becomes of it or of a drive is none', () => {
+test('each step attempt and each wait counts once, and ends and deferrals do not count', () => {
   const run = new CodeRunFixture();
   const counted = () => [run.state.code?.workflowTasks, run.state.code?.stepAttempts];
   expect(counted()).toEqual([1, 0]);
@@ -35,12 +35,12 @@ test('each try of a step is counted, a wait is one, and what becomes of it or of
   expect(counted()).toEqual([2, 4]);
 });
 
-describe('a workflow that is tried again', () => {
-  test('keeps what it completed and who is to drive it, and nothing else', () => {
+describe('a workflow that is retried', () => {
+  test('keeps completed steps and the open workflow task, and nothing else', () => {
     const run = new CodeRunFixture();
     run.turn([run.asks('done'), run.asks('open'), run.asks('broken'), run.sleeps('nap')]);
     run.turn([run.did('done'), run.failed('broken')]);
-    again(run);
+    retryWorkflow(run);
     expect([...run.state.nodes.entries()].map(([key, { status }]) => `${key} ${status}`)).toEqual([
       '.workflow-task.1 completed',
       'done completed',
@@ -51,18 +51,18 @@ describe('a workflow that is tried again', () => {
     expect(run.state.code).not.toHaveProperty('failedCalls');
   });
 
-  test('calls another run where the last one failed it, each time', () => {
+  test('calls another run if the last one failed, each time', () => {
     const run = new CodeRunFixture();
     for (const number of [1, 2, 3]) {
       calls(run, 'sub');
       expect(run.node('sub')).toMatchObject({ childRunId: childRuns(number) });
       ends(run, 'sub', number);
-      again(run);
+      retryWorkflow(run);
       expect(run.state.code?.failedCalls).toEqual({ sub: number });
     }
   });
 
-  test('calls the same where it was not waited for any longer, and where a step of its own failed', () => {
+  test('calls the same run if its wait expired, or if another step failed', () => {
     const run = new CodeRunFixture();
     calls(run, 'sub');
     run.later(seconds(5));
@@ -70,12 +70,12 @@ describe('a workflow that is tried again', () => {
     expect(run.node('sub')).toMatchObject({ status: 'timed_out' });
     run.turn([run.asks('work')]);
     run.turn([run.failed('work')]);
-    again(run);
+    retryWorkflow(run);
     expect(run.state.code).not.toHaveProperty('failedCalls');
   });
 });
 
-describe('a log that nobody can have written stops whoever folds it', () => {
+describe('an impossible log is rejected', () => {
   const retry = (number: number): RunEvent => ({
     type: 'RUN_RETRIED',
     attempt: attempt(number),
@@ -89,11 +89,11 @@ describe('a log that nobody can have written stops whoever folds it', () => {
   };
   const rollback: RunEvent = { type: 'ROLLBACK_STARTED', runOutcome: { status: 'cancelled' } };
 
-  test('where a workflow is tried again at another attempt than its own', () => {
+  test('with a retry of another workflow attempt', () => {
     expect(folded([retry(2)])).toThrow('the workflow is at attempt 1, not 2');
   });
 
-  test('where it begins to undo what it did for the second time', () => {
-    expect(folded([rollback, rollback])).toThrow('a rollback began twice');
+  test('with a second rollback', () => {
+    expect(folded([rollback, rollback])).toThrow('ROLLBACK_STARTED occurs twice');
   });
 });

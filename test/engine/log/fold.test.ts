@@ -1,4 +1,4 @@
-/** The fold is strict: a log that could not have been written by the rules is refused, not interpreted. */
+/** The fold is strict: it rejects a log that the rules do not allow. */
 import { expect, test } from 'vitest';
 import { type NodeRef, attempt, commitNo, eventId, nodeKey, nonce, runId, signalId } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
@@ -72,12 +72,12 @@ test('the first commit is number 1 and begins with event 1', () => {
   expect(foldOf([commit(1, 1, [started])])).toMatchObject({ asOf: 1, nextEventId: 2 });
 });
 
-test.each([1, 3, 4])('after commit 1, commit %i is refused', (number) => {
+test.each([1, 3, 4])('after commit 1, commit %i is rejected', (number) => {
   const state = foldOf([commit(1, 1, [started])]);
   expect(() => applyCommit(state, commit(number, 2, [started]))).toThrow(`commit ${number} cannot follow commit 1`);
 });
 
-test.each([1, 2, 4])('after two events, a commit that begins with event %i is refused', (first) => {
+test.each([1, 2, 4])('after two events, a commit that begins with event %i is rejected', (first) => {
   const state = foldOf([commit(1, 1, [started, dispatchedAs(a)])]);
   expect(() => applyCommit(state, commit(2, first, [startedAs(a)]))).toThrow(`begins with event ${first}, not 3`);
 });
@@ -99,50 +99,54 @@ test.each<[string, RunEvent]>([
   ['failed', { type: 'RUN_FAILED', error: { cause: 'error', message: 'broke' } }],
   ['failed', { type: 'RUN_TIMED_OUT', error: { cause: 'deadline', message: 'late' } }],
   ['cancelled', cancelled],
-])('nothing follows an ending as %s', (status, ending) => {
+])('no event follows the end as %s', (status, ending) => {
   const state = foldOf([commit(1, 1, [started, ending])]);
   expect(state.progress.status).toBe(status);
   for (const event of [started, ending, dispatchedAs(a)]) {
-    expect(() => applyEvent(fork(state), event, { commit: commitNo(2), at })).toThrow(`after the run had ended as ${status}`);
+    expect(() => applyEvent(fork(state), event, { commit: commitNo(2), at })).toThrow(`after the run ended as ${status}`);
   }
-  expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run had ended');
+  expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run ended');
 });
 
 test.each<[string, readonly RunEvent[], string]>([
   ['a second dispatch', [dispatchedAs(a), dispatchedAs(a)], 'a was dispatched twice'],
-  ['a start before the dispatch', [startedAs(a)], 'a has not begun'],
-  ['a retry before the dispatch', [retriedAs(a)], 'a has not begun'],
+  ['a start before the dispatch', [startedAs(a)], 'a is not open'],
+  ['a retry before the dispatch', [retriedAs(a)], 'a is not open'],
   ['a start of another attempt', [dispatchedAs(a), startedAs(a, 2)], 'a is at attempt 1, not 2'],
   ['a retry of another attempt', [dispatchedAs(a), retriedAs(a, 2)], 'a is at attempt 1, not 2'],
   ['a retry of an attempt that was retried', [dispatchedAs(a), retriedAs(a), retriedAs(a)], 'a is at attempt 2, not 1'],
   ['a completion of another attempt', [dispatchedAs(a), completedAs(a, 2)], 'a is at attempt 1, not 2'],
   ['a failure of an attempt that was retried', [dispatchedAs(a), retriedAs(a), failedAs(a)], 'a is at attempt 2, not 1'],
-  ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)], 'NODE_COMPLETED of a, which had ended as completed'],
+  [
+    'a second completion',
+    [dispatchedAs(a), completedAs(a), completedAs(a)],
+    'NODE_COMPLETED of a, which already ended as completed',
+  ],
   [
     'a failure after the completion',
     [dispatchedAs(a), completedAs(a), failedAs(a)],
-    'NODE_FAILED of a, which had ended as completed',
+    'NODE_FAILED of a, which already ended as completed',
   ],
   [
     'a dispatch after the completion',
     [dispatchedAs(a), completedAs(a), dispatchedAs(a)],
-    'NODE_DISPATCHED of a, which had ended as completed',
+    'NODE_DISPATCHED of a, which already ended as completed',
   ],
   [
     'a skip after the completion',
     [dispatchedAs(a), completedAs(a), { type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }],
-    'NODE_SKIPPED of a, which had ended as completed',
+    'NODE_SKIPPED of a, which already ended as completed',
   ],
   [
-    'a completion after being skipped',
+    'a completion after a skip',
     [{ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }, completedAs(a)],
-    'NODE_COMPLETED of a, which had ended as skipped',
+    'NODE_COMPLETED of a, which already ended as skipped',
   ],
-])('%s of a node is refused', (_what, events, why) => {
+])('%s of a node is rejected', (_what, events, why) => {
   expect(() => foldOf([commit(1, 1, events)])).toThrow(why);
 });
 
-test('one event cancels all that was open, and leaves what had ended', () => {
+test('one event cancels all open nodes and leaves the ended ones', () => {
   const [b, c, d] = [refOf('b'), refOf('c'), refOf('d')];
   const state = foldOf([
     commit(1, 1, [dispatchedAs(a), dispatchedAs(b), startedAs(b), dispatchedAs(c), completedAs(c)]),
@@ -161,7 +165,7 @@ test('one event cancels all that was open, and leaves what had ended', () => {
   expect(state.progress).toEqual({ status: 'cancelled', endedAt: at, reason: 'enough' });
 });
 
-test('changes to a fork of a fold do not reach it', () => {
+test('changes to a fork do not reach the original fold', () => {
   const state = foldOf([commit(1, 1, [{ type: 'INPUT_SET', input: inline(1) }, dispatchedAs(a)])]);
   const before = structuredClone(plain(state));
   const draft = fork(state);
@@ -172,7 +176,7 @@ test('changes to a fork of a fold do not reach it', () => {
   expect(plain(state)).toEqual(before);
 });
 
-test('a retry moves the attempt on and keeps what it is pinned to', () => {
+test('a retry increments the attempt and keeps its pinned context', () => {
   const state = foldOf([commit(1, 1, [started, dispatchedAs(a)]), commit(2, 3, [retriedAs(a)])]);
   expect(state.nodes.get(nodeKey(a))).toMatchObject({
     status: 'queued',
@@ -183,7 +187,7 @@ test('a retry moves the attempt on and keeps what it is pinned to', () => {
   });
 });
 
-test('an attempt that took too long is told apart from one that failed', () => {
+test('an attempt that timed out differs from one that failed', () => {
   expect(plain(foldOf([commit(1, 1, [dispatchedAs(a), failedAs(a, 1, 'timeout')])])).nodes).toMatchObject([
     ['a', { status: 'timed_out' }],
   ]);
@@ -193,13 +197,13 @@ test('an attempt that took too long is told apart from one that failed', () => {
 const nodesOf = (...events: readonly RunEvent[]) => Object.fromEntries(foldOf([commit(1, 1, events)]).nodes.entries());
 const later = after(at, seconds(9));
 const placeAwaited: EventOf<'SLOT_AWAITED'> = { type: 'SLOT_AWAITED', slots: 2 };
-const placeTaken: RunEvent = { type: 'SLOT_TAKEN', slot: 1 };
+const slotTaken: RunEvent = { type: 'SLOT_TAKEN', slot: 1 };
 
-test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
+test('a run waits for a slot from its commit or requested start until it has one or has ended', () => {
   const waiting = foldOf([commit(1, 1, [placeAwaited])]);
   expect(waiting.admission).toStrictEqual({ slots: 2, since: at });
   expect(isWaitingForSlot(waiting)).toBe(true);
-  const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
+  const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, slotTaken])]);
   expect(delayed.admission).toEqual({ slots: 2, since: later, notBefore: later, slot: 1 });
   expect(isWaitingForSlot(delayed)).toBe(false);
   expect(isWaitingForSlot(foldOf([commit(1, 1, [placeAwaited, cancelled])]))).toBe(false);
@@ -207,24 +211,24 @@ test('a run waits for a place since its commit, or since the time that it was to
 });
 
 test.each<[string, readonly RunEvent[]]>([
-  ['that nobody waited for', [placeTaken]],
-  ['twice', [placeAwaited, placeTaken, placeTaken]],
-])('a place is not taken %s', (_how, events) => {
-  expect(() => foldOf([commit(1, 1, events)])).toThrow('a place was taken that nobody waited for');
+  ['in a run that waits for none', [slotTaken]],
+  ['twice', [placeAwaited, slotTaken, slotTaken]],
+])('a slot is rejected %s', (_how, events) => {
+  expect(() => foldOf([commit(1, 1, events)])).toThrow('SLOT_TAKEN in a run that waits for no slot');
 });
 
-test('a run is a running one since the event that says so; that it is about to end says nothing yet', () => {
+test('a run is running from the event that records it, and a status change to an end alone does not end it', () => {
   const running: EventOf<'RUN_STATUS_CHANGED'> = { type: 'RUN_STATUS_CHANGED', status: 'running' };
   expect(foldOf([commit(1, 1, [started])]).progress).toEqual({ status: 'pending' });
   expect(foldOf([commit(1, 1, [started, running])]).progress).toEqual({ status: 'running', startedAt: at });
   expect(foldOf([commit(1, 1, [{ ...running, status: 'failed' }])]).progress).toEqual({ status: 'pending' });
 });
 
-test('a run that was cancelled without a reason has none', () => {
+test('a run cancelled without a reason has none', () => {
   expect(foldOf([commit(1, 1, [{ type: 'RUN_CANCELLED' }])]).progress).toStrictEqual({ status: 'cancelled', endedAt: at });
 });
 
-const drive = { kind: 'workflow_task', key: '1' } as const;
+const workflowTask = { kind: 'workflow_task', key: '1' } as const;
 const charge = { kind: 'function', key: 'charge' } as const;
 const usage = { input: 5, output: 2 };
 const called: EventOf<'SUBFLOW_CALLED'> = {
@@ -241,14 +245,14 @@ const called: EventOf<'SUBFLOW_CALLED'> = {
 test.each<[number, number, string, readonly RunEvent[]]>([
   [1, 0, 'an attempt that a worker was asked for', [dispatchedAs(a)]],
   [0, 0, 'a pure node whose time is waited for', [{ ...dispatchedAs(a), isPure: true }]],
-  [0, 0, 'a drive', [{ ...dispatchedAs(a), step: drive }]],
+  [0, 0, 'a workflowTask', [{ ...dispatchedAs(a), step: workflowTask }]],
   [1, 0, 'a step', [{ ...dispatchedAs(a), step: charge }]],
   [2, 7, 'a repetition, and what the failed attempt used', [dispatchedAs(a), { ...retriedAs(a), tokens: usage }]],
   [1, 7, 'a failure', [dispatchedAs(a), { ...failedAs(a), tokens: usage }]],
   [1, 7, 'a completion', [dispatchedAs(a), { ...completedAs(a), tokens: usage }]],
   [1, 0, 'a call', [called]],
   [2, 0, 'a call that was asked for again, as its repetition', [called, retriedAs(a), { ...called, attempt: attempt(2) }]],
-])('%i executions and %i tokens are spent by %s', (executions, tokens, _what, events) => {
+])('%i executions and %i tokens are used by %s', (executions, tokens, _what, events) => {
   expect(foldOf([commit(1, 1, events)]).budgetUsage).toEqual({ executions, tokens });
 });
 
@@ -270,12 +274,12 @@ const received: RunEvent = {
 const slept: EventOf<'SLEEP_STARTED'> = { type: 'SLEEP_STARTED', ...a, attempt: attempt(1), wakeAt: later, output: inline(1) };
 const woken: RunEvent = { type: 'NODE_WOKEN', ...a, attempt: attempt(1) };
 
-test('a node is held back until its time where its dispatch names one', () => {
+test('a dispatch with a start time delays its node', () => {
   expect(nodesOf(dispatchedAs(a))['a']).not.toHaveProperty('notBefore');
   expect(nodesOf({ ...dispatchedAs(a), notBefore: later })['a']).toMatchObject({ status: 'queued', notBefore: later });
 });
 
-test('what a wait may have or lack is kept as the event has it', () => {
+test('optional fields of a wait are stored as the event has them', () => {
   expect(nodesOf(awaited)['a']).not.toHaveProperty('expiresAt');
   expect(nodesOf(awaited)['a']).not.toHaveProperty('expiryHandle');
   expect(nodesOf({ ...awaited, expiresAt: later, expiryHandle: 'late' })['a']).toMatchObject({
@@ -287,15 +291,15 @@ test('what a wait may have or lack is kept as the event has it', () => {
   expect(nodesOf({ ...called, version: 3, expiresAt: later })['a']).toMatchObject({ version: 3, expiresAt: later });
 });
 
-test('only a node that awaits a signal is given one, and only one that sleeps is woken', () => {
-  expect(() => nodesOf(slept, received)).toThrow('was given a signal and awaited none');
-  expect(() => nodesOf(dispatchedAs(a), received)).toThrow('was given a signal and awaited none');
-  expect(() => nodesOf(awaited, woken)).toThrow('was woken and did not sleep');
-  expect(() => nodesOf(dispatchedAs(a), woken)).toThrow('was woken and did not sleep');
+test('only a node that awaits a signal receives one, and only a sleeping node wakes', () => {
+  expect(() => nodesOf(slept, received)).toThrow('received a signal and awaits none');
+  expect(() => nodesOf(dispatchedAs(a), received)).toThrow('received a signal and awaits none');
+  expect(() => nodesOf(awaited, woken)).toThrow('was woken and does not sleep');
+  expect(() => nodesOf(dispatchedAs(a), woken)).toThrow('was woken and does not sleep');
   expect(nodesOf(slept, woken)['a']).toMatchObject({ status: 'waiting', wakeAt: later });
 });
 
-test('what ended a wait outlives it: the signal that came, the run that was called, where a step was begun', () => {
+test('an ended node keeps the signal, the called run and the step of its wait', () => {
   expect(nodesOf(awaited, received, completedAs(a))['a']).toMatchObject({ status: 'completed', signalId: 's1' });
   expect(nodesOf(awaited, completedAs(a))['a']).not.toHaveProperty('signalId');
   expect(nodesOf(called, failedAs(a))['a']).toMatchObject({ status: 'failed', childRunId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV' });
@@ -305,7 +309,7 @@ test('what ended a wait outlives it: the signal that came, the run that was call
   expect(nodesOf(called, cancelled)['a']).toMatchObject({ status: 'cancelled', childRunId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV' });
 });
 
-test('a step that was lost with its machine has its lost attempts counted, through its next start; another failure is none', () => {
+test('lost attempts of a step are counted over retries; other failures are not', () => {
   const lost: EventOf<'NODE_RETRIED'> = { ...retriedAs(a), failure: { cause: 'lost', message: 'gone' } };
   const step: RunEvent = { ...dispatchedAs(a), step: charge };
   expect(nodesOf(step, lost)['a']).toMatchObject({ lostAttempts: 1 });
@@ -314,7 +318,7 @@ test('a step that was lost with its machine has its lost attempts counted, throu
   expect(nodesOf(dispatchedAs(a), lost)['a']).not.toHaveProperty('lostAttempts');
 });
 
-test('an output is written under its variable where it has one, and a failure under the same where an edge takes it', () => {
+test('an output is written under its variable, and so is a failure that an error edge handles', () => {
   const writes = (...events: readonly RunEvent[]) =>
     [...foldOf([commit(1, 1, events)]).contextWrites.entries()].map(([key, values]) => [
       key,
@@ -331,7 +335,7 @@ test('an output is written under its variable where it has one, and a failure un
   expect(nodesOf(dispatchedAs(a), failedAs(a))['a']).toMatchObject({ isHandled: false });
 });
 
-test('a completion keeps its variable and how it ends the run only where it says them', () => {
+test('a completion has a variable and an end only if the event has them', () => {
   const bare = nodesOf(dispatchedAs(a), completedAs(a))['a'];
   expect(bare).not.toHaveProperty('variable');
   expect(bare).not.toHaveProperty('end');
@@ -339,17 +343,17 @@ test('a completion keeps its variable and how it ends the run only where it says
   expect(full).toMatchObject({ variable: 'sum', end: 'error' });
 });
 
-test('a rollback cancels what the code had asked for, and leaves the drive that is to undo it', () => {
+test('a rollback cancels open steps and keeps the workflow task', () => {
   const error = { cause: 'error', message: 'broke' } as const;
   const nodes = nodesOf(
-    { ...dispatchedAs(a), step: drive },
+    { ...dispatchedAs(a), step: workflowTask },
     { ...dispatchedAs(refOf('b')), step: charge },
     { type: 'ROLLBACK_STARTED', runOutcome: { status: 'failed', error } },
   );
   expect(nodes).toMatchObject({ a: { status: 'queued' }, b: { status: 'cancelled', endedBy: 3 } });
 });
 
-test('a node is at its attempt, also when it has ended; one that has not begun, or was skipped, is at the first', () => {
+test('an ended node keeps its attempt; one that has not begun, or was skipped, is at the first', () => {
   const skipped = nodesOf({ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' })['a'];
   expect([attemptOf(undefined), attemptOf(skipped)]).toEqual([1, 1]);
   const [open, ended] = [nodesOf(dispatchedAs(a), retriedAs(a)), nodesOf(dispatchedAs(a), retriedAs(a), completedAs(a, 2))];

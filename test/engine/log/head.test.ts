@@ -1,4 +1,4 @@
-/** What a run says of itself in its first commit: whether it is a test, whether it carries its graph, and who made it. */
+/** What the first commit of a run records: test run, carried graph, origin. */
 import { expect, test } from 'vitest';
 import {
   attempt,
@@ -55,7 +55,7 @@ const ofGraph = (version: number, isTest?: true): RunCreation => ({
 });
 const ofCode: RunCreation = { ...made(), kind: 'code', workflow: { name: 'order' }, deploymentId: deploymentId('d1') };
 
-test('a test run is one that says so; it carries its graph only where nobody has published that', () => {
+test('a test run is marked; it carries its graph only if that is unpublished', () => {
   const said = [ofGraph(0, true), ofGraph(3, true), ofGraph(3), ofGraph(0), ofCode].map((run) => [
     isTestRun(run),
     carriesGraph(run),
@@ -69,20 +69,25 @@ test('a test run is one that says so; it carries its graph only where nobody has
   ]);
 });
 
-test('a run is pinned to its published version, or to the graph that it carries itself; code is pinned to none', () => {
+test('a graph run is pinned to its published version or carried graph; a code run to neither', () => {
   expect(pinnedVersion(ofGraph(3))).toEqual({ name: 'order', version: 3 });
   expect(pinnedVersion(ofGraph(0, true))).toEqual({ name: 'order', version: 0, carriedBy: address });
-  expect(() => pinnedVersion(ofCode)).toThrow('is no run of a graph');
+  expect(() => pinnedVersion(ofCode)).toThrow('not a graph run');
 });
 
-test('a rerun says of which run, and from which node where it did not begin anew', () => {
-  const [anew, onward] = [made(rerunSystemValues(theRun)), made(rerunSystemValues(theRun, nodeId('b')))];
-  expect([rerunOf(anew), rerunFrom(anew), rerunOf(onward), rerunFrom(onward)]).toEqual([theRun, undefined, theRun, 'b']);
+test('a rerun names its original run, and the node if it did not start from the beginning', () => {
+  const [fromStart, onward] = [made(rerunSystemValues(theRun)), made(rerunSystemValues(theRun, nodeId('b')))];
+  expect([rerunOf(fromStart), rerunFrom(fromStart), rerunOf(onward), rerunFrom(onward)]).toEqual([
+    theRun,
+    undefined,
+    theRun,
+    'b',
+  ]);
   expect(rerunSystemValues(theRun)).toStrictEqual({ __rerunOf: theRun });
   expect([rerunOf(made()), rerunFrom(made())]).toEqual([undefined, undefined]);
 });
 
-test('a called run says by whom, and what becomes of it when it is left', () => {
+test('a called run names its caller and its parent close policy', () => {
   const caller: Caller = {
     runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV'),
     nodeId: nodeId('ship'),
@@ -99,32 +104,32 @@ test('a called run says by whom, and what becomes of it when it is left', () => 
   expect(callerOf(made())).toBeUndefined();
 });
 
-test('a run that a schedule started says which, and the time that was due', () => {
+test('a scheduled run names its schedule and due time', () => {
   const at = instant(1_795_132_800_000);
   expect(scheduleOf(made(scheduleSystemValues(scheduleId('nightly'), at)))).toEqual({ scheduleId: 'nightly', scheduledAt: at });
   expect(scheduleOf(made())).toBeUndefined();
 });
 
 test.each<[string, Readonly<Record<string, JsonValue>>]>([
-  ['a run id that is none', { __rerunOf: 'wrun_1', __rerunFrom: 'no node' }],
-  ['what is no text', { __rerunOf: 7, __rerunFrom: null, __scheduleId: 7, __scheduledAt: 7 }],
-  ['a caller that is none', { __calledBy: 'somebody' }],
+  ['an invalid run id', { __rerunOf: 'wrun_1', __rerunFrom: 'no node' }],
+  ['a value that is not text', { __rerunOf: 7, __rerunFrom: null, __scheduleId: 7, __scheduledAt: 7 }],
+  ['an invalid caller', { __calledBy: 'someone' }],
   ['a caller without an attempt', { __calledBy: { runId: theRun, nodeId: 'a', iteration: '', depth: 1 } }],
   ['a caller without a depth', { __calledBy: { runId: theRun, nodeId: 'a', iteration: '', attempt: 1 } }],
   ['a caller without a run', { __calledBy: { nodeId: 'a', iteration: '', attempt: 1, depth: 1 } }],
   ['a caller without a node', { __calledBy: { runId: theRun, iteration: '', attempt: 1, depth: 1 } }],
-  ['a caller without a pass', { __calledBy: { runId: theRun, nodeId: 'a', attempt: 1, depth: 1 } }],
-  ['a time that is none', { __scheduleId: 'nightly', __scheduledAt: 'at 7' }],
-  ['a time far beyond all', { __scheduleId: 'nightly', __scheduledAt: '1234567890123456' }],
+  ['a caller without an iteration', { __calledBy: { runId: theRun, nodeId: 'a', attempt: 1, depth: 1 } }],
+  ['an invalid time', { __scheduleId: 'nightly', __scheduledAt: 'at 7' }],
+  ['a time beyond the range', { __scheduleId: 'nightly', __scheduledAt: '1234567890123456' }],
   ['a schedule without a time', { __scheduleId: 'nightly' }],
   ['a time without a schedule', { __scheduledAt: '7' }],
-  ['a name that no schedule may have', { __scheduleId: '-', __scheduledAt: '7' }],
-])('%s is not believed', (_what, system) => {
+  ['an invalid schedule name', { __scheduleId: '-', __scheduledAt: '7' }],
+])('%s is ignored', (_what, system) => {
   const run = made(system);
   expect([rerunOf(run), rerunFrom(run), callerOf(run), scheduleOf(run)]).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('the commit of a run that was forgotten is known as one, says nothing but that the run is over, and keeps its slot', () => {
+test('a tombstone is recognisable, only cancels the run, and keeps its commit number', () => {
   const { commit } = made();
   expect(isTombstone(commit)).toBe(false);
   const forgotten = tombstoneCommit({ ...commit, at: instant(7) });

@@ -1,4 +1,4 @@
-/** Silence is judged node by node: a busy branch hides no dead one, and a long wait is no silence at all. */
+/** Heartbeat timeouts are evaluated per node: a busy branch hides no stuck one, and a long wait is not a timeout. */
 import { expect, test } from 'vitest';
 import { attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
@@ -17,7 +17,11 @@ import { type NodeTraits, awaits, calls, failed, graph, completesAtOnce, sleepsU
 import { GraphRunFixture, dawn, foldOf, refOf, started } from '../graph-run-fixture.ts';
 
 const later = (wait: DurationMs) => after(dawn, wait);
-const sign = (id: string, wait: DurationMs, resends = 0): Heartbeat => ({ node: nodeKey(refOf(id)), at: later(wait), resends });
+const heartbeatOf = (id: string, wait: DurationMs, resends = 0): Heartbeat => ({
+  node: nodeKey(refOf(id)),
+  at: later(wait),
+  resends,
+});
 
 const kindAt = (play: GraphRunFixture, id: string, wait: DurationMs, last?: Heartbeat): string => {
   const node = play.open().find((open) => open.nodeId === id);
@@ -38,7 +42,7 @@ const sleeping = (wait: DurationMs) =>
 test.each([
   ['a queued node', queued],
   ['a running node', running],
-])('%s is silent 100 s after its dispatch, and not before', (_what, play) => {
+])('%s times out 100 s after its dispatch, not before', (_what, play) => {
   expect(kindAt(play(), 'a', durationMs(99_999))).toBe('within_timeout');
   expect(kindAt(play(), 'a', seconds(100))).toBe('timed_out');
 });
@@ -50,28 +54,28 @@ test.each([
   [5, 3_200],
   [6, 3_600],
   [40, 3_600],
-])('after %i re-sends the patience is %i s', (resends, patienceSeconds) => {
-  const last = sign('a', seconds(10), resends);
+])('after %i resends the timeout is %i s', (resends, patienceSeconds) => {
+  const last = heartbeatOf('a', seconds(10), resends);
   expect(kindAt(queued(), 'a', durationMs((10 + patienceSeconds) * 1_000 - 1), last)).toBe('within_timeout');
   expect(kindAt(queued(), 'a', seconds(10 + patienceSeconds), last)).toBe('timed_out');
 });
 
-test('a beat keeps a running node young', () => {
-  expect(kindAt(running(), 'a', hours(3), sign('a', durationMs(3 * 3_600_000 - 99_999)))).toBe('within_timeout');
-  expect(kindAt(running(), 'a', hours(3), sign('a', durationMs(3 * 3_600_000 - 100_000)))).toBe('timed_out');
+test('a heartbeat keeps a running node within its timeout', () => {
+  expect(kindAt(running(), 'a', hours(3), heartbeatOf('a', durationMs(3 * 3_600_000 - 99_999)))).toBe('within_timeout');
+  expect(kindAt(running(), 'a', hours(3), heartbeatOf('a', durationMs(3 * 3_600_000 - 100_000)))).toBe('timed_out');
 });
 
-test('a sign from before the attempt was asked for says nothing of it', () => {
+test('a heartbeat from before the dispatch is ignored', () => {
   const play = started(graph({ edges: ['start -> a'], nodes: { start: completesAtOnce, a: { retry: threeAttempts } } }));
   play.advanceTime(hours(1));
   play.ends('a', failed('timeout'));
-  const old = sign('a', minutes(59), 5);
+  const old = heartbeatOf('a', minutes(59), 5);
   expect(kindAt(play, 'a', hours(1))).toBe('sleeping');
   expect(kindAt(play, 'a', durationMs(3_600_000 + 1_000 + 99_999), old)).toBe('within_timeout');
   expect(kindAt(play, 'a', durationMs(3_600_000 + 1_000 + 100_000), old)).toBe('timed_out');
 });
 
-test('a sleeper is asleep until its time, then given the grace of its timer, then silent', () => {
+test('a sleeper is sleeping until its time, then within the grace of its timer, then timed out', () => {
   const play = sleeping(days(300));
   const woken = 300 * 86_400_000;
   expect(kindAt(play, 'a', days(299))).toBe('sleeping');
@@ -79,10 +83,10 @@ test('a sleeper is asleep until its time, then given the grace of its timer, the
   expect(kindAt(play, 'a', durationMs(woken))).toBe('within_timeout');
   expect(kindAt(play, 'a', durationMs(woken + 59_999))).toBe('within_timeout');
   expect(kindAt(play, 'a', durationMs(woken + 60_000))).toBe('timed_out');
-  expect(kindAt(play, 'a', durationMs(woken + 60_000), sign('a', durationMs(woken + 1), 1))).toBe('within_timeout');
+  expect(kindAt(play, 'a', durationMs(woken + 60_000), heartbeatOf('a', durationMs(woken + 1), 1))).toBe('within_timeout');
 });
 
-test('a run that starts later is not silent before it does', () => {
+test('a run with a later start does not time out before it', () => {
   const play = new GraphRunFixture(graph({ edges: ['start -> a'], nodes: { start: completesAtOnce } }));
   play.start({}, later(days(2)));
   expect(kindAt(play, 'start', days(1))).toBe('sleeping');
@@ -91,16 +95,16 @@ test('a run that starts later is not silent before it does', () => {
   expect(nextCheck(play.state, later(days(7)), dawn)).toBe(later(durationMs(2 * 86_400_000 + 60_000)));
 });
 
-test('a busy branch does not hide a dead one', () => {
+test('a busy branch does not hide a stuck one', () => {
   const play = started(graph({ edges: ['start -> busy', 'start -> dead'], nodes: { start: completesAtOnce } }));
-  const found = heartbeatStates(play.state, [sign('busy', seconds(500))], later(seconds(520)));
+  const found = heartbeatStates(play.state, [heartbeatOf('busy', seconds(500))], later(seconds(520)));
   expect(found.map(([key, { kind }]) => [key, kind])).toEqual([
     ['busy', 'within_timeout'],
     ['dead', 'timed_out'],
   ]);
 });
 
-test('a healthy slow node after a sleep is judged from its own dispatch', () => {
+test('a slow node after a sleep is evaluated from its own dispatch', () => {
   const play = started(
     graph({ edges: ['start -> nap -> slow'], nodes: { start: completesAtOnce, nap: { pure: sleepsUntil(later(hours(2))) } } }),
   );
@@ -109,17 +113,17 @@ test('a healthy slow node after a sleep is judged from its own dispatch', () => 
   expect(kindAt(play, 'slow', durationMs(2 * 3_600_000 + 90_000))).toBe('within_timeout');
 });
 
-test('the sweep looks again in two minutes while a node is at work', () => {
+test('the sweep checks again in two minutes while a node is working', () => {
   expect(nextCheck(queued().state, later(days(7)), dawn)).toBe(later(minutes(2)));
   expect(nextCheck(running().state, later(days(7)), later(hours(1)))).toBe(later(minutes(62)));
 });
 
-test('the sweep looks at a sleeper a minute after its time', () => {
+test('the sweep checks a sleeper a minute after its time', () => {
   expect(nextCheck(sleeping(days(3)).state, later(days(7)), later(days(1)))).toBe(later(durationMs(3 * 86_400_000 + 60_000)));
   expect(nextCheck(sleeping(days(3)).state, later(days(7)), later(days(4)))).toBe(later(durationMs(4 * 86_400_000 + 120_000)));
 });
 
-test('the sweep looks at the earliest of all that is open, some minutes before the deadline, and at it', () => {
+test('the sweep checks at the earliest due time, some minutes before the deadline, and at the deadline', () => {
   const play = started(
     graph({
       edges: ['start -> nap', 'start -> work'],
@@ -128,26 +132,26 @@ test('the sweep looks at the earliest of all that is open, some minutes before t
   );
   expect(nextCheck(play.state, later(days(7)), dawn)).toBe(later(seconds(90)));
   expect(nextCheck(play.state, later(seconds(45)), dawn)).toBe(later(seconds(45)));
-  const asleep = sleeping(days(3)).state;
-  expect(nextCheck(asleep, later(days(2)), dawn)).toBe(later(durationMs(days(2) - minutes(4))));
-  expect(nextCheck(asleep, later(days(2)), later(durationMs(days(2) - minutes(4) - 1)))).toBe(
+  const paused = sleeping(days(3)).state;
+  expect(nextCheck(paused, later(days(2)), dawn)).toBe(later(durationMs(days(2) - minutes(4))));
+  expect(nextCheck(paused, later(days(2)), later(durationMs(days(2) - minutes(4) - 1)))).toBe(
     later(durationMs(days(2) - minutes(4))),
   );
-  expect(nextCheck(asleep, later(days(2)), later(durationMs(days(2) - minutes(4))))).toBe(later(days(2)));
+  expect(nextCheck(paused, later(days(2)), later(durationMs(days(2) - minutes(4))))).toBe(later(days(2)));
 });
 
-test('a retry that waits is looked for a minute after its time', () => {
+test('a delayed retry is checked a minute after its time', () => {
   const retry = { ...threeAttempts, backoffMs: minutes(30), maxBackoffMs: minutes(30) };
   const play = started(graph({ nodes: { a: { retry } } }));
   play.ends('a', failed());
   expect(nextCheck(play.state, later(days(7)), dawn)).toBe(later(minutes(31)));
 });
 
-test('a minute holds its first moment and not the next one’s', () => {
+test('a minute contains its first moment and not that of the next one', () => {
   expect([0, 59_999, 60_000].map((moment) => minuteOf(instant(moment)))).toEqual([0, 0, 1]);
 });
 
-test('an ended run has nobody to be silent', () => {
+test('an ended run has no heartbeat states', () => {
   const play = queued();
   play.decide({ kind: 'cancel-requested' });
   expect(heartbeatStates(play.state, [], later(days(1)))).toEqual([]);
@@ -161,11 +165,11 @@ const waits: readonly [string, (expires: boolean) => GraphRunFixture][] = [
   ['a wait for a child', (expires) => only({ pure: calls(expires ? untilTen : {}) })],
 ];
 
-test.each(waits)('%s without an end is never silent', (_what, waiting) => {
+test.each(waits)('%s without an end never times out', (_what, waiting) => {
   expect(kindAt(waiting(false), 'a', days(364))).toBe('awaiting');
 });
 
-test.each(waits)('%s that ends by itself is given the grace of its timer from then on', (_what, waiting) => {
+test.each(waits)('%s with an end has the grace of its timer from then on', (_what, waiting) => {
   const play = waiting(true);
   expect(kindAt(play, 'a', durationMs(599_999))).toBe('awaiting');
   expect(kindAt(play, 'a', durationMs(600_000))).toBe('within_timeout');
@@ -173,49 +177,55 @@ test.each(waits)('%s that ends by itself is given the grace of its timer from th
   expect(kindAt(play, 'a', durationMs(660_000))).toBe('timed_out');
 });
 
-test.each(waits)('%s is looked at in ten minutes, later the longer it lasts, and every six hours at least', (_what, waiting) => {
-  const { state } = waiting(false);
-  const looked = (wait: DurationMs) => nextCheck(state, later(days(365)), later(wait)) - later(wait);
-  expect([seconds(0), minutes(10), hours(2), hours(6), days(3)].map(looked)).toEqual([
-    minutes(10),
-    minutes(10),
-    hours(2),
-    hours(6),
-    hours(6),
-  ]);
-});
+test.each(waits)(
+  '%s is checked in ten minutes, less often the longer it lasts, and at least every six hours',
+  (_what, waiting) => {
+    const { state } = waiting(false);
+    const checkInterval = (wait: DurationMs) => nextCheck(state, later(days(365)), later(wait)) - later(wait);
+    expect([seconds(0), minutes(10), hours(2), hours(6), days(3)].map(checkInterval)).toEqual([
+      minutes(10),
+      minutes(10),
+      hours(2),
+      hours(6),
+      hours(6),
+    ]);
+  },
+);
 
-test.each(waits)('%s that ends by itself is looked at a minute after its end, where that is sooner', (_what, waiting) => {
+test.each(waits)('%s with an end is checked a minute after it, if that is sooner', (_what, waiting) => {
   const { state } = waiting(true);
   expect(nextCheck(state, later(days(7)), later(minutes(9)))).toBe(later(minutes(11)));
   expect(nextCheck(state, later(days(7)), later(minutes(10)))).toBe(later(minutes(12)));
 });
 
 test.each(waits)(
-  '%s is asked after by one look in 100 s, later the longer it lasts, and every six hours at least, whatever an earlier attempt was',
+  '%s has been checked recently for 100 s, longer the longer it lasts, up to six hours, and earlier attempts do not count',
   (_what, waiting) => {
     const play = waiting(false);
     const [wait] = play.open();
-    if (wait === undefined) throw new Error('nothing is open');
-    const isAskedAfter = (last: Heartbeat, at: DurationMs) => heartbeatStateOf(wait, last, later(at));
-    expect(isAskedAfter(sign('a', seconds(10)), durationMs(109_999))).toMatchObject({
+    if (wait === undefined) throw new Error('no node is open');
+    const stateOfWait = (last: Heartbeat, at: DurationMs) => heartbeatStateOf(wait, last, later(at));
+    expect(stateOfWait(heartbeatOf('a', seconds(10)), durationMs(109_999))).toMatchObject({
       kind: 'awaiting',
       wasCheckedRecently: true,
     });
-    expect(isAskedAfter(sign('a', seconds(10)), seconds(110))).toMatchObject({ kind: 'awaiting', wasCheckedRecently: false });
-    expect(isAskedAfter(sign('a', seconds(200)), durationMs(399_999))).toMatchObject({ wasCheckedRecently: true });
-    expect(isAskedAfter(sign('a', seconds(200)), seconds(400))).toMatchObject({ wasCheckedRecently: false });
-    expect(isAskedAfter(sign('a', hours(9)), durationMs(15 * 3_600_000 - 1))).toMatchObject({ wasCheckedRecently: true });
-    expect(isAskedAfter(sign('a', hours(9)), hours(15))).toMatchObject({ wasCheckedRecently: false });
-    expect(isAskedAfter({ ...sign('a', seconds(0)), at: instant(dawn - 1) }, seconds(1))).toMatchObject({
+    expect(stateOfWait(heartbeatOf('a', seconds(10)), seconds(110))).toMatchObject({
+      kind: 'awaiting',
+      wasCheckedRecently: false,
+    });
+    expect(stateOfWait(heartbeatOf('a', seconds(200)), durationMs(399_999))).toMatchObject({ wasCheckedRecently: true });
+    expect(stateOfWait(heartbeatOf('a', seconds(200)), seconds(400))).toMatchObject({ wasCheckedRecently: false });
+    expect(stateOfWait(heartbeatOf('a', hours(9)), durationMs(15 * 3_600_000 - 1))).toMatchObject({ wasCheckedRecently: true });
+    expect(stateOfWait(heartbeatOf('a', hours(9)), hours(15))).toMatchObject({ wasCheckedRecently: false });
+    expect(stateOfWait({ ...heartbeatOf('a', seconds(0)), at: instant(dawn - 1) }, seconds(1))).toMatchObject({
       kind: 'awaiting',
       wasCheckedRecently: false,
     });
   },
 );
 
-test('a look that was left counts for 50 s, and no node’s sign counts as one', () => {
-  const [left, node] = [{ node: recheckKey, at: dawn, resends: 0 }, sign('a', seconds(0))];
+test('a sent recheck is pending for 50 s, and no node’s heartbeat counts as one', () => {
+  const [left, node] = [{ node: recheckKey, at: dawn, resends: 0 }, heartbeatOf('a', seconds(0))];
   expect([seconds(0), durationMs(49_999), seconds(50)].map((at) => isRecheckPending([node, left], later(at)))).toEqual([
     true,
     true,
@@ -227,14 +237,14 @@ test('a look that was left counts for 50 s, and no node’s sign counts as one',
 const looping = () =>
   started(graph({ edges: ['each/loop -> work'], nodes: { each: { loop: { over: [1, 2], delayMs: minutes(5) } } } }));
 
-test('a loop whose passes are under way is carried by them, however long they take, and asks for no look of its own', () => {
+test('a loop with open iterations is delegated to them, however long they take, and needs no check of its own', () => {
   const play = looping();
   expect(kindAt(play, 'each', days(300))).toBe('delegated');
   play.decide({ kind: 'node-started', node: refOf('work@each[0]'), attempt: attempt(1), startedAt: dawn });
   expect(nextCheck(play.state, later(days(7)), later(hours(1)))).toBe(later(minutes(62)));
 });
 
-test('a loop that pauses between its passes is asleep till then, and looked at a minute later', () => {
+test('a paused loop is sleeping until its time, and checked a minute later', () => {
   const play = looping();
   play.ends('work@each[0]');
   expect(kindAt(play, 'each', durationMs(299_999))).toBe('sleeping');
@@ -243,21 +253,21 @@ test('a loop that pauses between its passes is asleep till then, and looked at a
   expect(nextCheck(play.state, later(days(7)), dawn)).toBe(later(minutes(6)));
 });
 
-test('the timer of a wait that was asked for again has the patience of what was sent again', () => {
+test('the timer of a resent wait has the timeout of the resend', () => {
   const play = sleeping(minutes(10));
-  const again = sign('a', minutes(11), 1);
+  const again = heartbeatOf('a', minutes(11), 1);
   expect(kindAt(play, 'a', durationMs(860_000 - 1), again)).toBe('within_timeout');
   expect(kindAt(play, 'a', durationMs(860_000), again)).toBe('timed_out');
 });
 
-test('a sign of the very moment in which the attempt was asked for is its own', () => {
-  expect(kindAt(queued(), 'a', seconds(100), sign('a', seconds(0), 1))).toBe('within_timeout');
-  expect(kindAt(queued(), 'a', seconds(200), sign('a', seconds(0), 1))).toBe('timed_out');
+test('a heartbeat of the very moment of the dispatch counts', () => {
+  expect(kindAt(queued(), 'a', seconds(100), heartbeatOf('a', seconds(0), 1))).toBe('within_timeout');
+  expect(kindAt(queued(), 'a', seconds(200), heartbeatOf('a', seconds(0), 1))).toBe('timed_out');
 });
 
 const logOf = (...events: readonly RunEvent[]) =>
   foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at: dawn, by: 'test', nonce: nonce('n') }]);
-const asked = (key: string, kind: 'function' | 'workflow_task'): RunEvent => ({
+const dispatched = (key: string, kind: 'function' | 'workflow_task'): RunEvent => ({
   type: 'NODE_DISPATCHED',
   ...refOf(key),
   attempt: attempt(1),
@@ -265,7 +275,7 @@ const asked = (key: string, kind: 'function' | 'workflow_task'): RunEvent => ({
   wave: 0,
   step: { kind, key },
 });
-const rests: RunEvent = {
+const taskEnded: RunEvent = {
   type: 'SLEEP_STARTED',
   ...refOf('nap'),
   attempt: attempt(1),
@@ -274,8 +284,8 @@ const rests: RunEvent = {
   step: { kind: 'sleep', key: 'nap' },
 };
 
-test('a step that is at work is carried by the drive of its run; the drive, and a step that sleeps, are judged for themselves', () => {
-  const state = logOf(asked('workflow_task', 'workflow_task'), asked('charge', 'function'), rests);
+test('a working step is delegated to the workflow task; the task and a sleeping step are evaluated themselves', () => {
+  const state = logOf(dispatched('workflow_task', 'workflow_task'), dispatched('charge', 'function'), taskEnded);
   const found = heartbeatStates(state, [], later(hours(2)));
   expect(found.map(([key, { kind }]) => [key, kind])).toEqual([
     ['workflow_task', 'timed_out'],
@@ -284,49 +294,51 @@ test('a step that is at work is carried by the drive of its run; the drive, and 
   ]);
 });
 
-test('a drive whose message waits behind a drive at work is young as long as that one beats', () => {
-  const state = logOf(asked('first', 'workflow_task'), asked('second', 'workflow_task'));
+test('a queued workflow task stays within its timeout while another one sends heartbeats', () => {
+  const state = logOf(dispatched('first', 'workflow_task'), dispatched('second', 'workflow_task'));
   const kindsAt = (wait: DurationMs, ...signs: readonly Heartbeat[]) =>
     heartbeatStates(state, signs, later(wait)).map(([, { kind }]) => kind);
-  expect(kindsAt(seconds(150), sign('second', seconds(120)))).toEqual(['within_timeout', 'within_timeout']);
-  expect(kindsAt(seconds(230), sign('second', seconds(120)))).toEqual(['timed_out', 'timed_out']);
-  // That it was sent again is no sign that anybody is at work.
-  expect(kindsAt(seconds(150), sign('second', seconds(120), 1))).toEqual(['timed_out', 'within_timeout']);
+  expect(kindsAt(seconds(150), heartbeatOf('second', seconds(120)))).toEqual(['within_timeout', 'within_timeout']);
+  expect(kindsAt(seconds(230), heartbeatOf('second', seconds(120)))).toEqual(['timed_out', 'timed_out']);
+  // A resend is not a heartbeat of a worker.
+  expect(kindsAt(seconds(150), heartbeatOf('second', seconds(120), 1))).toEqual(['timed_out', 'within_timeout']);
 });
 
-test('a drive that waits behind another keeps what is known of itself: how often it was sent again, and a later sign', () => {
-  const state = logOf(asked('first', 'workflow_task'), asked('second', 'workflow_task'));
+test('a queued workflow task keeps its own resends and a later heartbeat', () => {
+  const state = logOf(dispatched('first', 'workflow_task'), dispatched('second', 'workflow_task'));
   const at = (wait: DurationMs, ...signs: readonly Heartbeat[]) =>
     heartbeatStates(state, signs, later(wait)).map(([, found]) => found);
-  const [again, beat] = [sign('first', seconds(100), 1), sign('second', seconds(120))];
-  expect(at(seconds(319), again, beat)[0]).toEqual({ kind: 'within_timeout' });
-  expect(at(seconds(320), again, beat)[0]).toMatchObject({ kind: 'timed_out', resends: 1 });
-  const sentLater = sign('first', seconds(150), 1);
-  expect(at(seconds(349), sentLater, beat)[0]).toEqual({ kind: 'within_timeout' });
-  expect(at(seconds(350), sentLater, beat)[0]).toMatchObject({ kind: 'timed_out', resends: 1 });
-  // Of two that beat the later one counts for both, whichever is named first.
-  const other = sign('first', seconds(200));
+  const [again, heartbeat] = [heartbeatOf('first', seconds(100), 1), heartbeatOf('second', seconds(120))];
+  expect(at(seconds(319), again, heartbeat)[0]).toEqual({ kind: 'within_timeout' });
+  expect(at(seconds(320), again, heartbeat)[0]).toMatchObject({ kind: 'timed_out', resends: 1 });
+  const sentLater = heartbeatOf('first', seconds(150), 1);
+  expect(at(seconds(349), sentLater, heartbeat)[0]).toEqual({ kind: 'within_timeout' });
+  expect(at(seconds(350), sentLater, heartbeat)[0]).toMatchObject({ kind: 'timed_out', resends: 1 });
+  // The later of two heartbeats counts for both tasks, in any order.
+  const other = heartbeatOf('first', seconds(200));
   for (const signs of [
-    [beat, other],
-    [other, beat],
+    [heartbeat, other],
+    [other, heartbeat],
   ])
     expect(at(seconds(299), ...signs)).toEqual([{ kind: 'within_timeout' }, { kind: 'within_timeout' }]);
 });
 
-/** The sweep's look before a deadline in seven days. */
+/** The sweep's next check of a run with a deadline in seven days. */
 const beforeDeadline = later(durationMs(days(7) - minutes(4)));
 
-test('a step at work asks for no look of its own; a drive and a step that sleeps do', () => {
-  const look = (...events: readonly RunEvent[]) => nextCheck(logOf(...events), later(days(7)), dawn);
-  expect(look(asked('charge', 'function'))).toBe(beforeDeadline);
-  expect(look(asked('charge', 'function'), rests)).toBe(later(minutes(61)));
-  expect(look(asked('charge', 'function'), asked('workflow_task', 'workflow_task'), rests)).toBe(later(minutes(2)));
+test('a working step needs no check of its own; a workflow task and a sleeping step do', () => {
+  const nextCheckOf = (...events: readonly RunEvent[]) => nextCheck(logOf(...events), later(days(7)), dawn);
+  expect(nextCheckOf(dispatched('charge', 'function'))).toBe(beforeDeadline);
+  expect(nextCheckOf(dispatched('charge', 'function'), taskEnded)).toBe(later(minutes(61)));
+  expect(nextCheckOf(dispatched('charge', 'function'), dispatched('workflow_task', 'workflow_task'), taskEnded)).toBe(
+    later(minutes(2)),
+  );
 });
 
-test('a run that waits for a place is looked at in two to ten minutes; one that has a place, or has ended, is not', () => {
+test('a run that waits for a slot is checked in two to ten minutes; one that has a slot, or has ended, is not', () => {
   const waiting: RunEvent = { type: 'SLOT_AWAITED', slots: 3 };
-  const looked = (wait: DurationMs) => nextCheck(logOf(waiting), later(days(7)), later(wait)) - later(wait);
-  expect([seconds(0), minutes(2), minutes(5), minutes(10), hours(3)].map(looked)).toEqual([
+  const checkInterval = (wait: DurationMs) => nextCheck(logOf(waiting), later(days(7)), later(wait)) - later(wait);
+  expect([seconds(0), minutes(2), minutes(5), minutes(10), hours(3)].map(checkInterval)).toEqual([
     minutes(2),
     minutes(2),
     minutes(5),
@@ -337,11 +349,11 @@ test('a run that waits for a place is looked at in two to ten minutes; one that 
   expect(nextCheck(logOf(waiting, { type: 'RUN_CANCELLED' }), later(days(7)), dawn)).toBe(beforeDeadline);
 });
 
-test('a run that starts later and needs a place then is looked at a minute after its time, and from then on as the others', () => {
+test('a run with a later start that needs a slot is checked a minute after its start, and from then on like others', () => {
   const state = logOf({ type: 'SLOT_AWAITED', slots: 3, notBefore: later(hours(1)) });
-  const look = (wait: DurationMs) => nextCheck(state, later(days(7)), later(wait));
-  expect(look(seconds(0))).toBe(later(minutes(61)));
-  expect(look(durationMs(3_599_999))).toBe(later(minutes(61)));
-  expect(look(hours(1))).toBe(later(minutes(62)));
-  expect(look(minutes(65))).toBe(later(minutes(70)));
+  const nextCheckOf = (wait: DurationMs) => nextCheck(state, later(days(7)), later(wait));
+  expect(nextCheckOf(seconds(0))).toBe(later(minutes(61)));
+  expect(nextCheckOf(durationMs(3_599_999))).toBe(later(minutes(61)));
+  expect(nextCheckOf(hours(1))).toBe(later(minutes(62)));
+  expect(nextCheckOf(minutes(65))).toBe(later(minutes(70)));
 });

@@ -1,4 +1,4 @@
-/** What the fold keeps of the passes of a loop, and that nothing of a pass outlives it but its result. */
+/** The fold's state of iterations; an ended iteration leaves only its result. */
 import { expect, test } from 'vitest';
 import { attempt, commitNo, eventId, iterationKey, nodeId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
 import { type JsonValue, inline } from '../../../lib/engine/json.ts';
@@ -12,7 +12,7 @@ const logOf = (...events: readonly RunEvent[]): RunState =>
   foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at, by: 'test', nonce: nonce('n') }]);
 
 const first = attempt(1);
-const looping = (loop: string): RunEvent => ({
+const loopStarted = (loop: string): RunEvent => ({
   type: 'LOOP_STARTED',
   ...refOf(loop),
   attempt: first,
@@ -25,13 +25,13 @@ const looping = (loop: string): RunEvent => ({
   pages: [inline([1, 2, 3])],
   pageSize: 100,
 });
-const passBegins = (loop: string, index: number): Extract<RunEvent, { type: 'ITERATION_STARTED' }> => ({
+const iterationStarted = (loop: string, index: number): Extract<RunEvent, { type: 'ITERATION_STARTED' }> => ({
   type: 'ITERATION_STARTED',
   ...refOf(loop),
   attempt: first,
   index,
 });
-const passEnds = (loop: string, index: number, from: string): RunEvent => ({
+const iterationEnded = (loop: string, index: number, from: string): RunEvent => ({
   type: 'ITERATION_ENDED',
   ...refOf(loop),
   attempt: first,
@@ -39,7 +39,13 @@ const passEnds = (loop: string, index: number, from: string): RunEvent => ({
   status: 'completed',
   from: nodeId(from),
 });
-const asked = (name: string): RunEvent => ({ type: 'NODE_DISPATCHED', ...refOf(name), attempt: first, via: 'queue', wave: 0 });
+const dispatched = (name: string): RunEvent => ({
+  type: 'NODE_DISPATCHED',
+  ...refOf(name),
+  attempt: first,
+  via: 'queue',
+  wave: 0,
+});
 const done = (name: string, variable?: string): RunEvent => ({
   type: 'NODE_COMPLETED',
   ...refOf(name),
@@ -62,9 +68,9 @@ const broken = (name: string): RunEvent => ({
 const keys = (state: RunState) => ({
   nodes: [...state.nodes.entries()].map(([key]) => key),
   open: [...state.open.keys()],
-  passes: [...state.iterations.entries()].map(([key]) => key),
+  iterations: [...state.iterations.entries()].map(([key]) => key),
 });
-const pass = (state: RunState, key: string) => state.iterations.get(iterationKey(key));
+const iterationAt = (state: RunState, key: string) => state.iterations.get(iterationKey(key));
 
 const loopOf = (...events: readonly RunEvent[]) => {
   const node = logOf(...events).nodes.get(nodeKey(refOf('each')));
@@ -79,7 +85,7 @@ const resultOf = (index: number, status: 'completed' | 'failed', result: JsonVal
   result: inline(result),
 });
 
-test('a loop knows what is under way, what has failed, and its results with their size, in the order in which they came', () => {
+test('a loop has its open iterations, its failures, and its results with their size in order of completion', () => {
   const fresh = {
     next: 0,
     open: [],
@@ -91,8 +97,8 @@ test('a loop knows what is under way, what has failed, and its results with thei
     startedAt: at,
     items: 3,
   };
-  expect(loopOf(looping('each'))).toMatchObject(fresh);
-  const begun = [looping('each'), passBegins('each', 0), passBegins('each', 1)];
+  expect(loopOf(loopStarted('each'))).toMatchObject(fresh);
+  const begun = [loopStarted('each'), iterationStarted('each', 0), iterationStarted('each', 1)];
   expect(loopOf(...begun)).toMatchObject({ ...fresh, next: 2, open: [0, 1] });
   const ended = [...begun, resultOf(1, 'failed', 'no'), resultOf(0, 'completed', 12345)];
   expect(loopOf(...ended)).toMatchObject({
@@ -108,23 +114,23 @@ test('a loop knows what is under way, what has failed, and its results with thei
   });
 });
 
-test('results that are put away are fresh no longer, and count for the whole still', () => {
+test('stored results are no longer pending, and still count in the total', () => {
   const results = inline([{ index: 0, payload: { value: 12345 } }]);
-  const kept: RunEvent = { type: 'LOOP_RESULTS_STORED', ...refOf('each'), attempt: first, results };
-  const before = [looping('each'), passBegins('each', 0), resultOf(0, 'completed', 12345), kept];
+  const storedEvent: RunEvent = { type: 'LOOP_RESULTS_STORED', ...refOf('each'), attempt: first, results };
+  const before = [loopStarted('each'), iterationStarted('each', 0), resultOf(0, 'completed', 12345), storedEvent];
   expect(loopOf(...before)).toMatchObject({ next: 1, pendingResults: [], pendingSize: 0, totalSize: 5, stored: [results] });
-  expect(loopOf(...before, kept)?.stored).toEqual([results, results]);
+  expect(loopOf(...before, storedEvent)?.stored).toEqual([results, results]);
 });
 
-test('a pause holds until a pass begins, and changes nothing else', () => {
+test('a pause ends with the next iteration, and changes nothing else', () => {
   const paused: RunEvent = { type: 'LOOP_PAUSED', ...refOf('each'), attempt: first, wakeAt: instant(9_000) };
-  expect(loopOf(looping('each'), paused)).toMatchObject({ items: 3, wakeAt: 9_000 });
-  expect(loopOf(looping('each'), paused, passBegins('each', 0))).not.toHaveProperty('wakeAt');
+  expect(loopOf(loopStarted('each'), paused)).toMatchObject({ items: 3, wakeAt: 9_000 });
+  expect(loopOf(loopStarted('each'), paused, iterationStarted('each', 0))).not.toHaveProperty('wakeAt');
 });
 
-test('an item that travels with its pass is known to it, and another is not', () => {
-  const state = logOf(looping('each'), { ...passBegins('each', 0), item: inline(7) }, passBegins('each', 1));
-  expect(pass(state, 'each[0]')).toMatchObject({
+test('an iteration has its item only if the start event carries it', () => {
+  const state = logOf(loopStarted('each'), { ...iterationStarted('each', 0), item: inline(7) }, iterationStarted('each', 1));
+  expect(iterationAt(state, 'each[0]')).toMatchObject({
     item: inline(7),
     index: 0,
     startedBy: 2,
@@ -132,90 +138,100 @@ test('an item that travels with its pass is known to it, and another is not', ()
     open: 0,
     contextWrites: {},
   });
-  expect(pass(state, 'each[1]')).not.toHaveProperty('item');
+  expect(iterationAt(state, 'each[1]')).not.toHaveProperty('item');
 });
 
-test('a pass knows each of its nodes once, and how many of them are open', () => {
-  const begun = [looping('each'), passBegins('each', 0), asked('work@each[0]'), asked('more@each[0]')];
-  expect(pass(logOf(...begun), 'each[0]')).toMatchObject({ members: ['work@each[0]', 'more@each[0]'], open: 2 });
+test('an iteration lists each of its nodes once, and counts the open ones', () => {
+  const begun = [loopStarted('each'), iterationStarted('each', 0), dispatched('work@each[0]'), dispatched('more@each[0]')];
+  expect(iterationAt(logOf(...begun), 'each[0]')).toMatchObject({ members: ['work@each[0]', 'more@each[0]'], open: 2 });
   const ended = logOf(...begun, done('work@each[0]'));
-  expect(pass(ended, 'each[0]')).toMatchObject({ members: ['work@each[0]', 'more@each[0]'], open: 1 });
+  expect(iterationAt(ended, 'each[0]')).toMatchObject({ members: ['work@each[0]', 'more@each[0]'], open: 1 });
 });
 
-test('what nodes write inside a pass is seen there, each writing behind the one before it, and nowhere else', () => {
+test('values written inside an iteration are visible only there, in order', () => {
   const state = logOf(
-    looping('each'),
-    passBegins('each', 0),
-    passBegins('each', 1),
-    asked('a@each[0]'),
-    asked('b@each[0]'),
-    asked('c@each[0]'),
+    loopStarted('each'),
+    iterationStarted('each', 0),
+    iterationStarted('each', 1),
+    dispatched('a@each[0]'),
+    dispatched('b@each[0]'),
+    dispatched('c@each[0]'),
     done('a@each[0]', 'sum'),
     done('b@each[0]', 'sum'),
     done('c@each[0]', 'other'),
   );
-  expect(pass(state, 'each[0]')?.contextWrites).toEqual({
+  expect(iterationAt(state, 'each[0]')?.contextWrites).toEqual({
     sum: [
       { writtenBy: 7, payload: inline('a@each[0]') },
       { writtenBy: 8, payload: inline('b@each[0]') },
     ],
     other: [{ writtenBy: 9, payload: inline('c@each[0]') }],
   });
-  expect(pass(state, 'each[1]')?.contextWrites).toEqual({});
+  expect(iterationAt(state, 'each[1]')?.contextWrites).toEqual({});
   expect(state.contextWrites.size).toBe(0);
 });
 
-test('a name that every object has is written as any other', () => {
-  const state = logOf(looping('each'), passBegins('each', 0), asked('a@each[0]'), done('a@each[0]', 'toString'));
-  expect(pass(state, 'each[0]')?.contextWrites['toString']).toEqual([{ writtenBy: 4, payload: inline('a@each[0]') }]);
+test('a variable named like a property of every object is stored', () => {
+  const state = logOf(loopStarted('each'), iterationStarted('each', 0), dispatched('a@each[0]'), done('a@each[0]', 'toString'));
+  expect(iterationAt(state, 'each[0]')?.contextWrites['toString']).toEqual([{ writtenBy: 4, payload: inline('a@each[0]') }]);
 });
 
-test('a pass that has ended is forgotten with its nodes, and the other passes are not', () => {
+test('an ended iteration is forgotten with its nodes, and other iterations are not', () => {
   const state = logOf(
-    looping('each'),
-    passBegins('each', 0),
-    passBegins('each', 1),
-    asked('work@each[0]'),
-    asked('work@each[1]'),
+    loopStarted('each'),
+    iterationStarted('each', 0),
+    iterationStarted('each', 1),
+    dispatched('work@each[0]'),
+    dispatched('work@each[1]'),
     done('work@each[0]'),
-    passEnds('each', 0, 'work'),
+    iterationEnded('each', 0, 'work'),
   );
-  expect(keys(state)).toEqual({ nodes: ['each', 'work@each[1]'], open: ['each', 'work@each[1]'], passes: ['each[1]'] });
+  expect(keys(state)).toEqual({ nodes: ['each', 'work@each[1]'], open: ['each', 'work@each[1]'], iterations: ['each[1]'] });
 });
 
 test.each([
   ['that fails', broken('outer')],
-  ['that is said to be done', done('outer')],
-])('a loop %s takes its passes with it, and those of the loops inside them', (_how, end) => {
+  ['that completes', done('outer')],
+])('a loop %s ends its iterations and those of nested loops', (_how, end) => {
   const begun = [
-    asked('beside'),
-    looping('outer'),
-    passBegins('outer', 0),
-    looping('inner@outer[0]'),
-    passBegins('inner@outer[0]', 0),
-    asked('work@outer[0]/inner[0]'),
+    dispatched('beside'),
+    loopStarted('outer'),
+    iterationStarted('outer', 0),
+    loopStarted('inner@outer[0]'),
+    iterationStarted('inner@outer[0]', 0),
+    dispatched('work@outer[0]/inner[0]'),
   ];
-  expect(keys(logOf(...begun)).passes).toEqual(['outer[0]', 'outer[0]/inner[0]']);
-  expect(keys(logOf(...begun, end))).toEqual({ nodes: ['beside', 'outer'], open: ['beside'], passes: [] });
+  expect(keys(logOf(...begun)).iterations).toEqual(['outer[0]', 'outer[0]/inner[0]']);
+  expect(keys(logOf(...begun, end))).toEqual({ nodes: ['beside', 'outer'], open: ['beside'], iterations: [] });
 });
 
-test('a node that fails beside a loop takes no pass with it', () => {
-  const state = logOf(asked('beside'), looping('each'), passBegins('each', 0), asked('work@each[0]'), broken('beside'));
-  expect(keys(state)).toEqual({ nodes: ['beside', 'each', 'work@each[0]'], open: ['each', 'work@each[0]'], passes: ['each[0]'] });
+test('a node that fails beside a loop ends no iteration', () => {
+  const state = logOf(
+    dispatched('beside'),
+    loopStarted('each'),
+    iterationStarted('each', 0),
+    dispatched('work@each[0]'),
+    broken('beside'),
+  );
+  expect(keys(state)).toEqual({
+    nodes: ['beside', 'each', 'work@each[0]'],
+    open: ['each', 'work@each[0]'],
+    iterations: ['each[0]'],
+  });
 });
 
 test.each<[string, readonly RunEvent[]]>([
-  ['a node in a pass that has not begun', [looping('each'), asked('work@each[0]')]],
-  ['a pass out of its turn', [looping('each'), passBegins('each', 1)]],
-  ['a pass beyond the items', [looping('each'), ...[0, 1, 2, 3].map((index) => passBegins('each', index))]],
-  ['the end of a pass that is not under way', [looping('each'), passEnds('each', 0, 'work')]],
+  ['a node in an iteration that has not begun', [loopStarted('each'), dispatched('work@each[0]')]],
+  ['an iteration out of order', [loopStarted('each'), iterationStarted('each', 1)]],
+  ['an iteration beyond the items', [loopStarted('each'), ...[0, 1, 2, 3].map((index) => iterationStarted('each', index))]],
+  ['the end of an iteration that is not open', [loopStarted('each'), iterationEnded('each', 0, 'work')]],
   [
     'a result of a node that has not completed',
-    [looping('each'), passBegins('each', 0), asked('work@each[0]'), passEnds('each', 0, 'work')],
+    [loopStarted('each'), iterationStarted('each', 0), dispatched('work@each[0]'), iterationEnded('each', 0, 'work')],
   ],
-  ['a pass of what is no loop', [asked('each'), passBegins('each', 0)]],
-])('%s is refused', (_what, events) => {
+  ['an iteration of a node that is not a loop', [dispatched('each'), iterationStarted('each', 0)]],
+])('%s is rejected', (_what, events) => {
   expect(() => logOf(...events)).toThrow(
-    /is not under way|began its pass|which was not under way|has not completed|is no loop at work/,
+    /iteration each\[0\] is not open|but the next of its 3 is|ended iteration 0, which is not open|has not completed|is not an open loop/,
   );
 });

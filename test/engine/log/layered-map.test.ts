@@ -1,4 +1,4 @@
-/** A fork is held against a plain copy: whatever is done to either, they read the same, and the base reads as before. */
+/** Compares a fork with a plain copy: after any changes both read the same, and the base is unchanged. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LayeredMap } from '../../../lib/engine/log/layered-map.ts';
@@ -34,7 +34,7 @@ const readPlain = (map: Map<string, number>) => ({
   found: ['a', 'b', 'c', 'd', 'e'].map((name) => [map.has(name), map.get(name)]),
 });
 
-test('a map of any number of layers reads as a plain map with the same changes', () => {
+test('a map of any number of layers reads like a plain map with the same changes', () => {
   fc.assert(
     fc.property(fc.array(changes, { minLength: 1, maxLength: 4 }), (layers) => {
       let layered = new LayeredMap<string, number>();
@@ -78,7 +78,7 @@ test('keys come in the order in which they were first set, those of a fork last'
   expect([...fork.keys()]).toEqual(['c', 'a', 'b', 'z', 'd']);
 });
 
-test('all keys can be deleted while they are gone through', () => {
+test('all keys can be deleted during iteration', () => {
   const base = new LayeredMap<string, number>();
   for (const name of ['a', 'b', 'c']) base.set(name, 1);
   const fork = base.fork();

@@ -1,4 +1,4 @@
-/** What readers outside see of a commit: dense ids, dotted names, times as text. */
+/** The public form of a commit: dense ids, dotted names, times as text. */
 import { expect, test } from 'vitest';
 import { commitNo, correlationId, environment, eventId, nonce, projectId, runId } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
@@ -29,7 +29,7 @@ const commitOf = (...events: readonly RunEvent[]): Commit => ({
   nonce: nonce('n'),
 });
 
-test('an event is told in one envelope, and its id counts on from the commit’s first', () => {
+test('an event has the common envelope, and ids count on from the commit’s first', () => {
   const [first, second] = publicEvents(
     run,
     commitOf({ type: 'RUN_STARTED' }, { type: 'NODE_SKIPPED', ...refOf('a'), reason: 'branch_not_taken' }),
@@ -51,7 +51,7 @@ test('an event is told in one envelope, and its id counts on from the commit’s
   });
 });
 
-test('what it goes back to is told where something is known of that', () => {
+test('the correlation of a traced run is in the envelope', () => {
   const trace = {
     correlationId: correlationId('order 17'),
     traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
@@ -64,7 +64,7 @@ test('what it goes back to is told where something is known of that', () => {
   expect(correlations({ ...run, trace })).toEqual([{ traceId }, { traceId, wave: 2 }]);
 });
 
-test('the pass of a loop is told where there is one, and left out where there is none', () => {
+test('the iteration is in the payload if there is one', () => {
   const skipped = { type: 'NODE_SKIPPED', nodeId: refOf('a').nodeId, reason: 'branch_not_taken' } as const;
   const [outside, inside] = publicEvents(
     run,
@@ -74,7 +74,7 @@ test('the pass of a loop is told where there is one, and left out where there is
   expect(inside?.payload).toEqual({ nodeId: 'a', reason: 'branch_not_taken', iteration: 'each[3]' });
 });
 
-test('every moment is told as text in UTC, and every length of time in milliseconds', () => {
+test('times are text in UTC, and durations are milliseconds', () => {
   const at = instant(0);
   const text = '1970-01-01T00:00:00.000Z';
   const node = { ...refOf('a'), attempt: nth(1) };
@@ -102,7 +102,7 @@ test('every moment is told as text in UTC, and every length of time in milliseco
   expect(told[3]).toMatchObject({ retryAt: text, startedAt: text, endedAt: text, delayMs: 1_000 });
 });
 
-test('a whole run is told under dense event ids', () => {
+test('a whole run has dense event ids', () => {
   const play = new GraphRunFixture(
     graph({
       edges: ['start -> a -> b', 'start -> nap -> b'],

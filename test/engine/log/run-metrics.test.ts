@@ -1,4 +1,4 @@
-/** What a commit adds to the metrics: told by its events alone, each counted once, under words of a small set. */
+/** The metrics of a commit follow from its events alone, each counted once, with dimensions from small sets. */
 import { expect, test } from 'vitest';
 import { attempt, commitNo, eventId, nonce } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
@@ -16,7 +16,7 @@ const commitOf = (events: readonly RunEvent[], number = 1, first = 1) => ({
   nonce: nonce('n'),
 });
 
-/** What the last of these commits adds: name, dimensions, value. */
+/** The metrics of the last commit: name, dimensions, value. */
 const counted = (...commits: readonly (readonly RunEvent[])[]): readonly (readonly unknown[])[] => {
   let first = 1;
   const log = commits.map((events, index) => {
@@ -32,7 +32,7 @@ const counted = (...commits: readonly (readonly RunEvent[])[]): readonly (readon
 
 const broke: Failure = { cause: 'provider_error', message: 'it broke' };
 const ended = { ...refOf('a'), startedAt: dawn, endedAt: after(dawn, seconds(7)) };
-const asked: RunEvent = { type: 'NODE_DISPATCHED', ...refOf('a'), attempt: attempt(1), via: 'queue', wave: 0 };
+const dispatched: RunEvent = { type: 'NODE_DISPATCHED', ...refOf('a'), attempt: attempt(1), via: 'queue', wave: 0 };
 const retried: RunEvent = {
   type: 'NODE_RETRIED',
   ...ended,
@@ -52,16 +52,16 @@ test.each<[string, string, RunEvent]>([
   ['failed', 'failed', { type: 'RUN_FAILED', error: broke }],
   ['timed out', 'failed', { type: 'RUN_TIMED_OUT', error: broke }],
   ['cancelled', 'cancelled', { type: 'RUN_CANCELLED' }],
-])('a run that has %s is counted as %s, with the time since it was made', (_how, status, event) => {
+])('a run that has %s counts as %s, with its duration', (_how, status, event) => {
   expect(counted([event])).toEqual([
     ['RunsEnded', 'order', status, 1],
     ['RunDuration', 'order', status, 60_000],
   ]);
 });
 
-test('a node that completed is counted with the time it took, its attempts and its tokens', () => {
+test('a completed node counts with its duration, attempts and tokens', () => {
   const second: RunEvent = { ...completed, attempt: attempt(2), tokens: { input: 5, output: 6 } };
-  expect(counted([asked, retried], [second])).toEqual([
+  expect(counted([dispatched, retried], [second])).toEqual([
     ['NodeDuration', 'http', 'completed', 7_000],
     ['NodeAttempts', 'http', 'completed', 2],
     ['TokensUsed', 'order', 'input', 5],
@@ -69,8 +69,8 @@ test('a node that completed is counted with the time it took, its attempts and i
   ]);
 });
 
-test('an attempt that is repeated is a failed one, its tokens are paid for, and its node has not ended', () => {
-  expect(counted([asked], [retried])).toEqual([
+test('a retried attempt counts as failed with its tokens, and its node has not ended', () => {
+  expect(counted([dispatched], [retried])).toEqual([
     ['AttemptsFailed', 'http', 'provider_error', 1],
     ['TokensUsed', 'order', 'input', 30],
     ['TokensUsed', 'order', 'output', 4],
@@ -78,8 +78,8 @@ test('an attempt that is repeated is a failed one, its tokens are paid for, and 
   ]);
 });
 
-test('a node that failed is a failed attempt and an ended node, and without tokens counts none', () => {
-  expect(counted([asked], [failed])).toEqual([
+test('a failed node counts as a failed attempt and an ended node, without tokens if it reported none', () => {
+  expect(counted([dispatched], [failed])).toEqual([
     ['AttemptsFailed', 'http', 'provider_error', 1],
     ['NodeDuration', 'http', 'failed', 7_000],
     ['NodeAttempts', 'http', 'failed', 1],
@@ -87,21 +87,21 @@ test('a node that failed is a failed attempt and an ended node, and without toke
   ]);
 });
 
-test('tags that nobody needs to look at are not counted', () => {
-  expect(counted([asked], [{ type: 'NODE_STARTED', ...refOf('a'), attempt: attempt(1), startedAt: dawn }])).toEqual([]);
+test('tags that need no attention are not counted', () => {
+  expect(counted([dispatched], [{ type: 'NODE_STARTED', ...refOf('a'), attempt: attempt(1), startedAt: dawn }])).toEqual([]);
 });
 
 test.each<[string, RunEvent]>([
   ['failed', failed],
   ['took too long', { ...failed, failure: { cause: 'timeout', message: 'late' } }],
-])('a run that completes though a node %s is a partial success, whichever commit said so', (_how, end) => {
+])('a run that completes although a node %s is a partial success, whichever commit recorded it', (_how, end) => {
   const tag = ['Tags', 'partial_success', 'warn', 1];
-  expect(counted([asked, end], [runCompleted])).toContainEqual(tag);
-  expect(counted([asked, end, runCompleted]).filter(([, name]) => name === 'partial_success')).toEqual([tag]);
+  expect(counted([dispatched, end], [runCompleted])).toContainEqual(tag);
+  expect(counted([dispatched, end, runCompleted]).filter(([, name]) => name === 'partial_success')).toEqual([tag]);
 });
 
-test('a run that completes with all that it did is no partial success, and neither is one that fails', () => {
+test('a run that completes without a failure, and a run that fails, are no partial success', () => {
   const names = (...commits: readonly (readonly RunEvent[])[]) => counted(...commits).map(([name]) => name);
-  expect(names([asked, completed], [runCompleted])).toEqual(['RunsEnded', 'RunDuration']);
-  expect(names([asked, failed], [{ type: 'RUN_FAILED', error: broke }])).toEqual(['RunsEnded', 'RunDuration']);
+  expect(names([dispatched, completed], [runCompleted])).toEqual(['RunsEnded', 'RunDuration']);
+  expect(names([dispatched, failed], [{ type: 'RUN_FAILED', error: broke }])).toEqual(['RunsEnded', 'RunDuration']);
 });

@@ -1,4 +1,4 @@
-/** What each event says to watchers over sockets. */
+/** The update of each event for WebSocket watchers. */
 import { expect, test } from 'vitest';
 import { attempt, nodeId, iterationKeyOf, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure, RunEvent } from '../../../lib/engine/log/events.ts';
@@ -29,7 +29,7 @@ test.each<[RunEvent, string]>([
   expect(update?.kind === 'node' && isNodeEnd(update)).toBe(!['queued', 'running', 'waiting'].includes(status));
 });
 
-test('a completion brings its output, a failure and a retry their error', () => {
+test('a completion has its output, a failure and a retry their error', () => {
   expect(updateOf({ ...of, ...span, type: 'NODE_COMPLETED', output: { ref: 'blob:a', bytes: 9 }, handle: null })).toMatchObject({
     output: { ref: 'blob:a', bytes: 9 },
     attempt: 2,
@@ -50,10 +50,10 @@ test.each<[RunEvent, string]>([
 test.each<RunEvent>([
   { type: 'RUN_STARTED' },
   { type: 'INPUT_SET', input: { value: 1 } },
-  // Its end follows, and says it once.
+  // The event of the end follows and causes the update.
   { type: 'RUN_STATUS_CHANGED', status: 'completed' },
   { type: 'RUN_RECOVERED', nodes: [] },
   { ...of, iteration: iterationKeyOf({ nodeId: nodeId('each'), iteration: topLevel }, 0), type: 'NODE_WOKEN' },
-])('%j: nothing stands otherwise', (event) => {
+])('%j causes no update', (event) => {
   expect(updateOf(event)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** A fold that is stored and read again means what it meant, down to what is there only in some runs. */
+/** A stored and restored fold is the same, including parts that only some runs have. */
 import { expect, test } from 'vitest';
 import { attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
@@ -9,9 +9,9 @@ import { after, seconds } from '../../../lib/engine/time.ts';
 import { finished, graph, completesAtOnce, sleepsUntil } from '../graph-builder.ts';
 import { dawn, foldOf, plain, refOf, started } from '../graph-run-fixture.ts';
 
-const again = (stored: StoredFold) => restoreFold(structuredClone(stored));
+const restored = (stored: StoredFold) => restoreFold(structuredClone(stored));
 
-test('a graph run with a loop at work, a sleeper and written variables is the same again', () => {
+test('a graph run with an open loop, a sleeper and written variables is restored unchanged', () => {
   const play = started(
     graph({
       edges: ['start -> each', 'each/loop -> work -> more', 'start -> nap', 'start -> done'],
@@ -25,14 +25,14 @@ test('a graph run with a loop at work, a sleeper and written variables is the sa
     }),
   );
   play.ends('work@each[1]');
-  const read = again(storeFold(play.state));
+  const read = restored(storeFold(play.state));
   expect(plain(read)).toEqual(plain(play.state));
   expect(play.state.iterations.size).toBe(2);
   expect([...read.open.keys()]).toContain(nodeKey(refOf('nap')));
   expect([...read.open.keys()]).not.toContain(nodeKey(refOf('done')));
 });
 
-test('places and what code has done are stored where the run has them, and nowhere else', () => {
+test('slots and code state are stored only for runs that have them', () => {
   const step: RunEvent = {
     type: 'NODE_DISPATCHED',
     ...refOf('charge'),
@@ -44,19 +44,19 @@ test('places and what code has done are stored where the run has them, and nowhe
   const logOf = (...events: readonly RunEvent[]) =>
     foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at: dawn, by: 'test', nonce: nonce('n') }]);
   const full = logOf({ type: 'SLOT_AWAITED', slots: 2 }, { type: 'SLOT_TAKEN', slot: 1 }, step);
-  expect(again(storeFold(full))).toMatchObject({ admission: { slots: 2, slot: 1 }, code: { stepAttempts: 1 } });
-  const bare = again(storeFold(logOf({ type: 'INPUT_SET', input: inline(1) })));
+  expect(restored(storeFold(full))).toMatchObject({ admission: { slots: 2, slot: 1 }, code: { stepAttempts: 1 } });
+  const bare = restored(storeFold(logOf({ type: 'INPUT_SET', input: inline(1) })));
   for (const fold of [bare, storeFold(bare)]) {
     expect(fold).not.toHaveProperty('admission');
     expect(fold).not.toHaveProperty('code');
   }
 });
 
-test('the fold of nothing is not stored', () => {
-  expect(() => storeFold(emptyState())).toThrow('not worth storing');
+test('an empty fold is not stored', () => {
+  expect(() => storeFold(emptyState())).toThrow('an empty fold cannot be stored');
 });
 
-test('a log is worth a snapshot at 64 commits, and then each time it has grown by half', () => {
+test('a snapshot is due at 64 commits, and restored whenever the log has grown by half', () => {
   expect([63, 64].map((asOf) => shouldTakeSnapshot(asOf, 0))).toEqual([false, true]);
   expect([64, 95, 96].map((asOf) => shouldTakeSnapshot(asOf, 64))).toEqual([false, false, true]);
   expect([149, 150].map((asOf) => shouldTakeSnapshot(asOf, 100))).toEqual([false, true]);

@@ -1,4 +1,4 @@
-/** Tags: what each event of a log makes worth a glance. */
+/** The tags of each event of a log. */
 import { expect, test } from 'vitest';
 import { TagReader, tagNames } from '../../../lib/engine/log/tags.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
@@ -17,7 +17,7 @@ const drawn = () =>
     graph({ nodes: { start: completesAtOnce, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
   );
 
-test('an attempt that is tried again, and the end of a node, with their facts', () => {
+test('a retry and an end of a node have tags with their facts', () => {
   const play = drawn();
   play.ends('a', failed('timeout'));
   play.advanceTime(seconds(1));
@@ -32,13 +32,13 @@ test('an attempt that is tried again, and the end of a node, with their facts', 
     ['node_started', 'info', { attempt: 2, wave: 1 }],
     ['node_completed', 'info', { durationMs: 0 }],
   ]);
-  // Each follows from an event that is there, in order.
+  // Each tag has the id of its event, in order.
   const ids = tagsOf(play).map(({ eventId }) => eventId);
   expect(ids).toEqual(ids.toSorted((one, other) => one - other));
   expect(ids.at(-1)).toBeLessThanOrEqual(play.events.length);
 });
 
-test('a failure that an edge takes care of is a warning, and the run that completes is a partial success', () => {
+test('a handled failure is a warning, and the completed run is a partial success', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
   play.ends('a', failed());
   play.ends('rescue');
@@ -48,7 +48,7 @@ test('a failure that an edge takes care of is a warning, and the run that comple
   expect(tagsOf(play).at(-1)?.metadata).toEqual({ failed: ['a'], failures: 1 });
 });
 
-test('a failure that nobody takes care of is critical, and nothing is a partial success', () => {
+test('an unhandled failure is critical, and the run is no partial success', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a'] }));
   play.ends('a', failed('contract_violated'));
   expect(play.status).toBe('failed');
@@ -57,7 +57,7 @@ test('a failure that nobody takes care of is critical, and nothing is a partial 
   expect(named(play).map(([tag]) => tag)).not.toContain('partial_success');
 });
 
-test('what was open when a run was cancelled is cancelled with it, once each', () => {
+test('the end of a cancelled run cancels its open nodes, once each', () => {
   const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a', 'start -> b', 'start -> c'] }));
   play.ends('a');
   play.decide({ kind: 'cancel-requested' });
@@ -68,7 +68,7 @@ test('what was open when a run was cancelled is cancelled with it, once each', (
   ]);
 });
 
-test('what was open in the passes of a loop that fails is cancelled with it, and by no later end', () => {
+test('a failed loop cancels the open nodes of its iterations, and the end of the run does not repeat it', () => {
   const nodes = { start: completesAtOnce, each: { loop: { over: ['a', 'b', 'c'], concurrency: 3 } } };
   const edges = ['start -> each', 'start -> apart', 'each/loop -> work', 'work -> after', 'each/error -> rescue'];
   const play = started(graph({ nodes, edges }));
@@ -85,7 +85,7 @@ test('what was open in the passes of a loop that fails is cancelled with it, and
   expect(later.slice(2).map(({ nodeId }) => nodeId)).toEqual(['apart', 'rescue']);
 });
 
-test('a loop inside a pass takes away what is open in its own passes alone', () => {
+test('a nested loop that fails cancels only the open nodes of its own iterations', () => {
   const nodes = {
     start: completesAtOnce,
     each: { loop: { over: ['a', 'b'], concurrency: 2, onItemFailure: 'continue' as const } },
@@ -97,7 +97,7 @@ test('a loop inside a pass takes away what is open in its own passes alone', () 
   expect(cancelled.map(({ nodeId, iteration }) => [nodeId, iteration])).toEqual([['work', 'each[0]/inner[1]']]);
 });
 
-test('a wait that is over says how long it could last', () => {
+test('an expired wait has its duration', () => {
   const inTwoHours = { expiresAt: after(dawn, hours(2)) };
   const nodes = { start: completesAtOnce, wait: { pure: awaits(inTwoHours) }, call: { pure: calls(inTwoHours) } };
   const play = started(graph({ nodes, edges: ['start -> wait', 'start -> call'] }));
@@ -110,7 +110,7 @@ test('a wait that is over says how long it could last', () => {
   ]);
 });
 
-test('what waits without a worker has begun, at a wave that its log does not know, and is cancelled like the rest', () => {
+test('a wait without a worker starts without a wave, and is cancelled like other nodes', () => {
   const nodes = {
     start: completesAtOnce,
     call: { pure: calls() },
@@ -131,7 +131,7 @@ test('what waits without a worker has begun, at a wave that its log does not kno
   expect(cancelled.map(({ nodeId }) => nodeId)).toEqual(['call', 'sleep', 'each', 'work']);
 });
 
-test('what moderation stopped says in which phase and why, beside the failure; tokens are told where they are known', () => {
+test('a moderation tag names its phase and decision beside the failure; tokens are included if known', () => {
   const play = started(
     graph({ nodes: { start: completesAtOnce, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
   );
@@ -145,8 +145,8 @@ test('what moderation stopped says in which phase and why, beside the failure; t
   };
   play.ends('a', stopped('error'));
   play.ends('a', stopped('forbidden'));
-  const told = finished('x');
-  play.ends('rescue', told.kind === 'finished' ? { ...told, tokens } : told);
+  const outcome = finished('x');
+  play.ends('rescue', outcome.kind === 'finished' ? { ...outcome, tokens } : outcome);
   const flagged = { phase: 'output', decision };
   expect(
     tagsOf(play)
@@ -167,14 +167,14 @@ test('what moderation stopped says in which phase and why, beside the failure; t
   ]);
 });
 
-test('a run that was mended says so', () => {
+test('a recovered run has a tag', () => {
   const reader = new TagReader();
   expect(reader.read(commit(1, { events: [eventOfEachType.RUN_RECOVERED] }))).toMatchObject([
     { tag: 'recovered', severity: 'warn', metadata: { nodes: ['fetch-1', 'body@each[3]/inner[12]'] } },
   ]);
 });
 
-test('every tag of the table is made by some event, and every event is read', () => {
+test('every tag of the table occurs, and every event is handled', () => {
   const made = new Set<string>();
   const { NODE_RETRIED, NODE_FAILED, RUN_COMPLETED, RUN_CANCELLED, RUN_RECOVERED, NODE_COMPLETED, NODE_STARTED } =
     eventOfEachType;

@@ -22,13 +22,13 @@ describe('a parameter', () => {
   });
 
   test.each(["select 'x", 'select "x', '/* /* */', 'select $a$ x $b$', "select E'\\'", 'select $1', 'select :a + $2'])(
-    'is not looked for in %s, which is no statement',
+    'is not parsed in %s, which is invalid',
     (sql) => {
       expect(parseStatement(sql)).toHaveProperty('error');
     },
   );
 
-  test('is all that is changed: any text without colons and dollars comes out as it is, or not at all', () => {
+  test('is the only change: a text without colons and dollars stays unchanged, or is rejected', () => {
     fc.assert(
       fc.property(fc.string(), (sql) => {
         fc.pre(!/[:$]/.test(sql));
@@ -40,12 +40,12 @@ describe('a parameter', () => {
 });
 
 describe('a path', () => {
-  test('takes arguments as whole steps, encoded', () => {
+  test('inserts arguments as whole segments, encoded', () => {
     expect(argumentNamesIn('/orders/:id/x:no/:other')).toEqual(['id', 'other']);
     expect(fillPath('/orders/:id/notes', () => 'a/../b?c#d%')).toBe('/orders/a%2F..%2Fb%3Fc%23d%25/notes');
   });
 
-  test.each(['', '.', '..'])('an argument "%s" would be no step of its own', (text) => {
+  test.each(['', '.', '..'])('an argument "%s", which would change the path, is rejected', (text) => {
     expect(fillPath('/orders/:id', () => text)).toBeUndefined();
   });
 });
@@ -58,7 +58,7 @@ describe('more than one statement', () => {
     "select 1; 'x'",
     ';select 1',
     "select E'\\'';';a",
-  ])('is seen in %s', (sql) => {
+  ])('is found in %s', (sql) => {
     expect(hasSeveralStatements(sql)).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe('more than one statement', () => {
     "select ';a', $$;b$$, ';'';c'",
     'select ";a" /* ;b */',
     "select ';",
-  ])('is not seen in %s', (sql) => {
+  ])('is not found in %s', (sql) => {
     expect(hasSeveralStatements(sql)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Whether a query makes sense: what is taken as it was written, and what is refused, with a code and a place. */
+/** Validation of queries: accepted drafts stay unchanged, and problems are findings with a code and a pointer. */
 import { describe, expect, test } from 'vitest';
 import { validateArguments } from '../../../lib/engine/query/validate-arguments.ts';
 import { type QueryDraft, queryLimits } from '../../../lib/engine/query/definition.ts';
@@ -16,8 +16,8 @@ const id = { name: 'id', type: 'string', required: true } as const;
 const found = (draft: QueryDraft) => validateQuery(draft).findings.map(({ code, pointer, message }) => [code, pointer, message]);
 const invalid = (place: string, message: string) => ['config_invalid', place, message];
 
-describe('a query is taken', () => {
-  test.each(['postgres', 'aurora'] as const)('of %s: read only and with a thousand rows, where it says nothing', (kind) => {
+describe('a query is accepted', () => {
+  test.each(['postgres', 'aurora'] as const)('of %s: by default read-only with a thousand rows', (kind) => {
     expect(validateQuery({ ...postgres, kind })).toStrictEqual({
       query: { ...any, kind, connection: 'orders-db', statement: 'select 1', readOnly: true, maxRows: 1_000 },
       findings: [],
@@ -26,71 +26,73 @@ describe('a query is taken', () => {
     expect(validateQuery({ ...postgres, kind, ...said }).query).toMatchObject(said);
   });
 
-  test('of http, as it is', () => {
+  test('of http, unchanged', () => {
     expect(validateQuery(http)).toStrictEqual({ query: http, findings: [] });
   });
 
-  test.each(['a', 'Orders_db.v2-x', 'x'.repeat(64)])('whose database is named %s', (connection) => {
+  test.each(['a', 'Orders_db.v2-x', 'x'.repeat(64)])('with the connection %s', (connection) => {
     expect(found({ ...postgres, connection })).toEqual([]);
   });
 
   test.each(['http://localhost:8080', 'HTTPS://api.example.com', 'https://api.example.com/', 'https://api.example.com/a/b:c'])(
-    'whose service is at %s',
+    'with the service %s',
     (connection) => expect(found({ ...http, connection })).toEqual([]),
   );
 
-  test.each(['', '/', '/orders/:id/lines', '/a//b'])('whose path is "%s"', (path) => {
+  test.each(['', '/', '/orders/:id/lines', '/a//b'])('with the path "%s"', (path) => {
     const parameters = path.includes(':id') ? [id] : [];
     expect(found({ ...http, parameters, request: { ...request, path } })).toEqual([]);
   });
 });
 
-describe('a query of a database is refused', () => {
+describe('a database query is rejected', () => {
   test.each(['postgres', 'aurora'] as const)('of %s: without a statement, and with a request', (kind) => {
     const { statement: _statement, ...without } = postgres;
     expect(found({ ...without, kind, request })).toEqual([
-      invalid('/request', `a query of the kind ${kind} has none`),
-      invalid('/statement', `a query of the kind ${kind} has one`),
+      invalid('/request', `a query of the kind ${kind} does not support this field`),
+      invalid('/statement', `a query of the kind ${kind} needs a statement`),
     ]);
     expect(validateQuery({ ...without, kind })).not.toHaveProperty('query');
   });
 
-  test.each(['', '-a', '.a', 'a b', 'a/b', 'x'.repeat(65)])('whose connection is "%s"', (connection) => {
+  test.each(['', '-a', '.a', 'a b', 'a/b', 'x'.repeat(65)])('with the connection "%s"', (connection) => {
     expect(found({ ...postgres, connection })).toEqual([invalid('/connection', 'must be the name of a secret')]);
     expect(found({ ...aurora, connection })).toEqual([invalid('/connection', 'must be the name of a configured database')]);
   });
 
-  test('whose statement does not end', () => {
+  test('with an unterminated statement', () => {
     expect(found({ ...postgres, statement: "select 'x" })).toEqual([
-      ['statement_invalid', '/statement', 'what begins at character 8 does not end'],
+      ['statement_invalid', '/statement', 'the string or comment that begins at character 8 does not end'],
     ]);
     expect(validateQuery({ ...postgres, statement: "select 'x" })).not.toHaveProperty('query');
   });
 
-  test('of Aurora, where it asks for more than the Data API gives, and not for as much', () => {
+  test('of Aurora, above the limits of the Data API, and not at them', () => {
     const { bytes, ms } = queryLimits.aurora;
     expect(found({ ...aurora, maxBytes: bytes, timeoutMs: durationMs(ms) })).toEqual([]);
     const more = { maxBytes: bytes + 1, timeoutMs: durationMs(ms + 1) };
     expect(found({ ...aurora, ...more })).toEqual([
-      invalid('/maxBytes', 'the Data API answers at most 1048576 bytes'),
+      invalid('/maxBytes', 'the Data API returns at most 1048576 bytes'),
       invalid('/timeoutMs', 'the Data API ends a statement after 45000 ms'),
     ]);
     expect(found({ ...postgres, ...more })).toEqual([]);
   });
 
-  test('of Aurora, with more than one statement', () => {
+  test('of Aurora, with several statements', () => {
     const statement = 'select 1; select 2';
-    expect(found({ ...aurora, statement })).toEqual([['statement_invalid', '/statement', 'is more than one statement']]);
+    expect(found({ ...aurora, statement })).toEqual([['statement_invalid', '/statement', 'contains more than one statement']]);
     expect(found({ ...postgres, statement })).toEqual([]);
   });
 });
 
-describe('a query of http is refused', () => {
-  test('without a request, and with what databases have', () => {
+describe('an http query is rejected', () => {
+  test('without a request, and with fields of database queries', () => {
     const { request: _request, ...without } = http;
     expect(found({ ...without, statement: 'select 1', readOnly: false, maxRows: 1 })).toEqual([
-      ...['statement', 'readOnly', 'maxRows'].map((key) => invalid(`/${key}`, 'a query of the kind http has none')),
-      invalid('/request', 'an http query has one'),
+      ...['statement', 'readOnly', 'maxRows'].map((key) =>
+        invalid(`/${key}`, 'a query of the kind http does not support this field'),
+      ),
+      invalid('/request', 'an http query needs a request'),
     ]);
     expect(validateQuery(without)).not.toHaveProperty('query');
   });
@@ -106,19 +108,19 @@ describe('a query of http is refused', () => {
     'https://api.example.com/a b',
     String.raw`https://api.example.com\a`,
     ' https://api.example.com',
-  ])('at %s', (connection) => {
+  ])('with the address %s', (connection) => {
     expect(found({ ...http, connection })).toEqual([
-      invalid('/connection', 'must be a whole http or https address, without user, query or fragment'),
+      invalid('/connection', 'must be an absolute http or https URL without user, query or fragment'),
     ]);
   });
 
   test.each(['orders', '/a?b', '/a#b', '/{{ctx.a}}', String.raw`/a\b`, 'x/a'])('with the path %s', (path) => {
     expect(found({ ...http, request: { ...request, path } })).toEqual([
-      invalid('/request/path', 'must be steps behind /, without query or templates'),
+      invalid('/request/path', 'must be path segments that begin with /, without query or templates'),
     ]);
   });
 
-  test('with a template that is none, wherever it stands', () => {
+  test('with an invalid template in any field', () => {
     const broken = '{{ctx.id';
     const { findings } = validateQuery({
       ...http,
@@ -133,7 +135,7 @@ describe('a query of http is refused', () => {
 });
 
 describe('parameters', () => {
-  test('that nobody declared are named where they are asked for', () => {
+  test('that are not declared are named where they are used', () => {
     expect(found({ ...postgres, statement: 'select :a, :b', parameters: [{ ...id, name: 'b' }] })).toEqual([
       ['parameter_unknown', '/statement', 'no parameter a is declared'],
     ]);
@@ -146,15 +148,15 @@ describe('parameters', () => {
     ]);
   });
 
-  test('that nobody asks for are told, and no reason to refuse the query', () => {
-    const verdict = validateQuery({ ...postgres, parameters: [id] });
-    expect(verdict.findings).toMatchObject([
-      { severity: 'warning', code: 'parameter_unused', pointer: '/parameters/0/name', message: 'nothing asks for id' },
+  test('that are not used are a warning, not an error', () => {
+    const validation = validateQuery({ ...postgres, parameters: [id] });
+    expect(validation.findings).toMatchObject([
+      { severity: 'warning', code: 'parameter_unused', pointer: '/parameters/0/name', message: 'the query does not use id' },
     ]);
-    expect(verdict.query).toMatchObject({ parameters: [id] });
+    expect(validation.query).toMatchObject({ parameters: [id] });
   });
 
-  test('are declared once, and preset with what fits their type', () => {
+  test('are declared once, with defaults of their type', () => {
     const parameters = [id, { name: 'n', type: 'number', required: false, default: 'many' } as const, id];
     expect(found({ ...postgres, statement: 'select :id, :n', parameters })).toEqual([
       ['argument_invalid', '/parameters/1/default', 'is not of the type number'],
@@ -172,7 +174,7 @@ describe('arguments', () => {
     { name: 'after', type: 'string', required: false } as const,
   ];
 
-  test('are taken with what is preset, and null where nothing is', () => {
+  test('are accepted with defaults, and null without a default', () => {
     expect(validateArguments(parameters, { id: 'a' })).toEqual({ kind: 'accepted', values: { id: 'a', count: 10, after: null } });
     expect(validateArguments(parameters, { id: 'a', count: 0, after: '' })).toEqual({
       kind: 'accepted',
@@ -181,7 +183,7 @@ describe('arguments', () => {
     expect(validateArguments(parameters, { id: 'a', count: null })).toMatchObject({ values: { count: 10 } });
   });
 
-  test('are refused all at once: unknown ones, such that are required, and such of another type', () => {
+  test('are rejected together: unknown, missing and of another type', () => {
     expect(validateArguments(parameters, { count: 'many', after: 7, other: 1, id: null })).toEqual({
       kind: 'refused',
       errors: [
@@ -193,7 +195,7 @@ describe('arguments', () => {
     });
   });
 
-  test('are their own: what every object has is none', () => {
+  test('are own properties only', () => {
     expect(validateArguments([{ ...id, name: 'constructor' }], {})).toEqual({
       kind: 'refused',
       errors: ['constructor is required'],

@@ -1,4 +1,4 @@
-/** The wait before the next attempt: doubled each time, never above the cap, never before what the other side asked for. */
+/** The delay before the next attempt: doubled each time, never above the maximum, never below the requested delay. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { backoff } from '../../../lib/engine/retry/backoff.ts';
@@ -25,46 +25,55 @@ test('the lens family waits between half and all of 0.5 s, 1 s, 2 s … 8 s', ()
   expect([1, 2, 3, 5, 9].map((attempt) => backoff(lensFamily, attempt, 1))).toEqual([500, 1_000, 2_000, 8_000, 8_000]);
 });
 
-test('a wait lies between half and all of min(cap, base × 2^(attempt − 1)), in whole milliseconds', () => {
+test('a delay is between half and all of min(maximum, base × 2^(attempt − 1)), in whole milliseconds', () => {
   fc.assert(
-    fc.property(policy, failedAttempt, chance, (given, attempt, luck) => {
-      const full = given.backoffMs === 0 ? 0 : Math.min(given.maxBackoffMs, given.backoffMs * 2 ** (attempt - 1));
-      const wait = backoff(given, attempt, luck);
+    fc.property(policy, failedAttempt, chance, (policyValue, attempt, random) => {
+      const full =
+        policyValue.backoffMs === 0 ? 0 : Math.min(policyValue.maxBackoffMs, policyValue.backoffMs * 2 ** (attempt - 1));
+      const wait = backoff(policyValue, attempt, random);
       expect(Number.isSafeInteger(wait)).toBe(true);
       expect(wait).toBeLessThanOrEqual(full);
-      expect(wait).toBeGreaterThanOrEqual(given.jitter === 'half' ? Math.round(full / 2) : full);
+      expect(wait).toBeGreaterThanOrEqual(policyValue.jitter === 'half' ? Math.round(full / 2) : full);
     }),
     runs,
   );
 });
 
-test('a later attempt never waits less, with the same luck', () => {
+test('a later attempt never has a shorter delay, with the same random number', () => {
   fc.assert(
-    fc.property(policy, failedAttempt, chance, (given, attempt, luck) => {
-      expect(backoff(given, attempt + 1, luck)).toBeGreaterThanOrEqual(backoff(given, attempt, luck));
+    fc.property(policy, failedAttempt, chance, (policyValue, attempt, random) => {
+      expect(backoff(policyValue, attempt + 1, random)).toBeGreaterThanOrEqual(backoff(policyValue, attempt, random));
     }),
     runs,
   );
 });
 
-test('more luck never waits less, from half of the whole wait to all of it; without jitter luck is nothing', () => {
+test('a larger random number never has a shorter delay; without jitter it has no effect', () => {
   fc.assert(
-    fc.property(policy, failedAttempt, chance, chance, (given, attempt, one, other) => {
+    fc.property(policy, failedAttempt, chance, chance, (policyValue, attempt, one, other) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
-      const waits = [0, less, more, 1].map((luck) => backoff(given, attempt, luck));
+      const waits = [0, less, more, 1].map((random) => backoff(policyValue, attempt, random));
       expect(waits).toEqual(waits.toSorted((a, b) => a - b));
-      const full = backoff({ ...given, jitter: 'none' }, attempt, one);
-      expect([waits[0], waits[3]]).toEqual([given.jitter === 'half' ? Math.round(full / 2) : full, full]);
+      const full = backoff({ ...policyValue, jitter: 'none' }, attempt, one);
+      expect([waits[0], waits[3]]).toEqual([policyValue.jitter === 'half' ? Math.round(full / 2) : full, full]);
     }),
     runs,
   );
 });
 
-test('what the other side asked for is waited out, even above the cap', () => {
+test('a requested delay is respected, even above the maximum', () => {
   fc.assert(
-    fc.property(policy, failedAttempt, chance, fc.integer({ min: 0, max: 10_000_000 }), (given, attempt, luck, askedForMs) => {
-      expect(backoff(given, attempt, luck, askedForMs)).toBe(Math.max(askedForMs, backoff(given, attempt, luck)));
-    }),
+    fc.property(
+      policy,
+      failedAttempt,
+      chance,
+      fc.integer({ min: 0, max: 10_000_000 }),
+      (policyValue, attempt, random, requestedMs) => {
+        expect(backoff(policyValue, attempt, random, requestedMs)).toBe(
+          Math.max(requestedMs, backoff(policyValue, attempt, random)),
+        );
+      },
+    ),
     runs,
   );
 });
@@ -73,6 +82,6 @@ test.each([
   [0, 0.5],
   [1, -0.1],
   [1, 1.1],
-])('attempt %d with chance %d is impossible', (attempt, luck) => {
-  expect(() => backoff(graphFamily, attempt, luck)).toThrow('no backoff');
+])('attempt %d with random %d is rejected', (attempt, random) => {
+  expect(() => backoff(graphFamily, attempt, random)).toThrow('no backoff');
 });

@@ -1,4 +1,4 @@
-/** Rates, windows, and what is said of a timing that is none. */
+/** Rates, start and end, and invalid timings. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type TimingRequest, timingRequestOf, validateTiming } from '../../../lib/engine/schedule/validate-timing.ts';
@@ -29,23 +29,23 @@ test.each([
   'every 5 minutes',
   '5  minutes',
   '',
-])('%s is none', (text) => expect(readRate(text)).toBeUndefined());
+])('%s is not a rate', (text) => expect(readRate(text)).toBeUndefined());
 
-test('a rate keeps to its anchor, whenever it is asked', () => {
+test('a rate keeps its anchor, whenever it is evaluated', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10_000_000 }), fc.integer({ min: 1, max: 500 }), (offset, count) => {
       const timing = { recurrence: { kind: 'rate' as const, rate: `${count} minutes`, anchor: now } };
-      const asked = instant(now + offset);
-      const next = nextFire(timing, asked);
-      if (next === undefined) throw new Error('a rate has no end');
-      expect(next).toBeGreaterThan(asked);
-      expect(next - asked).toBeLessThanOrEqual(count * 60_000);
+      const request = instant(now + offset);
+      const next = nextFire(timing, request);
+      if (next === undefined) throw new Error('a rate must have a next time');
+      expect(next).toBeGreaterThan(request);
+      expect(next - request).toBeLessThanOrEqual(count * 60_000);
       expect((next - now) % (count * 60_000)).toBe(0);
     }),
   );
 });
 
-test('nothing is due before the start, and nothing at the end or after it', () => {
+test('nothing is due before the start, at the end or after it', () => {
   const recurrence = { kind: 'cron', cron: '0 * * * ? *', timeZone: 'UTC' } as const;
   const timing = { recurrence, startAt: at('2026-01-02T00:00:00Z'), endAt: at('2026-01-02T02:00:00Z') };
   expect(nextFire(timing, now)).toBe(timing.startAt);
@@ -53,10 +53,10 @@ test('nothing is due before the start, and nothing at the end or after it', () =
   expect(nextFire(timing, at('2026-01-02T01:00:00Z'))).toBeUndefined();
 });
 
-test('a rate counts from its start, or from the minute in which it was asked for', () => {
-  const anchorOf = (asked: TimingRequest) => {
-    const verdict = validateTiming(asked, now, now);
-    return verdict.kind === 'accepted' ? verdict.timing : verdict;
+test('a rate counts from its start, or from the minute of the request', () => {
+  const anchorOf = (request: TimingRequest) => {
+    const validation = validateTiming(request, now, now);
+    return validation.kind === 'accepted' ? validation.timing : validation;
   };
   const recurrence = { kind: 'rate', rate: '1 day', anchor: at('2026-01-01T00:00:00Z') };
   expect(anchorOf({ rate: '1 day' })).toStrictEqual({ recurrence });
@@ -64,20 +64,20 @@ test('a rate counts from its start, or from the minute in which it was asked for
   expect(anchorOf({ rate: '1 day', startAt })).toStrictEqual({ recurrence: { ...recurrence, anchor: startAt }, startAt });
 });
 
-test('a rate that has not begun begins at its anchor', () => {
+test('a rate that has not begun starts at its anchor', () => {
   const recurrence = { kind: 'rate', rate: '5 minutes', anchor: at('2026-03-01T07:00:00Z') } as const;
   expect(nextFire({ recurrence }, now)).toBe(recurrence.anchor);
   expect(nextFire({ recurrence }, recurrence.anchor)).toBe(at('2026-03-01T07:05:00Z'));
 });
 
-test('a stored timing that is none stops whoever asks it', () => {
+test('an invalid stored timing is rejected', () => {
   const cron = { kind: 'cron', cron: '99 * * * ? *', timeZone: 'UTC' } as const;
-  expect(() => nextFire({ recurrence: cron }, now)).toThrow('a schedule has a cron expression that is none: 99 * * * ? *');
+  expect(() => nextFire({ recurrence: cron }, now)).toThrow('the cron expression of a stored schedule is invalid: 99 * * * ? *');
   const rate = { kind: 'rate', rate: '5 parsecs', anchor: now } as const;
-  expect(() => nextFire({ recurrence: rate }, now)).toThrow('a schedule has a rate that is none: 5 parsecs');
+  expect(() => nextFire({ recurrence: rate }, now)).toThrow('the rate of a stored schedule is invalid: 5 parsecs');
 });
 
-describe('a timing that is none', () => {
+describe('an invalid timing', () => {
   test.each<[TimingRequest, ...(readonly [place: string, code: string])[]]>([
     [{}, ['', 'timing_missing']],
     [{ cron: '0 0 * * ? *', rate: '1 day' }, ['/rate', 'timing_twice']],
@@ -98,10 +98,10 @@ describe('a timing that is none', () => {
       ['/cron', 'cron_invalid'],
       ['/timeZone', 'time_zone_unknown'],
     ],
-  ])('%j', (asked, ...faults) => {
-    const verdict = validateTiming(asked, now, now);
-    if (verdict.kind === 'accepted') throw new Error('it was accepted');
-    expect(verdict.errors.map(({ pointer, code }) => [pointer, code])).toEqual(faults);
+  ])('%j', (request, ...expected) => {
+    const validation = validateTiming(request, now, now);
+    if (validation.kind === 'accepted') throw new Error('the timing was accepted');
+    expect(validation.errors.map(({ pointer, code }) => [pointer, code])).toEqual(expected);
   });
 });
 
@@ -111,8 +111,8 @@ test.each<TimingRequest>([
   { cron: '0 0 * * ? *', timeZone: 'UTC' },
   { cron: '0 0 * * ? *', timeZone: 'Etc/GMT+3' },
   { rate: '5 minutes', endAt: at('2027-01-01T00:00:00Z') },
-])('%j is a timing, and is shown as it was asked for', (asked) => {
-  const verdict = validateTiming(asked, now, now);
-  if (verdict.kind === 'refused') throw new Error(JSON.stringify(verdict.errors));
-  expect(timingRequestOf(verdict.timing)).toStrictEqual(asked);
+])('%j is a timing, and is shown as requested', (request) => {
+  const validation = validateTiming(request, now, now);
+  if (validation.kind === 'refused') throw new Error(JSON.stringify(validation.errors));
+  expect(timingRequestOf(validation.timing)).toStrictEqual(request);
 });

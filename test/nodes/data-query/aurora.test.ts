@@ -36,7 +36,7 @@ const place = {
   database: 'shop',
 };
 const databases = {
-  placeOf: async ({ projectId, environment }: { projectId: string; environment: string }, name: string) =>
+  targetOf: async ({ projectId, environment }: { projectId: string; environment: string }, name: string) =>
     projectId === 'acme' && environment === 'test' && name === 'orders' ? place : undefined,
   service: async () => api,
 };
@@ -219,7 +219,7 @@ describe('an answer that is too large is refused', () => {
 
   test('by the service', async () => {
     const statement = "select repeat('x', 1000) from generate_series(1, 2000)";
-    const message = expect.stringContaining('more than the Data API answers');
+    const message = expect.stringContaining('more than the limit of the Data API');
     expect(await failure({ statement, maxRows: 10_000 })).toMatchObject({ ...tooLarge, message });
   });
 
@@ -343,7 +343,7 @@ describe('trouble is said as whose it is', () => {
 
   test.each([
     ['another name', { connection: 'other' }, {}],
-    ['a worker that is told of none', {}, { databases: { ...databases, placeOf: async () => undefined } }],
+    ['a worker that is told of none', {}, { databases: { ...databases, targetOf: async () => undefined } }],
   ])('nothing is asked where the setting has none: %s', async (_what, query, more) => {
     const said = await failure({ ...byCustomer, ...query }, { c: 'x' }, more);
     expect(said).toMatchObject({

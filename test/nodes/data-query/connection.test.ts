@@ -36,6 +36,6 @@ test.each([
   ['TLS of no kind', JSON.stringify({ ...rds, tls: 'perhaps-pw' }), 'tls'],
 ])('%s is no connection, and only its fields are named', (_what, text, field) => {
   const read = readConnection(text);
-  expect('fault' in read && read.error).toContain(field);
+  expect('error' in read && read.error).toContain(field);
   expect(JSON.stringify(read)).not.toMatch(/pw|perhaps/);
 });

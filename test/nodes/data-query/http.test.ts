@@ -94,7 +94,7 @@ describe('a query that cannot be asked', () => {
     );
 
   test.each([
-    ['unknown', 'query_unknown', 'there is no query find'],
+    ['unknown', 'query_unknown', 'the query find does not exist'],
     ['version_unknown', 'query_unknown', 'find has no version 2'],
     ['archived', 'query_archived', 'find is archived'],
   ] as const)('%s', async (kind, code, words) => {

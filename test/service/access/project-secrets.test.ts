@@ -9,7 +9,7 @@ import { ProjectSecrets } from '../../../lib/service/access/project-secrets.ts';
 const acme = { projectId: projectId('acme'), environment: environment('test') };
 const list = {
   acme: {
-    '*': { key: 'arn:all', part: 'arn:json#password', none: 'arn:json#nobody', gone: 'arn:gone' },
+    '*': { key: 'arn:all', part: 'arn:json#password', none: 'arn:json#missing', gone: 'arn:gone' },
     test: { key: 'arn:test' },
   },
 };
@@ -28,25 +28,25 @@ beforeEach(() => {
 
 const known = (text: string) => ({ kind: 'secret', text });
 
-describe('a name means', () => {
-  test('what its environment says, else what is said for all', async () => {
+describe('a name refers to', () => {
+  test('the value of its environment, else the value of all environments', async () => {
     expect(await project.of(acme, 'key')).toEqual(known('of test'));
     expect(await project.of({ ...acme, environment: environment('prod') }, 'key')).toEqual(known('of all'));
   });
 
-  test('a value in the JSON of a secret, where a key is named', async () => {
+  test('a value in the JSON of a secret, if the reference names a key', async () => {
     expect(await project.of(acme, 'part')).toEqual(known('pw'));
     expect(await project.of(acme, 'none')).toEqual({ kind: 'missing' });
     expect(await project.of(acme, 'gone')).toEqual({ kind: 'missing' });
   });
 
-  test('nothing to another project, and no name of JavaScript’s own means anything', async () => {
+  test('nothing for another project, and names of JavaScript built-ins are refused', async () => {
     expect(await project.of({ ...acme, projectId: projectId('other') }, 'key')).toEqual({ kind: 'not_allowed' });
     for (const name of ['toString', '__proto__', 'other']) expect(await project.of(acme, name)).toEqual({ kind: 'not_allowed' });
   });
 });
 
-test('a text is kept for five minutes, and one that is not there not at all', async () => {
+test('a text is cached for five minutes, a missing text is not cached', async () => {
   await project.of(acme, 'key');
   await secrets.setValue('arn:test', 'newer');
   clock.advance(seconds(299));
@@ -54,6 +54,6 @@ test('a text is kept for five minutes, and one that is not there not at all', as
   clock.advance(seconds(1));
   expect(await project.of(acme, 'key')).toEqual(known('newer'));
   await project.of(acme, 'gone');
-  secrets.create('arn:gone', 'come');
-  expect(await project.of(acme, 'gone')).toEqual(known('come'));
+  secrets.create('arn:gone', 'created');
+  expect(await project.of(acme, 'gone')).toEqual(known('created'));
 });

@@ -1,4 +1,4 @@
-/** Large settings: which versions a deployment keeps, and how a function reads its own. */
+/** Large settings: which versions a deployment keeps, and how a function reads its version. */
 import { expect, test } from 'vitest';
 import { days, instant } from '../../../lib/engine/time.ts';
 import { MemoryClock } from '../../../lib/memory/clock.ts';
@@ -11,16 +11,16 @@ const of = (version: string) => ({ name: 'webhooks', version, text: JSON.stringi
 const installation = () => {
   const settings = new MemoryStoredSettings();
   const clock = new MemoryClock(instant(Date.parse('2026-01-01T00:00:00Z')));
-  let standing: string | undefined;
+  let previous: string | undefined;
   const deploy = async (version: string): Promise<void> => {
-    await saveSettings({ settings, clock }, [of(version)], standing === undefined ? [] : [of(standing)]);
-    standing = version;
+    await saveSettings({ settings, clock }, [of(version)], previous === undefined ? [] : [of(previous)]);
+    previous = version;
   };
   const reader = (version: string) =>
     settingReader(() => settings, 'webhooks', { version: () => version, parse: (text): unknown => JSON.parse(text) });
-  const staying = async () =>
+  const unexpired = async () =>
     (await settings.versions('webhooks')).filter(({ expiresAt }) => expiresAt === undefined).map(({ version }) => version);
-  return { settings, clock, deploy, reader, staying };
+  return { settings, clock, deploy, reader, unexpired };
 };
 
 test('functions of two deployments each read their own version', async () => {
@@ -30,29 +30,29 @@ test('functions of two deployments each read their own version', async () => {
   expect([await reader('1')(), await reader('2')()]).toEqual(['1', '2']);
 });
 
-test('the version of the deployment before stays, and older ones expire after 30 days', async () => {
-  const { settings, clock, deploy, staying } = installation();
+test('the version of the previous deployment stays, and older versions expire after 30 days', async () => {
+  const { settings, clock, deploy, unexpired } = installation();
   await deploy('1');
   await deploy('2');
-  expect(await staying()).toEqual(['1', '2']);
+  expect(await unexpired()).toEqual(['1', '2']);
   await deploy('3');
-  expect(await staying()).toEqual(['2', '3']);
+  expect(await unexpired()).toEqual(['2', '3']);
   expect(await settings.versions('webhooks')).toContainEqual({ version: '1', expiresAt: clock.now() + days(30) });
 });
 
-test('a rollback makes its version stay again, and the time of one that leaves does not grow', async () => {
-  const { settings, clock, deploy, staying } = installation();
+test('a rollback keeps its version, and does not extend the expiry of other versions', async () => {
+  const { settings, clock, deploy, unexpired } = installation();
   for (const version of ['1', '2', '3']) await deploy(version);
-  const leavesAt = clock.now() + days(30);
+  const expiresAt = clock.now() + days(30);
   clock.advance(days(5));
   await deploy('2');
-  expect(await settings.versions('webhooks')).toContainEqual({ version: '1', expiresAt: leavesAt });
-  expect(await staying()).toEqual(['2', '3']);
+  expect(await settings.versions('webhooks')).toContainEqual({ version: '1', expiresAt });
+  expect(await unexpired()).toEqual(['2', '3']);
   await deploy('1');
-  expect(await staying()).toEqual(['2', '1'].toSorted());
+  expect(await unexpired()).toEqual(['2', '1'].toSorted());
 });
 
-test('a process reads its version once, however many ask', async () => {
+test('a process reads its version once for any number of callers', async () => {
   const { settings, deploy, reader } = installation();
   await deploy('1');
   const read = reader('1');
@@ -61,7 +61,7 @@ test('a process reads its version once, however many ask', async () => {
   expect([...first, await read()]).toEqual(['1', '1', '1']);
 });
 
-test('a version that is missing is not available, in words that say what to do, and is read as soon as it is there', async () => {
+test('a missing version is unavailable with a message that says what to do, and is read once it exists', async () => {
   const { deploy, reader } = installation();
   const read = reader('1');
   const failed: unknown = await read().catch((error: unknown) => error);

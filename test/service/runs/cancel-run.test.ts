@@ -6,94 +6,94 @@ import type { Deps } from '../../../lib/service/deps.ts';
 import { finished, createTestEnv, scope, workflow } from '../test-env.ts';
 
 describe('cancelling a run', () => {
-  it('ends it at once, with what was open cancelled and the head told', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b a>d'));
-    const run = await home.begin('flow');
-    expect(await cancelRun(home.worker, run, 'no longer needed')).toEqual({ kind: 'cancelled' });
-    const { state } = await home.fold(run);
+  it('ends it at once, cancels its open nodes and updates the head', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b a>d'));
+    const run = await env.begin('flow');
+    expect(await cancelRun(env.worker, run, 'no longer needed')).toEqual({ kind: 'cancelled' });
+    const { state } = await env.fold(run);
     expect(state.progress).toMatchObject({ status: 'cancelled', reason: 'no longer needed' });
     expect(state.open.size).toBe(0);
-    expect((await home.ports.log.head(run))?.projection.status).toBe('cancelled');
+    expect((await env.ports.log.head(run))?.projection.status).toBe('cancelled');
   });
 
-  it('twice is once', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    await cancelRun(home.worker, run);
-    const { asOf } = (await home.fold(run)).state;
-    expect(await cancelRun(home.worker, run)).toEqual({ kind: 'cancelled' });
-    expect((await home.fold(run)).state.asOf).toBe(asOf);
+  it('repeated changes nothing', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    await cancelRun(env.worker, run);
+    const { asOf } = (await env.fold(run)).state;
+    expect(await cancelRun(env.worker, run)).toEqual({ kind: 'cancelled' });
+    expect((await env.fold(run)).state.asOf).toBe(asOf);
   });
 
-  it('of a run that has ended otherwise is refused, with what it ended as', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    await home.settle();
-    expect(await cancelRun(home.worker, run)).toEqual({ kind: 'run_terminal', status: 'completed' });
+  it('of a completed or failed run is refused with its status', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    await env.settle();
+    expect(await cancelRun(env.worker, run)).toEqual({ kind: 'run_terminal', status: 'completed' });
   });
 
-  it('of a run that is not there says so', async () => {
-    const home = createTestEnv();
-    expect(await cancelRun(home.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
+  it('of a missing run is not found', async () => {
+    const env = createTestEnv();
+    expect(await cancelRun(env.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
       kind: 'not_found',
     });
   });
 
-  it('wins over a result that comes after it, which changes nothing', async () => {
+  it('wins over a later result, which changes nothing', async () => {
     let release: (() => void) | undefined;
-    const home = createTestEnv({ answer: (node) => new Promise((resolve) => (release = () => resolve(finished(node)))) });
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    const [job] = home.ports.jobs.takeSent();
+    const env = createTestEnv({ answer: (node) => new Promise((resolve) => (release = () => resolve(finished(node)))) });
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job was sent');
-    const taking = home.take(job);
+    const taking = env.take(job);
     await new Promise((resolve) => setImmediate(resolve));
-    await cancelRun(home.worker, run);
+    await cancelRun(env.worker, run);
     release?.();
     await taking;
-    const { state } = await home.fold(run);
+    const { state } = await env.fold(run);
     expect(state.progress.status).toBe('cancelled');
-    expect(home.ports.jobs.sent).toEqual([]);
+    expect(env.ports.jobs.sent).toEqual([]);
   });
 
-  it('aborts an attempt that is still at work, within seconds', async () => {
+  it('aborts a running attempt within seconds', async () => {
     let isAborted = false;
-    const home = createTestEnv();
+    const env = createTestEnv();
     const worker = {
-      ...home.worker,
+      ...env.worker,
       runAttempt: (_node: unknown, _input: unknown, { signal }: { signal: AbortSignal }) =>
         new Promise<never>(() => signal.addEventListener('abort', () => (isAborted = true))),
     };
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    const [job] = home.ports.jobs.takeSent();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job was sent');
-    const taking = home.take(job, { worker });
+    const taking = env.take(job, { worker });
     await new Promise((resolve) => setImmediate(resolve));
-    await cancelRun(home.worker, run);
-    home.ports.clock.advance(seconds(5));
+    await cancelRun(env.worker, run);
+    env.ports.clock.advance(seconds(5));
     await taking;
     expect(isAborted).toBe(true);
-    expect((await home.fold(run)).state.progress.status).toBe('cancelled');
+    expect((await env.fold(run)).state.progress.status).toBe('cancelled');
   });
 
-  it('that dies after its commit is finished by the nudge it left first', async () => {
-    const home = createTestEnv({
+  it('that crashes after its commit is completed by the recheck it sent first', async () => {
+    const env = createTestEnv({
       wrap: (deps: Deps) => ({
         ...deps,
         notices: { ...deps.notices, runStatusChanged: async () => Promise.reject(new Error('killed here')) },
       }),
     });
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    await expect(cancelRun(home.worker, run)).rejects.toThrow('killed here');
-    expect((await home.ports.log.head(run))?.projection.status).toBe('pending');
-    const nudge = home.ports.jobs.delayed.find(({ job }) => job.kind === 'recheck');
-    if (nudge === undefined) throw new Error('no nudge was left');
-    await home.take(nudge.job, { worker: { ...home.worker, deps: Object.assign(home.ports, { settings: home.deps.settings }) } });
-    expect((await home.ports.log.head(run))?.projection.status).toBe('cancelled');
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    await expect(cancelRun(env.worker, run)).rejects.toThrow('killed here');
+    expect((await env.ports.log.head(run))?.projection.status).toBe('pending');
+    const recheck = env.ports.jobs.delayed.find(({ job }) => job.kind === 'recheck');
+    if (recheck === undefined) throw new Error('no recheck was left');
+    await env.take(recheck.job, { worker: { ...env.worker, deps: Object.assign(env.ports, { settings: env.deps.settings }) } });
+    expect((await env.ports.log.head(run))?.projection.status).toBe('cancelled');
   });
 });

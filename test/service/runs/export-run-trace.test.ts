@@ -1,4 +1,4 @@
-/** The trace of a run is read from its log: one tree from the request to the end, the same however often it is sent. */
+/** The exported trace of a run: one tree from the request to the end, identical in every export. */
 import { describe, expect, test } from 'vitest';
 import { type RunAddress, correlationId, environment, firstCommit } from '../../../lib/engine/ids.ts';
 import { hours, minutes } from '../../../lib/engine/time.ts';
@@ -25,7 +25,7 @@ const traced = (flags = '01'): Trace => ({
   traceparent: traceparent(`00-${traceId}-${requestSpan}-${flags}`),
 });
 
-/** Keeps each request. */
+/** Stores each export request. */
 class KeptSpans implements Spans {
   readonly requests: (readonly Span[])[] = [];
   async send(spans: readonly Span[]): Promise<void> {
@@ -37,15 +37,15 @@ class KeptSpans implements Spans {
 }
 
 const exported = async (
-  home: TestEnv,
+  env: TestEnv,
   run: RunAddress,
   samplePercent = 100,
 ): Promise<{ readonly spans: KeptSpans; readonly outcome: ExportResult }> => {
   const spans = new KeptSpans();
-  return { spans, outcome: await exportRunTrace(home.deps, spans, run, { samplePercent }) };
+  return { spans, outcome: await exportRunTrace(env.deps, spans, run, { samplePercent }) };
 };
 
-/** `name (status)` under its parent, two spaces for each level; what has no parent here stands at the left. */
+/** `name (status)` under its parent, indented by two spaces per level; spans without a parent are at the left. */
 function treeOf(spans: readonly Span[]): readonly string[] {
   const below = (parent: string | undefined, depth: number): readonly string[] =>
     spans
@@ -61,19 +61,19 @@ function treeOf(spans: readonly Span[]): readonly string[] {
   return below(undefined, 0);
 }
 
-const startedAs = async (home: TestEnv, trace: Trace | undefined): Promise<RunAddress> => {
-  const answer = await home.start({ ...(trace === undefined ? {} : { trace }), input: { secret } });
+const startedAs = async (env: TestEnv, trace: Trace | undefined): Promise<RunAddress> => {
+  const answer = await env.start({ ...(trace === undefined ? {} : { trace }), input: { secret } });
   if (answer.kind !== 'started') throw new Error(answer.kind);
   return { ...scope, runId: answer.runId };
 };
 
 describe('the tree', () => {
-  test('begins below the span of the request, and has each attempt, each wait and the end', async () => {
-    const home = createTestEnv({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(secret)) });
-    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: minutes(10) } }));
-    const run = await startedAs(home, traced());
-    await home.settle();
-    const { spans, outcome } = await exported(home, run);
+  test('starts below the span of the request, and contains every attempt, every wait and the end', async () => {
+    const env = createTestEnv({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(secret)) });
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: minutes(10) } }));
+    const run = await startedAs(env, traced());
+    await env.settle();
+    const { spans, outcome } = await exported(env, run);
     expect(outcome).toEqual({ kind: 'sent', spans: 5, dropped: 0 });
     expect(treeOf(spans.all)).toEqual([
       'run flow completed',
@@ -91,29 +91,29 @@ describe('the tree', () => {
     expect(spans.all.find(({ status }) => status === 'error')?.attributes).toMatchObject({ 'error.type': 'error' });
   });
 
-  test('the span of an attempt is the one that its requests to others name as their parent', async () => {
-    const home = createTestEnv();
+  test('an attempt’s span id is the parent id in its outgoing requests', async () => {
+    const env = createTestEnv();
     const parents: string[] = [];
     const noting: RunAttempt = async (node, _input, attempt) => {
       parents.push(attempt.trace?.traceparent ?? '');
       return { outcome: finished(node.id), printed: [] };
     };
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await startedAs(home, traced());
-    Object.assign(home.worker, { runAttempt: noting });
-    await home.settle();
-    const { spans } = await exported(home, run);
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await startedAs(env, traced());
+    Object.assign(env.worker, { runAttempt: noting });
+    await env.settle();
+    const { spans } = await exported(env, run);
     const sent = spans.all.filter(({ name }) => name.startsWith('node'));
     expect(parents.toSorted()).toEqual(sent.map(({ spanId }) => withSpan(traced().traceparent, spanId)).toSorted());
     expect(parents).toHaveLength(2);
   });
 
   test('an iteration is below its loop', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items: 2 } }));
-    const run = await startedAs(home, traced());
-    await home.settle();
-    const { spans } = await exported(home, run);
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items: 2 } }));
+    const run = await startedAs(env, traced());
+    await env.settle();
+    const { spans } = await exported(env, run);
     expect(treeOf(spans.all)).toEqual([
       'run flow completed',
       '  node a #1 completed',
@@ -125,17 +125,17 @@ describe('the tree', () => {
     expect(new Set(spans.all.map(({ spanId }) => spanId)).size).toBe(6);
   });
 
-  test('a run that was called is below the attempt that called it, in the same trace', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>k k>b', { k: { calls: 'child' } }));
-    await home.publish(workflow('child', 'x>y'));
-    const run = await startedAs(home, traced());
-    await home.settle();
-    const caller = await exported(home, run);
+  test('a child run is below the attempt that called it, in the same trace', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>k k>b', { k: { calls: 'child' } }));
+    await env.publish(workflow('child', 'x>y'));
+    const run = await startedAs(env, traced());
+    await env.settle();
+    const caller = await exported(env, run);
     const runId = caller.spans.all.find(({ name }) => name === 'node k')?.attributes['stepwell.child_run.id'];
-    const child = (await home.ports.index.list(scope, { limit: 5 })).heads.find(({ address }) => address.runId === runId);
-    if (child === undefined) throw new Error('nobody was called');
-    const called = await exported(home, child.address);
+    const child = (await env.ports.index.list(scope, { limit: 5 })).heads.find(({ address }) => address.runId === runId);
+    if (child === undefined) throw new Error('no child run was started');
+    const called = await exported(env, child.address);
     expect(treeOf([...caller.spans.all, ...called.spans.all])).toEqual([
       'run flow completed',
       '  node a #1 completed',
@@ -148,14 +148,14 @@ describe('the tree', () => {
     expect(called.spans.all.every((span) => span.traceId === traceId)).toBe(true);
   });
 
-  test('without a request there is a trace all the same, and those who are called are in it', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>k k>b', { k: { calls: 'child' } }));
-    await home.publish(workflow('child', 'x>y'));
-    const run = await startedAs(home, undefined);
-    await home.settle();
-    const heads = (await home.ports.index.list(scope, { limit: 5 })).heads;
-    const all = (await Promise.all(heads.map(({ address }) => exported(home, address)))).flatMap(({ spans }) => spans.all);
+  test('a run without a request has its own trace, which includes its child runs', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>k k>b', { k: { calls: 'child' } }));
+    await env.publish(workflow('child', 'x>y'));
+    const run = await startedAs(env, undefined);
+    await env.settle();
+    const heads = (await env.ports.index.list(scope, { limit: 5 })).heads;
+    const all = (await Promise.all(heads.map(({ address }) => exported(env, address)))).flatMap(({ spans }) => spans.all);
     expect(new Set(all.map((span) => span.traceId)).size).toBe(1);
     expect(treeOf(all)).toHaveLength(7);
     expect(
@@ -172,23 +172,23 @@ describe('the tree', () => {
     );
   });
 
-  test('what was under way when a run was cancelled ends with it', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: hours(1) } }));
-    const run = await startedAs(home, traced());
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    await cancelRun(home.worker, run, secret);
-    const { spans } = await exported(home, run);
+  test('the open attempts of a cancelled run end with it', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: hours(1) } }));
+    const run = await startedAs(env, traced());
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    await cancelRun(env.worker, run, secret);
+    const { spans } = await exported(env, run);
     expect(treeOf(spans.all)).toEqual(['run flow cancelled', '  node a #1 completed', '  node z #1 cancelled']);
     expect(spans.all.filter(({ status }) => status === undefined)).toHaveLength(2);
   });
 
-  test('a run that failed says by which code', async () => {
-    const home = createTestEnv({ answer: () => failing() });
-    await home.publish(workflow('flow', 'a>b', { a: { policy: { errorHandling: 'fail_workflow' } } }));
-    const run = await startedAs(home, traced());
-    await home.settle();
-    const root = (await exported(home, run)).spans.all.at(-1);
+  test('a failed run has its error code', async () => {
+    const env = createTestEnv({ answer: () => failing() });
+    await env.publish(workflow('flow', 'a>b', { a: { policy: { errorHandling: 'fail_workflow' } } }));
+    const run = await startedAs(env, traced());
+    await env.settle();
+    const root = (await exported(env, run)).spans.all.at(-1);
     expect(root).toMatchObject({
       status: 'error',
       attributes: { 'stepwell.status': 'failed', 'stepwell.failure.cause': 'error' },
@@ -196,43 +196,43 @@ describe('the tree', () => {
   });
 });
 
-test('sent again it is the same, span for span', async () => {
-  const home = createTestEnv({ answer: (_node, attempt) => (attempt === 1 ? failing() : finished('x')) });
-  await home.publish(workflow('flow', 'a>l l/loop>b l/done>z', { l: { items: 3 }, z: { ms: minutes(1) } }));
-  const run = await startedAs(home, traced());
-  await home.settle();
-  const [first, second] = [await exported(home, run), await exported(home, run)];
+test('a repeated export sends the same spans', async () => {
+  const env = createTestEnv({ answer: (_node, attempt) => (attempt === 1 ? failing() : finished('x')) });
+  await env.publish(workflow('flow', 'a>l l/loop>b l/done>z', { l: { items: 3 }, z: { ms: minutes(1) } }));
+  const run = await startedAs(env, traced());
+  await env.settle();
+  const [first, second] = [await exported(env, run), await exported(env, run)];
   expect(second.spans.requests).toEqual(first.spans.requests);
   expect(new Set(first.spans.all.map(({ spanId }) => spanId)).size).toBe(first.spans.all.length);
 });
 
-test('nothing that a user brought is in it: inputs, outputs, messages of errors, reasons', async () => {
-  const home = createTestEnv({
+test('it contains no user data: no inputs, outputs, error messages or reasons', async () => {
+  const env = createTestEnv({
     answer: (node) =>
       node === 'b'
         ? { kind: 'failed', failure: { cause: 'error', message: secret, details: { secret } } }
         : { kind: 'finished', output: { value: secret }, handle: 'output' },
   });
-  await home.publish(workflow('flow', 'a>b'));
-  const run = await startedAs(home, traced());
-  await home.settle();
-  const { spans } = await exported(home, run);
+  await env.publish(workflow('flow', 'a>b'));
+  const run = await startedAs(env, traced());
+  await env.settle();
+  const { spans } = await exported(env, run);
   expect(spans.all.length).toBeGreaterThan(3);
   expect(JSON.stringify(spans.all)).not.toContain(secret);
   expect(JSON.stringify(spans.all)).not.toContain('order 17');
 });
 
 describe('a long run', () => {
-  test('is sent in requests of bounded size, and what is over the bound is counted', async () => {
-    const home = createTestEnv();
+  test('is sent in requests of limited size, and dropped spans are counted', async () => {
+    const env = createTestEnv();
     const items = maxSpansPerRun + 50;
-    await home.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency: 250 } }));
-    const run = await startedAs(home, traced());
-    await home.settle();
-    const { spans, outcome } = await exported(home, run);
+    await env.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency: 250 } }));
+    const run = await startedAs(env, traced());
+    await env.settle();
+    const { spans, outcome } = await exported(env, run);
     expect(Math.max(...spans.requests.map((request) => request.length))).toBe(maxSpansPerRequest);
     expect(spans.all).toHaveLength(maxSpansPerRun);
-    // The run, its loop, and the two nodes beside it are spans, too.
+    // The run, its loop and the two nodes beside the loop are also spans.
     const dropped = items + 4 - maxSpansPerRun;
     expect(outcome).toEqual({ kind: 'sent', spans: maxSpansPerRun, dropped });
     expect(spans.all.at(-1)).toMatchObject({ name: 'run flow', attributes: { 'stepwell.spans_dropped': dropped } });
@@ -240,41 +240,41 @@ describe('a long run', () => {
 });
 
 describe('what is not sent', () => {
-  const ended = async (trace: Trace | undefined): Promise<{ readonly home: TestEnv; readonly run: RunAddress }> => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await startedAs(home, trace);
-    await home.settle();
-    return { home, run };
+  const ended = async (trace: Trace | undefined): Promise<{ readonly env: TestEnv; readonly run: RunAddress }> => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await startedAs(env, trace);
+    await env.settle();
+    return { env, run };
   };
 
-  test('a run that goes on: it is asked for again', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await startedAs(home, traced());
-    await expect(exported(home, run)).rejects.toThrow(Unavailable);
+  test('an open run: the export is unavailable and is retried', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await startedAs(env, traced());
+    await expect(exported(env, run)).rejects.toThrow(Unavailable);
   });
 
-  test('a run that is gone', async () => {
-    const { home, run } = await ended(traced());
-    const { outcome } = await exported(home, { ...run, environment: environment('elsewhere') });
+  test('a missing run', async () => {
+    const { env, run } = await ended(traced());
+    const { outcome } = await exported(env, { ...run, environment: environment('elsewhere') });
     expect(outcome).toEqual({ kind: 'skipped' });
   });
 
-  test('a part of the traces nobody asked for, each whole or not at all', async () => {
-    const { home, run } = await ended(traced('00'));
-    // The last 56 bits of the id are 0x48eb211c80319c, 28.4 percent of what they can be.
-    expect((await exported(home, run, 28)).outcome).toEqual({ kind: 'skipped' });
-    expect((await exported(home, run, 29)).outcome).toMatchObject({ kind: 'sent' });
-    const asked = await ended(traced('01'));
-    expect((await exported(asked.home, asked.run, 1)).outcome).toMatchObject({ kind: 'sent' });
+  test('a share of the unsampled traces, each completely or not at all', async () => {
+    const { env, run } = await ended(traced('00'));
+    // The last 56 bits of the id are 0x48eb211c80319c, 28.4 percent of their maximum.
+    expect((await exported(env, run, 28)).outcome).toEqual({ kind: 'skipped' });
+    expect((await exported(env, run, 29)).outcome).toMatchObject({ kind: 'sent' });
+    const sampled = await ended(traced('01'));
+    expect((await exported(sampled.env, sampled.run, 1)).outcome).toMatchObject({ kind: 'sent' });
   });
 
-  test('a collector that does not take it leaves the run as it was', async () => {
-    const { home, run } = await ended(traced());
-    const before = JSON.stringify([...(await home.ports.log.commitsAfter(run, firstCommit))]);
+  test('a failing collector does not change the run', async () => {
+    const { env, run } = await ended(traced());
+    const before = JSON.stringify([...(await env.ports.log.commitsAfter(run, firstCommit))]);
     const failingSpans: Spans = { send: () => Promise.reject(new Unavailable('the collector')) };
-    await expect(exportRunTrace(home.deps, failingSpans, run, { samplePercent: 100 })).rejects.toThrow(Unavailable);
-    expect(JSON.stringify([...(await home.ports.log.commitsAfter(run, firstCommit))])).toBe(before);
+    await expect(exportRunTrace(env.deps, failingSpans, run, { samplePercent: 100 })).rejects.toThrow(Unavailable);
+    expect(JSON.stringify([...(await env.ports.log.commitsAfter(run, firstCommit))])).toBe(before);
   });
 });

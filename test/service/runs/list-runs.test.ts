@@ -1,4 +1,4 @@
-/** How far one request reads to fill a page of runs. */
+/** How many rows one request reads to fill a page of runs. */
 import { describe, expect, it } from 'vitest';
 import {
   type CommitNo,
@@ -21,7 +21,7 @@ import { overrideMethods } from '../override-methods.ts';
 
 const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** Newest first: number 0 is the newest. Those of `old` are of that workflow, all others of `new`. */
+/** Newest first: number 0 is the newest. The runs in `old` belong to that workflow, all others to `new`. */
 function listing(count: number, old: readonly number[]) {
   const world = memoryPorts({ seed: 1 });
   const heads = Array.from({ length: count }, (_, index): Head => {
@@ -61,13 +61,13 @@ const numbersOf = ({ runs }: Awaited<ReturnType<typeof listRuns>>): readonly num
   runs.map(({ head }) => (noon - head.createdAt) / 1_000);
 
 describe('a page of runs', () => {
-  it('is read once where nothing is left out, with as many rows as it holds', async () => {
+  it('is read once, with its number of rows, if every row matches', async () => {
     const { all, reads } = listing(500, []);
     expect((await all(20)).runs).toHaveLength(20);
     expect(reads).toEqual([20]);
   });
 
-  it('of one row is filled from the thousand newest runs, with reads that grow', async () => {
+  it('of one row is filled from the 1,000 newest runs, with growing reads', async () => {
     const { search, reads } = listing(5_000, [999]);
     expect(numbersOf(await search(1))).toEqual([999]);
     expect(reads.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 64, 100]);
@@ -75,7 +75,7 @@ describe('a page of runs', () => {
     expect(reads.length).toBeLessThanOrEqual(17);
   });
 
-  it('may be empty behind a thousand others, and goes on by its cursor without leaving one out', async () => {
+  it('may be empty after 1,000 other rows, and continues at its cursor without a gap', async () => {
     const { search } = listing(3_000, [1_000, 2_500]);
     const found: number[] = [];
     let pages = 0;
@@ -90,7 +90,7 @@ describe('a page of runs', () => {
     expect(pages).toBeLessThanOrEqual(5);
   });
 
-  it.each([1, 3, 20, 100])('of at most %i rows has every match once, in order, over its pages', async (limit) => {
+  it.each([1, 3, 20, 100])('of at most %i rows returns every match once, in order, over all pages', async (limit) => {
     const old = [0, 1, 2, 50, 51, 99, 100, 101, 777, 1_500, 1_501, 2_099];
     const { search } = listing(2_100, old);
     const found: number[] = [];
@@ -104,13 +104,13 @@ describe('a page of runs', () => {
     expect(found).toEqual(old);
   });
 
-  it('that holds the last run has no more', async () => {
+  it('with the last run has no next page', async () => {
     const { all } = listing(20, []);
     expect((await all(20)).next).toBeUndefined();
     expect((await all(19)).next).toBeDefined();
   });
 
-  it('reads the log of no run that its name leaves out', async () => {
+  it('does not read the logs of runs that the name filter excludes', async () => {
     const world = memoryPorts({ seed: 1 });
     const { heads } = listing(40, []);
     const log = overrideMethods(world.log, { nextCommits: () => Promise.reject(new Error('the log was read')) });

@@ -9,130 +9,133 @@ import { loadPayload } from '../../../lib/service/run-log/payloads.ts';
 import { type RerunRequest, rerunRun } from '../../../lib/service/runs/rerun-run.ts';
 import { type TestEnv, failing, finished, createTestEnv, scope, workflow } from '../test-env.ts';
 
-const rerun = (home: TestEnv, sourceRun: RunAddress, more: Partial<RerunRequest> = {}) =>
-  rerunRun(home.worker, { sourceRun, idempotencyKey: 'r1', bodyHash: 'h1', ...more });
+const rerun = (env: TestEnv, sourceRun: RunAddress, more: Partial<RerunRequest> = {}) =>
+  rerunRun(env.worker, { sourceRun, idempotencyKey: 'r1', bodyHash: 'h1', ...more });
 
-async function begun(home: TestEnv, input: JsonValue = {}): Promise<RunAddress> {
-  await home.publish(workflow('flow', 'a>b'));
-  const answer = await home.start({ input });
+async function begun(env: TestEnv, input: JsonValue = {}): Promise<RunAddress> {
+  await env.publish(workflow('flow', 'a>b'));
+  const answer = await env.start({ input });
   if (answer.kind !== 'started') throw new Error(answer.kind);
   return { ...scope, runId: answer.runId };
 }
 
-async function rerunAddress(home: TestEnv, of: RunAddress, more: Partial<RerunRequest> = {}): Promise<RunAddress> {
-  const answer = await rerun(home, of, more);
+async function rerunAddress(env: TestEnv, of: RunAddress, more: Partial<RerunRequest> = {}): Promise<RunAddress> {
+  const answer = await rerun(env, of, more);
   if (answer.kind !== 'started') throw new Error(answer.kind);
   return { ...scope, runId: answer.runId };
 }
 
-async function placeOf(home: TestEnv, run: RunAddress): Promise<string> {
-  const payload = (await home.fold(run)).state.contextWrites.get('input')?.at(-1)?.payload;
+async function storageOf(env: TestEnv, run: RunAddress): Promise<string> {
+  const payload = (await env.fold(run)).state.contextWrites.get('input')?.at(-1)?.payload;
   return payload !== undefined && 'ref' in payload ? payload.ref.slice(0, payload.ref.indexOf(':')) : 'head';
 }
 
-async function inputOf(home: TestEnv, run: RunAddress): Promise<JsonValue> {
-  const payload = (await home.fold(run)).state.contextWrites.get('input')?.at(-1)?.payload;
+async function inputOf(env: TestEnv, run: RunAddress): Promise<JsonValue> {
+  const payload = (await env.fold(run)).state.contextWrites.get('input')?.at(-1)?.payload;
   if (payload === undefined) throw new Error('no input');
-  return 'ref' in payload ? loadPayload(home.deps, run, payload.ref) : payload.value;
+  return 'ref' in payload ? loadPayload(env.deps, run, payload.ref) : payload.value;
 }
 
-/** Values of three sizes: in the head, an item of its own, and an object of the bucket. */
+/** Values of three sizes: stored in the head, in an item of its own, and in the bucket. */
 const noise = (length: number): string => Array.from({ length }, (_, index) => ((index * 7_919) % 1_297).toString(36)).join('');
-const inputs: readonly (readonly [place: string, input: JsonValue])[] = [
+const inputs: readonly (readonly [storage: string, input: JsonValue])[] = [
   ['head', { n: 1 }],
   ['item', { text: 'x'.repeat(5_000) }],
   ['blob', { text: noise(60_000) }],
 ];
 
-describe('running a run again', () => {
-  it.each(inputs)('gives a new run its input, wherever that lies: %s', async (place, input) => {
-    const home = createTestEnv();
-    const old = await begun(home, input);
-    expect(await placeOf(home, old)).toBe(place);
-    const anew = await rerunAddress(home, old);
-    expect(anew.runId).not.toBe(old.runId);
-    expect([await placeOf(home, anew), await inputOf(home, anew)]).toEqual([place, input]);
-    await home.settle();
-    expect((await home.fold(anew)).state.progress.status).toBe('completed');
+describe('a rerun', () => {
+  it.each(inputs)('has the source run’s input, stored in: %s', async (storage, input) => {
+    const env = createTestEnv();
+    const source = await begun(env, input);
+    expect(await storageOf(env, source)).toBe(storage);
+    const newRun = await rerunAddress(env, source);
+    expect(newRun.runId).not.toBe(source.runId);
+    expect([await storageOf(env, newRun), await inputOf(env, newRun)]).toEqual([storage, input]);
+    await env.settle();
+    expect((await env.fold(newRun)).state.progress.status).toBe('completed');
   });
 
-  it('names the old run in its first commit, and is found by it', async () => {
-    const home = createTestEnv();
-    const old = await begun(home);
-    const anew = await rerunAddress(home, old);
-    const again = await rerunAddress(home, old, { idempotencyKey: 'r2' });
-    const heads = await Promise.all([old, anew].map((run) => home.ports.log.head(run)));
-    expect(heads.map((head) => (head === undefined ? 'none' : rerunOf(head)))).toEqual([undefined, old.runId]);
-    const { runs } = await listRuns(home.deps, scope, { rerunOf: old.runId }, { limit: 10 });
-    expect(runs.map(({ head }) => head.address.runId).toSorted()).toEqual([anew.runId, again.runId].toSorted());
-    expect((await listRuns(home.deps, scope, { rerunOf: anew.runId }, { limit: 10 })).runs).toEqual([]);
+  it('names the source run in its first commit, and lists find it by the source run', async () => {
+    const env = createTestEnv();
+    const source = await begun(env);
+    const newRun = await rerunAddress(env, source);
+    const again = await rerunAddress(env, source, { idempotencyKey: 'r2' });
+    const heads = await Promise.all([source, newRun].map((run) => env.ports.log.head(run)));
+    expect(heads.map((head) => (head === undefined ? 'none' : rerunOf(head)))).toEqual([undefined, source.runId]);
+    const { runs } = await listRuns(env.deps, scope, { rerunOf: source.runId }, { limit: 10 });
+    expect(runs.map(({ head }) => head.address.runId).toSorted()).toEqual([newRun.runId, again.runId].toSorted());
+    expect((await listRuns(env.deps, scope, { rerunOf: newRun.runId }, { limit: 10 })).runs).toEqual([]);
   });
 
-  it('leaves the old one as it was, open or ended', async () => {
-    const home = createTestEnv();
-    const old = await begun(home);
-    const { asOf } = (await home.fold(old)).state;
-    await rerun(home, old);
-    expect((await home.fold(old)).state.asOf).toBe(asOf);
-    await cancelRun(home.worker, old);
-    expect(await rerun(home, old, { idempotencyKey: 'r2' })).toMatchObject({ kind: 'started' });
-    expect((await home.fold(old)).state.progress.status).toBe('cancelled');
+  it('does not change the source run, open or ended', async () => {
+    const env = createTestEnv();
+    const source = await begun(env);
+    const { asOf } = (await env.fold(source)).state;
+    await rerun(env, source);
+    expect((await env.fold(source)).state.asOf).toBe(asOf);
+    await cancelRun(env.worker, source);
+    expect(await rerun(env, source, { idempotencyKey: 'r2' })).toMatchObject({ kind: 'started' });
+    expect((await env.fold(source)).state.progress.status).toBe('cancelled');
   });
 
-  it('stays on the pinned version, or takes the one that is asked for', async () => {
-    const home = createTestEnv();
-    const old = await begun(home);
-    await home.publish({ ...workflow('flow', 'a>b b>d'), version: 2 });
-    const [pinned, chosen] = [await rerunAddress(home, old), await rerunAddress(home, old, { idempotencyKey: 'r2', version: 2 })];
-    expect(pinnedVersion((await home.fold(pinned)).head).version).toBe(1);
-    expect(pinnedVersion((await home.fold(chosen)).head).version).toBe(2);
-    expect(await rerun(home, old, { idempotencyKey: 'r3', version: 3 })).toEqual({
+  it('uses the pinned version, or the requested one', async () => {
+    const env = createTestEnv();
+    const source = await begun(env);
+    await env.publish({ ...workflow('flow', 'a>b b>d'), version: 2 });
+    const [pinned, chosen] = [
+      await rerunAddress(env, source),
+      await rerunAddress(env, source, { idempotencyKey: 'r2', version: 2 }),
+    ];
+    expect(pinnedVersion((await env.fold(pinned)).head).version).toBe(1);
+    expect(pinnedVersion((await env.fold(chosen)).head).version).toBe(2);
+    expect(await rerun(env, source, { idempotencyKey: 'r3', version: 3 })).toEqual({
       kind: 'version_not_found',
       workflowName: 'flow',
     });
   });
 
-  it('takes an edited input, held against what the version declares', async () => {
-    const home = createTestEnv();
+  it('accepts another input, validated against the version’s arguments', async () => {
+    const env = createTestEnv();
     const args = [{ name: 'n', type: 'number', required: true } as const];
-    await home.publish({ ...workflow('flow', 'a>b'), options: { args } });
-    const answer = await home.start({ input: { n: 1 } });
+    await env.publish({ ...workflow('flow', 'a>b'), options: { args } });
+    const answer = await env.start({ input: { n: 1 } });
     if (answer.kind !== 'started') throw new Error(answer.kind);
-    const old = { ...scope, runId: answer.runId };
-    expect(await inputOf(home, await rerunAddress(home, old, { input: { n: 2 } }))).toEqual({ n: 2 });
-    expect(await rerun(home, old, { idempotencyKey: 'r2', input: { n: 'x' } })).toMatchObject({ kind: 'input_invalid' });
-    // What was refused before anything was tried frees its key.
-    expect(await rerun(home, old, { idempotencyKey: 'r2', bodyHash: 'h2' })).toMatchObject({ kind: 'started' });
+    const source = { ...scope, runId: answer.runId };
+    expect(await inputOf(env, await rerunAddress(env, source, { input: { n: 2 } }))).toEqual({ n: 2 });
+    expect(await rerun(env, source, { idempotencyKey: 'r2', input: { n: 'x' } })).toMatchObject({ kind: 'input_invalid' });
+    // A request that is refused before any write releases its key.
+    expect(await rerun(env, source, { idempotencyKey: 'r2', bodyHash: 'h2' })).toMatchObject({ kind: 'started' });
   });
 
-  it('with the same key is one run, and with another request a conflict', async () => {
-    const home = createTestEnv();
-    const old = await begun(home);
-    const answers = await Promise.all(Array.from({ length: 50 }, () => rerun(home, old)));
+  it('repeated with the same key is one run; another request with the key is a conflict', async () => {
+    const env = createTestEnv();
+    const source = await begun(env);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => rerun(env, source)));
     expect(new Set(answers.map((answer) => (answer.kind === 'started' ? answer.runId : answer.kind))).size).toBe(1);
-    expect(await rerun(home, old, { bodyHash: 'h2' })).toEqual({ kind: 'idempotency_conflict' });
+    expect(await rerun(env, source, { bodyHash: 'h2' })).toEqual({ kind: 'idempotency_conflict' });
   });
 
   it('does not share its keys with starts', async () => {
-    const home = createTestEnv();
-    const old = await begun(home);
-    expect(await rerun(home, old, { idempotencyKey: 'k1' })).toMatchObject({ kind: 'started', isReplay: false });
+    const env = createTestEnv();
+    const source = await begun(env);
+    expect(await rerun(env, source, { idempotencyKey: 'k1' })).toMatchObject({ kind: 'started', isReplay: false });
   });
 
-  it('is refused where there is no such run in this scope, or its workflow is archived', async () => {
-    const home = createTestEnv();
-    const old = await begun(home);
-    const elsewhere = { ...old, environment: environment('live') };
-    expect(await rerun(home, elsewhere)).toEqual({ kind: 'not_found' });
-    expect(await rerun(home, { ...old, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
-    await home.ports.workflows.archive(scope, workflow('flow', 'a>b').name, home.ports.clock.now());
-    expect(await rerun(home, old)).toEqual({ kind: 'workflow_archived' });
+  it('is refused if the run is not in this scope, or its workflow is archived', async () => {
+    const env = createTestEnv();
+    const source = await begun(env);
+    const elsewhere = { ...source, environment: environment('live') };
+    expect(await rerun(env, elsewhere)).toEqual({ kind: 'not_found' });
+    expect(await rerun(env, { ...source, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
+    await env.ports.workflows.archive(scope, workflow('flow', 'a>b').name, env.ports.clock.now());
+    expect(await rerun(env, source)).toEqual({ kind: 'workflow_archived' });
   });
 });
 
 describe('from a chosen node', () => {
   const large = noise(60_000);
-  /** `b` fails the first time that it is run, and never again. */
+  /** `b` fails in its first run only. */
   const failingOnce = (): TestEnv => {
     let hasFailed = false;
     return createTestEnv({
@@ -143,45 +146,47 @@ describe('from a chosen node', () => {
       },
     });
   };
-  const failed = async (home: TestEnv): Promise<RunAddress> => {
-    await home.publish(workflow('flow', 'a>b b>d'));
-    const run = await home.begin('flow');
-    await home.settle();
-    expect((await home.fold(run)).state.progress.status).toBe('failed');
+  const failed = async (env: TestEnv): Promise<RunAddress> => {
+    await env.publish(workflow('flow', 'a>b b>d'));
+    const run = await env.begin('flow');
+    await env.settle();
+    expect((await env.fold(run)).state.progress.status).toBe('failed');
     return run;
   };
 
-  it('keeps what came before it, and runs it and what follows', async () => {
-    const home = failingOnce();
-    const old = await failed(home);
-    const anew = await rerunAddress(home, old, { from: nodeId('b') });
-    await home.settle();
-    expect((await home.fold(anew)).state.progress.status).toBe('completed');
-    expect(home.attempts).toEqual(['a#1', 'b#1', 'b#1', 'd#1']);
-    const { head } = await home.fold(anew);
-    expect([rerunOf(head), rerunFrom(head)]).toEqual([old.runId, 'b']);
+  it('reuses the results before it, and runs the node and its successors', async () => {
+    const env = failingOnce();
+    const source = await failed(env);
+    const newRun = await rerunAddress(env, source, { from: nodeId('b') });
+    await env.settle();
+    expect((await env.fold(newRun)).state.progress.status).toBe('completed');
+    expect(env.attempts).toEqual(['a#1', 'b#1', 'b#1', 'd#1']);
+    const { head } = await env.fold(newRun);
+    expect([rerunOf(head), rerunFrom(head)]).toEqual([source.runId, 'b']);
   });
 
-  it('has a copy of its own of a large result: each expires with its run', async () => {
-    const home = failingOnce();
-    const anew = await rerunAddress(home, await failed(home), { from: nodeId('b') });
-    const kept = [...(await home.fold(anew)).state.nodes.entries()].map(([, node]) => node).find(({ nodeId: id }) => id === 'a');
-    const output = kept?.status === 'completed' ? kept.output : undefined;
-    expect(output !== undefined && 'ref' in output ? output.ref.includes(anew.runId) : output).toBe(true);
-    expect(output !== undefined && 'ref' in output && (await loadPayload(home.deps, anew, output.ref))).toBe(large);
+  it('copies a large result, because each copy expires with its run', async () => {
+    const env = failingOnce();
+    const newRun = await rerunAddress(env, await failed(env), { from: nodeId('b') });
+    const reused = [...(await env.fold(newRun)).state.nodes.entries()]
+      .map(([, node]) => node)
+      .find(({ nodeId: id }) => id === 'a');
+    const output = reused?.status === 'completed' ? reused.output : undefined;
+    expect(output !== undefined && 'ref' in output ? output.ref.includes(newRun.runId) : output).toBe(true);
+    expect(output !== undefined && 'ref' in output && (await loadPayload(env.deps, newRun, output.ref))).toBe(large);
   });
 
-  it('refuses a node that there is none of', async () => {
-    const home = failingOnce();
-    const old = await failed(home);
-    expect(await rerun(home, old, { from: nodeId('nobody') })).toEqual({ kind: 'node_not_found', nodeId: 'nobody' });
-    expect(await rerun(home, old, { from: nodeId('b') })).toMatchObject({ kind: 'started' });
+  it('refuses an unknown node', async () => {
+    const env = failingOnce();
+    const source = await failed(env);
+    expect(await rerun(env, source, { from: nodeId('missing') })).toEqual({ kind: 'node_not_found', nodeId: 'missing' });
+    expect(await rerun(env, source, { from: nodeId('b') })).toMatchObject({ kind: 'started' });
   });
 
-  it('is of graphs: a deployment is not for them', async () => {
-    const home = failingOnce();
-    const old = await failed(home);
-    expect(await rerun(home, old, { deploymentId: deploymentId('v1') })).toEqual({
+  it('refuses a deployment for a graph run', async () => {
+    const env = failingOnce();
+    const source = await failed(env);
+    expect(await rerun(env, source, { deploymentId: deploymentId('v1') })).toEqual({
       kind: 'not_applicable',
       field: 'deploymentId',
     });

@@ -18,62 +18,62 @@ async function sleepingCode(wrap: (deps: Deps) => Deps) {
     },
   );
   await handleAllMessages(env);
-  return { home: env, run };
+  return { env, run };
 }
 
-async function sleeping(home: TestEnv) {
-  await home.publish(workflow('flow', 'a>z1 z1>b', { z1: { ms: days(3) } }));
-  const run = await home.begin('flow');
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+async function sleeping(env: TestEnv) {
+  await env.publish(workflow('flow', 'a>z1 z1>b', { z1: { ms: days(3) } }));
+  const run = await env.begin('flow');
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
   return run;
 }
 
 async function sleepingGraph(wrap: (deps: Deps) => Deps) {
-  const home = createTestEnv({ wrap });
-  return { home, run: await sleeping(home) };
+  const env = createTestEnv({ wrap });
+  return { env, run: await sleeping(env) };
 }
 
 describe('resuming a run', () => {
-  it('wakes it, and its log keeps the reason and what was brought', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    expect(await resumeRun(home.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({
+  it('wakes it, and its log stores the reason and the payload', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    expect(await resumeRun(env.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({
       kind: 'resumed',
       isReplay: false,
     });
-    const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+    const commits = await env.ports.log.commitsAfter(run, (await env.fold(run)).head.commit.number);
     expect(commits.flatMap(({ events }) => events)).toContainEqual({
       type: 'RUN_RESUMED',
       reason: 'paid',
       payload: { value: { amount: 3 } },
     });
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('keeps a large payload beside the log', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    // Nothing that compressing makes small.
+  it('offloads a large payload', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    // Random text, which does not compress.
     const text = Array.from({ length: 600 }, (_, index) => createHash('sha256').update(String(index)).digest('hex')).join('');
-    await resumeRun(home.worker, run, { payload: { text } });
-    const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
-    const [told] = commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'RUN_RESUMED' ? [event] : [])));
-    if (told?.payload === undefined || !('ref' in told.payload)) throw new Error('it lies in the log itself');
-    expect(await loadPayload(home.deps, run, told.payload.ref)).toEqual({ text });
+    await resumeRun(env.worker, run, { payload: { text } });
+    const commits = await env.ports.log.commitsAfter(run, (await env.fold(run)).head.commit.number);
+    const [resumed] = commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'RUN_RESUMED' ? [event] : [])));
+    if (resumed?.payload === undefined || !('ref' in resumed.payload)) throw new Error('the payload is in the log itself');
+    expect(await loadPayload(env.deps, run, resumed.payload.ref)).toEqual({ text });
   });
 
-  it('of a run that has ended, or is not there, is refused', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    await cancelRun(home.worker, run);
-    expect(await resumeRun(home.worker, run, {})).toEqual({ kind: 'run_terminal', status: 'cancelled' });
-    const nobody = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
-    expect(await resumeRun(home.worker, nobody, {})).toEqual({ kind: 'not_found' });
+  it('of an ended or missing run is refused', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    await cancelRun(env.worker, run);
+    expect(await resumeRun(env.worker, run, {})).toEqual({ kind: 'run_terminal', status: 'cancelled' });
+    const missing = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
+    expect(await resumeRun(env.worker, missing, {})).toEqual({ kind: 'not_found' });
   });
 
   it.each(['a graph', 'code'] as const)(
-    'twice at the same moment with one key is one resumption of %s, and both are told so',
+    'two concurrent requests with one key are one resumption of %s, and both callers get that result',
     async (kind) => {
       const idempotency = { key: 'k', bodyHash: 'h' };
       let overtake: (() => Promise<unknown>) | undefined;
@@ -88,22 +88,22 @@ describe('resuming a run', () => {
           },
         }),
       });
-      const { home, run } = kind === 'code' ? await sleepingCode(wrap) : await sleepingGraph(wrap);
+      const { env, run } = kind === 'code' ? await sleepingCode(wrap) : await sleepingGraph(wrap);
       let second: unknown;
       overtake = async () => {
-        second = await resumeRun(home.worker, run, { idempotency });
+        second = await resumeRun(env.worker, run, { idempotency });
       };
-      expect(await resumeRun(home.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
+      expect(await resumeRun(env.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
       expect(second).toEqual({ kind: 'resumed', isReplay: false });
-      const commits = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+      const commits = await env.ports.log.commitsAfter(run, (await env.fold(run)).head.commit.number);
       expect(commits.flatMap(({ events }) => events).filter(({ type }) => type === 'RUN_RESUMED')).toHaveLength(1);
-      expect(await resumeRun(home.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
+      expect(await resumeRun(env.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
     },
   );
 
-  it('that dies after its commit is finished by the nudge it left first', async () => {
+  it('that crashes after its commit is completed by the recheck it sent first', async () => {
     let isKilled = false;
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps: Deps) => ({
         ...deps,
         jobs: overrideMethods(deps.jobs, {
@@ -111,13 +111,13 @@ describe('resuming a run', () => {
         }),
       }),
     });
-    const run = await sleeping(home);
+    const run = await sleeping(env);
     isKilled = true;
-    await expect(resumeRun(home.worker, run, {})).rejects.toThrow('killed here');
+    await expect(resumeRun(env.worker, run, {})).rejects.toThrow('killed here');
     isKilled = false;
-    home.ports.clock.advance(seconds(150));
-    for (const job of home.ports.jobs.takeDue()) await home.take(job);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    env.ports.clock.advance(seconds(150));
+    for (const job of env.ports.jobs.takeDue()) await env.take(job);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 });

@@ -1,4 +1,4 @@
-/** Stopping a test run: of the run nothing is left, whoever dies on the way, and whoever still holds a part of it. */
+/** Stopping a test run deletes all its data, even after a crash and with workers that still process the run. */
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, firstCommit } from '../../../lib/engine/ids.ts';
 import { isTestRun } from '../../../lib/engine/log/head.ts';
@@ -17,22 +17,22 @@ import { blobsOf, definitionOf, largeText, requestTestRun, startTestRun, records
 
 const signalKey = { name: 'paid', correlation: 'order-7' };
 
-/** A run that has left something everywhere: a large input and output, a wait, a nap, a run that it called, due entries, a beat, a snapshot. */
-async function rich(home: TestEnv): Promise<RunAddress> {
-  await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
+/** A run with data in every store: a large input and output, a wait, a sleep, a child run, due entries, a heartbeat, a snapshot. */
+async function rich(env: TestEnv): Promise<RunAddress> {
+  await env.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
   const configs = { s: signalKey, z: { ms: 3_600_000 }, k: { calls: 'child' } };
-  const run = await startTestRun(home, definitionOf('draft', 'a>b b>s s>d a>z z>f a>g a>k', configs), {
+  const run = await startTestRun(env, definitionOf('draft', 'a>b b>s s>d a>z z>f a>g a>k', configs), {
     input: { text: 'y'.repeat(1_000) },
   });
   for (let round = 0; round < 2; round += 1)
-    for (const job of [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()]) await home.take(job);
-  const { head, state } = await home.fold(run);
-  await home.ports.log.heartbeat(
+    for (const job of [...env.ports.jobs.takeSent(), ...env.ports.jobs.takeDue()]) await env.take(job);
+  const { head, state } = await env.fold(run);
+  await env.ports.log.heartbeat(
     run,
-    { node: [...state.nodes.keys()][0] ?? neverKey(), at: home.ports.clock.now(), resends: 0 },
+    { node: [...state.nodes.keys()][0] ?? neverKey(), at: env.ports.clock.now(), resends: 0 },
     head.expiresAt,
   );
-  await home.ports.log.saveSnapshot(run, { asOf: head.commit.number, schema: 0, state: null }, head.expiresAt);
+  await env.ports.log.saveSnapshot(run, { asOf: head.commit.number, schema: 0, state: null }, head.expiresAt);
   return run;
 }
 const neverKey = (): never => {
@@ -43,84 +43,84 @@ const calledBy = async ({ ports }: TestEnv, run: RunAddress): Promise<readonly R
 const newHome = () => createTestEnv({ answer: (node) => (node === 'b' ? finished(largeText) : finished(node)) });
 
 describe('stopping', () => {
-  it('leaves no trace of a run that has left some everywhere', async () => {
-    const home = newHome();
-    const run = await rich(home);
-    const blobs = await blobsOf(home, run);
+  it('deletes the data of a run from every store', async () => {
+    const env = newHome();
+    const run = await rich(env);
+    const blobs = await blobsOf(env, run);
     expect(blobs.length).toBeGreaterThan(0);
-    const [child, ...more] = await calledBy(home, run);
-    if (child === undefined) throw new Error('nobody was called');
+    const [child, ...more] = await calledBy(env, run);
+    if (child === undefined) throw new Error('no child run was started');
     expect(more).toEqual([]);
-    expect(isTestRun((await home.fold(child)).head)).toBe(true);
-    expect(await recordsOf(home, child)).not.toEqual([]);
-    expect(new Set((await recordsOf(home, run, { blobs, signalKey })).map((what) => what.replace(/ in .*/, '')))).toEqual(
+    expect(isTestRun((await env.fold(child)).head)).toBe(true);
+    expect(await recordsOf(env, child)).not.toEqual([]);
+    expect(new Set((await recordsOf(env, run, { blobs, signalKey })).map((what) => what.replace(/ in .*/, '')))).toEqual(
       new Set(['head', 'graph', 'input', 'beats', 'snapshot', 'commits', 'list', 'due', 'blob', 'waiter', 'reservation']),
     );
-    expect(await stopTestRun(home.worker, run)).toEqual({ kind: 'stopped' });
-    expect(await recordsOf(home, run, { blobs, signalKey })).toEqual([]);
-    expect(await getRun(home.worker, run, true)).toEqual({ kind: 'not_found' });
-    expect(await listEvents(home.deps, run, { after: 0, limit: 10 })).toEqual({ kind: 'not_found' });
-    expect(await stopTestRun(home.worker, run)).toEqual({ kind: 'not_found' });
-    expect(await recordsOf(home, child)).toEqual([]);
-    expect(home.ports.notices.statusNotices).toEqual([]);
+    expect(await stopTestRun(env.worker, run)).toEqual({ kind: 'stopped' });
+    expect(await recordsOf(env, run, { blobs, signalKey })).toEqual([]);
+    expect(await getRun(env.worker, run, true)).toEqual({ kind: 'not_found' });
+    expect(await listEvents(env.deps, run, { after: 0, limit: 10 })).toEqual({ kind: 'not_found' });
+    expect(await stopTestRun(env.worker, run)).toEqual({ kind: 'not_found' });
+    expect(await recordsOf(env, child)).toEqual([]);
+    expect(env.ports.notices.statusNotices).toEqual([]);
   });
 
-  it('is for test runs alone, of this scope', async () => {
-    const home = newHome();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    expect(await stopTestRun(home.worker, run)).toEqual({ kind: 'not_a_test_run' });
-    expect((await home.fold(run)).state.progress.status).toBe('pending');
-    const mine = await rich(home);
+  it('accepts only test runs of this scope', async () => {
+    const env = newHome();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    expect(await stopTestRun(env.worker, run)).toEqual({ kind: 'not_a_test_run' });
+    expect((await env.fold(run)).state.progress.status).toBe('pending');
+    const mine = await rich(env);
     const theirs = { ...mine, environment: environment('elsewhere') };
-    expect(await stopTestRun(home.worker, theirs)).toEqual({ kind: 'not_found' });
-    expect((await home.fold(mine)).state.progress.status).toBe('running');
+    expect(await stopTestRun(env.worker, theirs)).toEqual({ kind: 'not_found' });
+    expect((await env.fold(mine)).state.progress.status).toBe('running');
   });
 
-  it('of a run that has ended, or whose first job was never taken, leaves nothing either', async () => {
-    const home = newHome();
-    const fresh = await startTestRun(home, definitionOf('draft', 'a>b'));
-    await stopTestRun(home.worker, fresh);
-    expect(await recordsOf(home, fresh)).toEqual([]);
-    const ended = await startTestRun(home, definitionOf('draft', 'a>b b>e'));
-    await home.settle();
-    const blobs = await blobsOf(home, ended);
-    await stopTestRun(home.worker, ended);
-    expect(await recordsOf(home, ended, { blobs })).toEqual([]);
+  it('deletes ended runs and runs whose first job was never received', async () => {
+    const env = newHome();
+    const fresh = await startTestRun(env, definitionOf('draft', 'a>b'));
+    await stopTestRun(env.worker, fresh);
+    expect(await recordsOf(env, fresh)).toEqual([]);
+    const ended = await startTestRun(env, definitionOf('draft', 'a>b b>e'));
+    await env.settle();
+    const blobs = await blobsOf(env, ended);
+    await stopTestRun(env.worker, ended);
+    expect(await recordsOf(env, ended, { blobs })).toEqual([]);
   });
 
-  it('frees the key: the same test again is another run', async () => {
-    const home = newHome();
+  it('releases the key: a repeated test request starts a new run', async () => {
+    const env = newHome();
     const definition = definitionOf('draft', 'a>b');
-    const run = await startTestRun(home, definition);
-    await stopTestRun(home.worker, run);
-    const again = await requestTestRun(home, definition);
+    const run = await startTestRun(env, definition);
+    await stopTestRun(env.worker, run);
+    const again = await requestTestRun(env, definition);
     expect(again).toMatchObject({ kind: 'started', isReplay: false });
     expect(again).not.toMatchObject({ runId: run.runId });
   });
 
-  it('is finished by the next to ask, wherever it died', async () => {
+  it('is completed by a repeated request after a crash at any call', async () => {
     const count = async (aim?: ConstructorParameters<typeof CrashableProcesses>[1]): Promise<number> => {
-      const home = newHome();
-      const run = await rich(home);
-      const children = await calledBy(home, run);
-      const blobs = await blobsOf(home, run);
-      const processes = new CrashableProcesses(home.deps, aim);
-      const isDone = await survives(stopTestRun({ ...home.worker, deps: processes.start() }, run));
+      const env = newHome();
+      const run = await rich(env);
+      const children = await calledBy(env, run);
+      const blobs = await blobsOf(env, run);
+      const processes = new CrashableProcesses(env.deps, aim);
+      const isDone = await survives(stopTestRun({ ...env.worker, deps: processes.start() }, run));
       if (aim !== undefined) {
-        // Whatever is left can be looked at.
-        await getRun(home.worker, run, true).catch((trouble: unknown) => {
-          if (!(trouble instanceof Unavailable)) throw trouble;
+        // The remaining data can still be read.
+        await getRun(env.worker, run, true).catch((error: unknown) => {
+          if (!(error instanceof Unavailable)) throw error;
         });
-        const listed = await home.ports.index.list(scope, { limit: 10 });
+        const listed = await env.ports.index.list(scope, { limit: 10 });
         expect(listed.heads.length).toBeLessThan(3);
-        const wasWhole = (await home.ports.log.head(run)) === undefined;
-        expect(await stopTestRun(home.worker, run)).toEqual({ kind: wasWhole ? 'not_found' : 'stopped' });
-        // Only a process that got to its end, or died behind its last call, leaves nothing to do.
+        const wasWhole = (await env.ports.log.head(run)) === undefined;
+        expect(await stopTestRun(env.worker, run)).toEqual({ kind: wasWhole ? 'not_found' : 'stopped' });
+        // Nothing is left only if the process completed, or crashed after its last call.
         if (isDone) expect(wasWhole).toBe(true);
       }
-      expect(await recordsOf(home, run, { blobs, signalKey }), JSON.stringify(aim)).toEqual([]);
-      for (const child of children) expect(await recordsOf(home, child), JSON.stringify(aim)).toEqual([]);
+      expect(await recordsOf(env, run, { blobs, signalKey }), JSON.stringify(aim)).toEqual([]);
+      for (const child of children) expect(await recordsOf(env, child), JSON.stringify(aim)).toEqual([]);
       return processes.calls;
     };
     const calls = await count();
@@ -129,92 +129,92 @@ describe('stopping', () => {
   });
 });
 
-describe('whoever still holds a part of a stopped run', () => {
-  it('writes nothing back: a worker in the middle of a node that brings a large output', async () => {
+describe('after a test run was stopped', () => {
+  it('a worker that completes a node with a large output leaves no data', async () => {
     let stop = async (): Promise<void> => {};
-    const home = createTestEnv({
+    const env = createTestEnv({
       answer: async (node) => {
         if (node === 'b') await stop();
         return finished(node === 'b' ? largeText : node);
       },
     });
-    const run = await startTestRun(home, definitionOf('draft', 'a>b b>d'));
+    const run = await startTestRun(env, definitionOf('draft', 'a>b b>d'));
     const put: string[] = [];
-    const seen = home.ports.blobs.put.bind(home.ports.blobs);
-    home.ports.blobs.put = async (of, name, ...given) => {
+    const seen = env.ports.blobs.put.bind(env.ports.blobs);
+    env.ports.blobs.put = async (of, name, ...given) => {
       put.push(name);
       return seen(of, name, ...given);
     };
-    stop = async () => void (await stopTestRun(home.worker, run));
-    await home.settle();
+    stop = async () => void (await stopTestRun(env.worker, run));
+    await env.settle();
     expect(put).toEqual([]);
-    expect(home.attempts).toEqual(['a#1', 'b#1']);
-    expect(await recordsOf(home, run)).toEqual([]);
+    expect(env.attempts).toEqual(['a#1', 'b#1']);
+    expect(await recordsOf(env, run)).toEqual([]);
   });
 
-  it('writes nothing back: a put that was on its way finds its slot taken', async () => {
-    const home = newHome();
-    const run = await startTestRun(home, definitionOf('draft', 'a>b b>d'));
-    const [job] = home.ports.jobs.takeSent();
+  it('a delayed put finds its commit number occupied', async () => {
+    const env = newHome();
+    const run = await startTestRun(env, definitionOf('draft', 'a>b b>d'));
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job');
-    // The worker has read everything, and the run is stopped before its commit arrives.
-    const put = home.ports.log.put.bind(home.ports.log);
+    // The worker has read the log, and the run is stopped before the worker's commit arrives.
+    const put = env.ports.log.put.bind(env.ports.log);
     let isStopped = false;
-    home.ports.log.put = async (...given) => {
+    env.ports.log.put = async (...given) => {
       if (!isStopped) {
         isStopped = true;
-        await stopTestRun(home.worker, run);
+        await stopTestRun(env.worker, run);
       }
       return put(...given);
     };
-    await home.take(job);
+    await env.take(job);
     expect(isStopped).toBe(true);
-    expect(home.ports.jobs.takeSent()).toEqual([]);
-    expect(await recordsOf(home, run)).toEqual([]);
+    expect(env.ports.jobs.takeSent()).toEqual([]);
+    expect(await recordsOf(env, run)).toEqual([]);
   });
 
-  it('finds nothing: jobs, wakes, nudges, results and the sweep, with a kept fold and without', async () => {
-    const home = newHome();
+  it('jobs, wakes, rechecks, results and the sweep change nothing, with a cached fold and without', async () => {
+    const env = newHome();
     const definition = definitionOf('draft', 'a>b b>d a>z z>f a>g a>h a>i a>j a>m a>n a>o a>p', { z: { ms: 600_000 } });
-    const run = await startTestRun(home, definition);
-    const warm = { ...home.worker, foldCache: new FoldCache() };
-    const jobs: Job[] = [...home.ports.jobs.takeSent()];
-    for (const job of jobs) await home.take(job, { worker: warm });
-    const late: Job[] = [...home.ports.jobs.takeSent()];
+    const run = await startTestRun(env, definition);
+    const warm = { ...env.worker, foldCache: new FoldCache() };
+    const jobs: Job[] = [...env.ports.jobs.takeSent()];
+    for (const job of jobs) await env.take(job, { worker: warm });
+    const late: Job[] = [...env.ports.jobs.takeSent()];
     const [first] = late;
-    if (first !== undefined) await home.take(first, { worker: warm });
-    const results = home.ports.jobs.takeResults();
+    if (first !== undefined) await env.take(first, { worker: warm });
+    const results = env.ports.jobs.takeResults();
     expect(results).toHaveLength(1);
-    await stopTestRun(home.worker, run);
-    const before = home.attempts.length;
-    home.ports.clock.set(after(home.ports.clock.now(), hours(1)));
-    for (const worker of [home.worker, { ...home.worker, foldCache: new FoldCache() }]) {
-      for (const job of [...late, ...home.ports.jobs.takeMessages(), ...home.ports.jobs.takeDue()]) {
-        await home.take(job, { worker, isRedelivered: true });
+    await stopTestRun(env.worker, run);
+    const before = env.attempts.length;
+    env.ports.clock.set(after(env.ports.clock.now(), hours(1)));
+    for (const worker of [env.worker, { ...env.worker, foldCache: new FoldCache() }]) {
+      for (const job of [...late, ...env.ports.jobs.takeMessages(), ...env.ports.jobs.takeDue()]) {
+        await env.take(job, { worker, isRedelivered: true });
       }
     }
-    for (const isRedelivered of [false, true]) await home.collect([{ run, results, isRedelivered, isMixed: false }]);
-    await sweepRuns(home.worker, after(home.ports.clock.now(), hours(1)));
-    expect(home.attempts).toHaveLength(before);
-    expect(await recordsOf(home, run)).toEqual([]);
-    expect((await home.ports.log.commitsAfter(run, firstCommit)).every(isTombstone)).toBe(true);
+    for (const isRedelivered of [false, true]) await env.collect([{ run, results, isRedelivered, isMixed: false }]);
+    await sweepRuns(env.worker, after(env.ports.clock.now(), hours(1)));
+    expect(env.attempts).toHaveLength(before);
+    expect(await recordsOf(env, run)).toEqual([]);
+    expect((await env.ports.log.commitsAfter(run, firstCommit)).every(isTombstone)).toBe(true);
   });
 
-  it('finds it cancelled: a start that comes late under the same key makes no run of it', async () => {
-    const home = newHome();
+  it('a late start with the same key creates no run', async () => {
+    const env = newHome();
     const definition = definitionOf('draft', 'a>b');
-    const create = home.ports.log.create.bind(home.ports.log);
+    const create = env.ports.log.create.bind(env.ports.log);
     let isHeldUp = true;
-    home.ports.log.create = async (creation) => {
+    env.ports.log.create = async (creation) => {
       if (!isHeldUp) return create(creation);
       isHeldUp = false;
-      // Another request of the same key gets ahead, and its run is stopped, before this one's head arrives.
-      await stopTestRun(home.worker, await startTestRun(home, definition));
+      // Before this request's head arrives, another request with the same key creates the run, and the run is stopped.
+      await stopTestRun(env.worker, await startTestRun(env, definition));
       return create(creation);
     };
-    const answer = await requestTestRun(home, definition);
+    const answer = await requestTestRun(env, definition);
     expect(answer).toMatchObject({ kind: 'run_deleted' });
     if (answer.kind !== 'run_deleted') return;
-    expect(await home.ports.log.head({ ...scope, runId: answer.runId })).toBeUndefined();
+    expect(await env.ports.log.head({ ...scope, runId: answer.runId })).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** What a widget shows of a run. */
+/** Widgets: configurations whose templates are resolved against a run. */
 import { expect, it } from 'vitest';
 import { maxViewBytes, maxTemplates, viewRun } from '../../../lib/service/runs/view-run.ts';
 import { runId } from '../../../lib/engine/ids.ts';
@@ -6,20 +6,20 @@ import { finished, createTestEnv, scope } from '../test-env.ts';
 import { definitionOf, largeText, startTestRun } from '../test-run-fixture.ts';
 
 const seen = async (config: Parameters<typeof viewRun>[2], isSettled = true) => {
-  const home = createTestEnv({ answer: (node) => finished(node === 'b' ? largeText : node) });
+  const env = createTestEnv({ answer: (node) => finished(node === 'b' ? largeText : node) });
   const policy = { outputVariable: 'made' };
   const run = await startTestRun(
-    home,
+    env,
     definitionOf('draft', 'a>b b>d', { a: { policy }, b: { policy: { outputVariable: 'large' } } }),
     {
       input: { name: 'Ada', tags: ['x', 'y'] },
     },
   );
-  if (isSettled) await home.settle();
-  return viewRun(home.deps, run, config);
+  if (isSettled) await env.settle();
+  return viewRun(env.deps, run, config);
 };
 
-it('is its configuration with what the templates find, keys and types kept', async () => {
+it('returns the configuration with resolved templates, and keeps keys and types', async () => {
   const config = { title: 'Hello {{ctx.input.name}}', tags: '{{ctx.input.tags}}', '{{ctx.x}}': [1, null, '{{ctx.nothing}}'] };
   expect(await seen(config)).toEqual({
     kind: 'found',
@@ -29,16 +29,16 @@ it('is its configuration with what the templates find, keys and types kept', asy
   });
 });
 
-it('is of the run as it is now: what is not there yet is null', async () => {
+it('uses the current context: missing values are null', async () => {
   expect(await seen('{{ctx.made}}', false)).toMatchObject({ view: null, status: 'pending' });
   expect(await seen('{{ctx.made}}')).toMatchObject({ view: 'a', status: 'completed' });
 });
 
-it('loads what is stored apart', async () => {
+it('loads offloaded payloads', async () => {
   expect(await seen(['{{ctx.large}}'])).toMatchObject({ view: [largeText] });
 });
 
-it('shows nothing of the system', async () => {
+it('hides system values', async () => {
   const config = ['{{ctx.__node_a}}', '{{ctx["__node_a"].status}}', '{{ctx.__rerunOf}}'];
   expect(await seen(config)).toMatchObject({ view: [null, null, null] });
   const all = await seen('{{ctx}}');
@@ -46,7 +46,7 @@ it('shows nothing of the system', async () => {
   expect(all).toMatchObject({ view: { input: { name: 'Ada' }, made: 'a' } });
 });
 
-it('names every template that is none, with its place', async () => {
+it('reports every invalid template with its pointer', async () => {
   expect(await seen({ a: ['{{ctx.x'], b: { c: '{{1 + 1}}' }, d: '{{ctx.ok}}' })).toMatchObject({
     kind: 'refused',
     errors: [
@@ -56,7 +56,7 @@ it('names every template that is none, with its place', async () => {
   });
 });
 
-it('has bounds: on its look-ups, and on its size before it is put together', async () => {
+it('limits the lookups, and the size before it resolves templates', async () => {
   const many = Array.from({ length: maxTemplates + 1 }, () => '{{ctx.input}}');
   expect(await seen(many)).toMatchObject({ kind: 'refused', errors: [{ pointer: '/config', code: 'too_many_templates' }] });
   const wide = Array.from({ length: Math.ceil(maxViewBytes / largeText.length) }, () => '{{ctx.large}}');
@@ -64,7 +64,7 @@ it('has bounds: on its look-ups, and on its size before it is put together', asy
   expect(await seen(wide.slice(2))).toMatchObject({ kind: 'found' });
 });
 
-it('of a run that is not there is not there', async () => {
+it('a missing run is not found', async () => {
   const run = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
   expect(await viewRun(createTestEnv().deps, run, {})).toEqual({ kind: 'not_found' });
 });

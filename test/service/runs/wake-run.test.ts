@@ -11,75 +11,75 @@ import { overrideMethods } from '../override-methods.ts';
 
 const asleep = { z1: { ms: days(3) }, z2: { ms: hours(2) } };
 
-/** A run whose two naps have begun. */
-async function sleeping(home: TestEnv, drawn = 'a>z1 a>z2 z1>b z2>b') {
-  await home.publish(workflow('flow', drawn, asleep));
-  const run = await home.begin('flow');
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+/** A run with two sleeping nodes. */
+async function sleeping(env: TestEnv, drawn = 'a>z1 a>z2 z1>b z2>b') {
+  await env.publish(workflow('flow', drawn, asleep));
+  const run = await env.begin('flow');
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
   return run;
 }
 
 describe('waking a run', () => {
-  it('ends every sleep now, and the run goes on to its end', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    const now = home.ports.clock.now();
-    expect(await wakeRun(home.worker, run)).toEqual({ kind: 'woken', nodeIds: ['z1', 'z2'] });
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    expect((await home.fold(run)).state.progress).toMatchObject({ status: 'completed', endedAt: now });
-    expect(home.attempts).toEqual(['a#1', 'b#1']);
+  it('ends every sleep at once, and the run completes', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    const now = env.ports.clock.now();
+    expect(await wakeRun(env.worker, run)).toEqual({ kind: 'woken', nodeIds: ['z1', 'z2'] });
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    expect((await env.fold(run)).state.progress).toMatchObject({ status: 'completed', endedAt: now });
+    expect(env.attempts).toEqual(['a#1', 'b#1']);
   });
 
-  it('by name ends only those sleeps, and passes over what does not sleep', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    expect(await wakeRun(home.worker, run, [nodeId('z2'), nodeId('a'), nodeId('nowhere')])).toEqual({
+  it('by node id ends only those sleeps, and skips nodes that do not sleep', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    expect(await wakeRun(env.worker, run, [nodeId('z2'), nodeId('a'), nodeId('nowhere')])).toEqual({
       kind: 'woken',
       nodeIds: ['z2'],
     });
-    const { state } = await home.fold(run);
+    const { state } = await env.fold(run);
     expect([...state.open.keys()]).toEqual(['z1']);
   });
 
-  it('twice by name is once, and with nobody asleep it changes nothing', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    await wakeRun(home.worker, run, [nodeId('z2')]);
-    const { asOf } = (await home.fold(run)).state;
-    const before = home.ports.jobs.delayed.length;
-    expect(await wakeRun(home.worker, run, [nodeId('z2')])).toEqual({ kind: 'woken', nodeIds: [] });
-    expect((await home.fold(run)).state.asOf).toBe(asOf);
-    expect(home.ports.jobs.delayed.length).toBe(before);
+  it('repeated by node id, or without a sleeping node, changes nothing', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    await wakeRun(env.worker, run, [nodeId('z2')]);
+    const { asOf } = (await env.fold(run)).state;
+    const before = env.ports.jobs.delayed.length;
+    expect(await wakeRun(env.worker, run, [nodeId('z2')])).toEqual({ kind: 'woken', nodeIds: [] });
+    expect((await env.fold(run)).state.asOf).toBe(asOf);
+    expect(env.ports.jobs.delayed.length).toBe(before);
   });
 
-  it('leaves timers that change nothing when they come', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    await wakeRun(home.worker, run);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const { asOf } = (await home.fold(run)).state;
-    await home.settle();
-    expect((await home.fold(run)).state.asOf).toBe(asOf);
-    expect(home.attempts).toEqual(['a#1', 'b#1']);
+  it('leaves timers that change nothing when they fire', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    await wakeRun(env.worker, run);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const { asOf } = (await env.fold(run)).state;
+    await env.settle();
+    expect((await env.fold(run)).state.asOf).toBe(asOf);
+    expect(env.attempts).toEqual(['a#1', 'b#1']);
   });
 
-  it('of a run that has ended is refused, with what it ended as', async () => {
-    const home = createTestEnv();
-    const run = await sleeping(home);
-    await cancelRun(home.worker, run);
-    expect(await wakeRun(home.worker, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
+  it('of an ended run is refused with its status', async () => {
+    const env = createTestEnv();
+    const run = await sleeping(env);
+    await cancelRun(env.worker, run);
+    expect(await wakeRun(env.worker, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
   });
 
-  it('of a run that is not there says so', async () => {
-    const home = createTestEnv();
-    expect(await wakeRun(home.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
+  it('of a missing run is not found', async () => {
+    const env = createTestEnv();
+    expect(await wakeRun(env.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
       kind: 'not_found',
     });
   });
 
-  it('that loses its put to a cancel tells how the run ended', async () => {
+  it('that loses its put to a cancel returns the run’s status', async () => {
     let meanwhile: (() => Promise<unknown>) | undefined;
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps: Deps) => ({
         ...deps,
         index: overrideMethods(deps.index, {
@@ -92,16 +92,16 @@ describe('waking a run', () => {
         }),
       }),
     });
-    const run = await sleeping(home);
-    meanwhile = () => cancelRun(home.worker, run);
-    expect(await wakeRun(home.worker, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
+    const run = await sleeping(env);
+    meanwhile = () => cancelRun(env.worker, run);
+    expect(await wakeRun(env.worker, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
   });
 });
 
-describe('a wake that dies after its commit', () => {
+describe('a wake that crashes after its commit', () => {
   const killed = async () => {
     let isKilled = false;
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps: Deps) => ({
         ...deps,
         jobs: overrideMethods(deps.jobs, {
@@ -109,31 +109,31 @@ describe('a wake that dies after its commit', () => {
         }),
       }),
     });
-    const run = await sleeping(home);
+    const run = await sleeping(env);
     isKilled = true;
-    await expect(wakeRun(home.worker, run)).rejects.toThrow('killed here');
-    expect(home.ports.jobs.sent).toEqual([]);
+    await expect(wakeRun(env.worker, run)).rejects.toThrow('killed here');
+    expect(env.ports.jobs.sent).toEqual([]);
     isKilled = false;
-    return { home, run };
+    return { env, run };
   };
 
-  it('is finished by the nudge it left first', async () => {
-    const { home, run } = await killed();
-    home.ports.clock.advance(seconds(150));
-    const nudges = home.ports.jobs.takeDue().filter(({ kind }) => kind === 'recheck');
-    expect(nudges).toHaveLength(1);
-    for (const nudge of nudges) await home.take(nudge);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  it('is completed by the recheck it sent first', async () => {
+    const { env, run } = await killed();
+    env.ports.clock.advance(seconds(150));
+    const rechecks = env.ports.jobs.takeDue().filter(({ kind }) => kind === 'recheck');
+    expect(rechecks).toHaveLength(1);
+    for (const recheck of rechecks) await env.take(recheck);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('is looked at by the sweep within minutes, however long the sleep would have been', async () => {
-    const { home, run } = await killed();
-    const due = minuteOf(after(home.ports.clock.now(), minutes(2)));
-    expect(await home.ports.index.dueIn(due)).toEqual([run]);
-    home.ports.clock.advance(minutes(4));
-    await sweepRuns(home.worker, after(home.ports.clock.now(), minutes(1)));
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  it('is checked by the sweep within minutes, for any length of the sleep', async () => {
+    const { env, run } = await killed();
+    const due = minuteOf(after(env.ports.clock.now(), minutes(2)));
+    expect(await env.ports.index.dueIn(due)).toEqual([run]);
+    env.ports.clock.advance(minutes(4));
+    await sweepRuns(env.worker, after(env.ports.clock.now(), minutes(1)));
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 });

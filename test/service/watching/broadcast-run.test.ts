@@ -1,4 +1,4 @@
-/** Speaking for a watched run: everybody hears all of it in order, whoever comes late, is slow, or goes; and speakers relieve each other. */
+/** Broadcasting a run: every socket receives all updates in order, also if it joins late, is slow or reconnects; broadcasters hand over. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type RunAddress, keyId, runId } from '../../../lib/engine/ids.ts';
@@ -23,35 +23,35 @@ const statuses = (seen: readonly ReceivedFrame[]) =>
   seen
     .filter(({ type }) => type.startsWith('workflow_'))
     .map(({ payload }) => `${textOf(payload?.['nodeID'] ?? 'run')} ${textOf(payload?.['status'])}`);
-/** Of a member that is always text. */
+/** The value of a field that is always a string. */
 const textOf = (value: unknown): string => z.string().parse(value);
 const deltas = (seen: readonly ReceivedFrame[]) =>
   seen.filter(({ type }) => type === 'node.stream.delta').map(({ payload }) => Number(payload?.['deltaIndex']));
 const types = (seen: readonly ReceivedFrame[]) => seen.map(({ type }) => type);
 
-/** A run of two nodes that has ended. */
-const ended = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'one>two'));
-  const run = await home.begin('flow');
-  await home.settle();
-  return { home, stage: createSocketTestEnv(home), run };
+/** An ended run of two nodes. */
+const ended = async (): Promise<{ env: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'one>two'));
+  const run = await env.begin('flow');
+  await env.settle();
+  return { env, stage: createSocketTestEnv(env), run };
 };
-/** A run whose node nobody works on. */
-const open = async (): Promise<{ home: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'talk>two'));
-  return { home, stage: createSocketTestEnv(home), run: await home.begin('flow') };
+/** A run whose node no worker executes. */
+const open = async (): Promise<{ env: TestEnv; stage: SocketTestEnv; run: RunAddress }> => {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'talk>two'));
+  return { env, stage: createSocketTestEnv(env), run: await env.begin('flow') };
 };
-const begunWith = async (home: TestEnv, input: JsonObject): Promise<RunAddress> => {
-  const answer = await home.start({ input });
+const begunWith = async (env: TestEnv, input: JsonObject): Promise<RunAddress> => {
+  const answer = await env.start({ input });
   if (answer.kind !== 'started') throw new Error(answer.kind);
   return { ...scope, runId: answer.runId };
 };
-const cancel = ({ home, run }: { home: TestEnv; run: RunAddress }) => cancelRun(home.worker, run);
+const cancel = ({ env, run }: { env: TestEnv; run: RunAddress }) => cancelRun(env.worker, run);
 
-describe('what is heard', () => {
-  test('of an ended run all of it, once, and then it is left', async () => {
+describe('frames', () => {
+  test('an ended run is sent completely, once, and then the subscription ends', async () => {
     const { stage, run } = await ended();
     await stage.join('a', run);
     expect(await stage.settle()).toEqual(['ended']);
@@ -71,7 +71,7 @@ describe('what is heard', () => {
     expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
   });
 
-  test('the documented payloads, member by member', async () => {
+  test('match the documented payloads field by field', async () => {
     const { stage, run } = await ended();
     await stage.join('a', run);
     await stage.settle();
@@ -89,7 +89,7 @@ describe('what is heard', () => {
     });
   });
 
-  test.each([1, 3, 6, 100])('after event %i nothing before it', async (from) => {
+  test.each([1, 3, 6, 100])('after event %i contain nothing before it', async (from) => {
     const { stage, run } = await ended();
     await stage.join('all', run);
     await stage.join('late', run, { after: from });
@@ -98,7 +98,7 @@ describe('what is heard', () => {
     expect(types(stage.framesOf('late')).at(-1)).toBe('left');
   });
 
-  test('news as they come, deltas between them, and the end', async () => {
+  test('arrive as the run progresses: events, deltas between them, and the end', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
@@ -114,18 +114,18 @@ describe('what is heard', () => {
     expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
   });
 
-  test('what is too large is left out, and its size said; no frame is larger than the gateway takes', async () => {
+  test('omit values that are too large and give their size; no frame exceeds the gateway limit', async () => {
     const big = 'x'.repeat(maxFrameValueBytes);
-    const home = createTestEnv({
+    const env = createTestEnv({
       answer: (node) =>
         node === 'one'
           ? { kind: 'finished', output: { value: big }, handle: 'output' }
           : { kind: 'failed', failure: { cause: 'error', message: big, details: { big } } },
     });
-    await home.publish(workflow('flow', 'one>two'));
-    const run = await begunWith(home, { big });
-    await home.settle();
-    const stage = createSocketTestEnv(home);
+    await env.publish(workflow('flow', 'one>two'));
+    const run = await begunWith(env, { big });
+    await env.settle();
+    const stage = createSocketTestEnv(env);
     await stage.join('a', run);
     await stage.settle();
     const one = stage.framesOf('a').find(({ payload }) => payload?.['nodeID'] === 'one' && payload['status'] === 'completed');
@@ -139,8 +139,8 @@ describe('what is heard', () => {
   });
 });
 
-describe('who comes and goes', () => {
-  test('who joins later hears everything from its own place, and the first one nothing twice', async () => {
+describe('members', () => {
+  test('a later member receives everything after its cursor, and the first member receives nothing twice', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('first', run);
@@ -164,11 +164,11 @@ describe('who comes and goes', () => {
     expect(eventIds(stage.framesOf('third'))).toEqual(eventIds(stage.framesOf('first')).filter((id) => id > 3));
   });
 
-  test('who leaves hears nothing more, and the last one to leave ends it', async () => {
-    const { home, stage, run } = await open();
+  test('a member that leaves receives nothing more, and the broadcast ends with the last member', async () => {
+    const { env, stage, run } = await open();
     await stage.join('a', run);
     let pauses = 0;
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     const outcomes = await stage.settle({
       onPause: async () => {
         pauses += 1;
@@ -178,10 +178,10 @@ describe('who comes and goes', () => {
     });
     expect(outcomes).toEqual(['ended']);
     expect(deltas(stage.framesOf('a'))).toEqual([]);
-    expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
+    expect(between(since, env.ports.clock.now())).toBeLessThan(seconds(10));
   });
 
-  test('who joins again is told again, from the new place', async () => {
+  test('a member that joins again receives everything after its new cursor', async () => {
     const { stage, run } = await open();
     await stage.join('a', run);
     let pauses = 0;
@@ -198,19 +198,19 @@ describe('who comes and goes', () => {
     expect(eventIds(again)).toEqual(eventIds(seen.slice(0, types(seen).lastIndexOf('joined'))).filter((id) => id > 2));
   });
 
-  test('a socket that is gone is taken away at the next sign of life, and nobody else notices', async () => {
+  test('the next heartbeat removes a socket that is gone, and other members notice nothing', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('gone', run);
     await stage.join('here', run);
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let found: number | undefined;
     await stage.settle({
       onPause: async () => {
         if (stage.framesOf('gone').length > 1) stage.posts.disconnect(connectionIdOf('gone'));
         const { members } = await stage.sockets.watchersOf(run);
         if (found === undefined && members.length === 1) {
-          found = between(since, home.ports.clock.now());
+          found = between(since, env.ports.clock.now());
           await cancel(given);
         }
       },
@@ -221,20 +221,20 @@ describe('who comes and goes', () => {
     expect(stage.posts.closed).toEqual([]);
   });
 
-  test('a socket that takes nothing is closed after a few posts, and holds up nobody', async () => {
-    const { home, stage, run } = await ended();
+  test('a stuck socket is closed after a few posts, and delays no other', async () => {
+    const { env, stage, run } = await ended();
     await stage.join('stuck', run);
     await stage.join('quick', run);
     stage.posts.block(connectionIdOf('stuck'));
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let tries = 0;
     const real = stage.posts.post.bind(stage.posts);
     const posts = Object.assign(stage.posts, {
       post: async (id: ReturnType<typeof connectionIdOf>, text: string) => {
         if (id === 'stuck') {
           tries += 1;
-          // As long as the adapter waits for an answer.
-          await home.ports.clock.sleep(seconds(2));
+          // The adapter's timeout for a post.
+          await env.ports.clock.sleep(seconds(2));
         }
         return real(id, text);
       },
@@ -244,21 +244,21 @@ describe('who comes and goes', () => {
     expect(stage.posts.closed).toEqual(['stuck']);
     expect(await stage.sockets.connection(connectionIdOf('stuck'))).toBeUndefined();
     expect(statuses(stage.framesOf('quick')).at(-1)).toBe('run completed');
-    expect(between(since, home.ports.clock.now())).toBeLessThan(seconds(10));
+    expect(between(since, env.ports.clock.now())).toBeLessThan(seconds(10));
   });
 
-  test('the sockets of a key that is no good any more are closed within half a minute, and others are not', async () => {
+  test('the sockets of a revoked key are closed within 30 seconds, and others stay', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('bad', run, { key: 'badkey00' });
     await stage.join('good', run, { key: 'goodkey0' });
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let closedAfter: number | undefined;
     await stage.settle({
       isAllowed: async (key) => key !== keyId('badkey00'),
       onPause: async () => {
         if (closedAfter !== undefined || stage.posts.closed.length === 0) return;
-        closedAfter = between(since, home.ports.clock.now());
+        closedAfter = between(since, env.ports.clock.now());
         await cancel(given);
       },
     });
@@ -268,33 +268,33 @@ describe('who comes and goes', () => {
     expect(statuses(stage.framesOf('good')).at(-1)).toBe('run cancelled');
   });
 
-  test('a record whose socket must be closed by now is nobody', async () => {
-    const { home, stage, run } = await open();
+  test('an expired membership is ignored', async () => {
+    const { env, stage, run } = await open();
     await stage.join('old', run);
-    home.ports.clock.advance(hours(2));
+    env.ports.clock.advance(hours(2));
     expect(await stage.settle()).toEqual(['ended']);
     expect(stage.framesOf('old')).toEqual([]);
   });
 
-  test('of a run that is no more everybody is let go', async () => {
-    const { home, stage, run } = await open();
+  test('all members of a deleted run are removed', async () => {
+    const { env, stage, run } = await open();
     await stage.join('a', run);
-    const log = { ...home.deps.log, head: async () => undefined };
-    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, home.deps.log) } })).toEqual(['ended']);
+    const log = { ...env.deps.log, head: async () => undefined };
+    expect(await stage.settle({ deps: { log: Object.setPrototypeOf(log, env.deps.log) } })).toEqual(['ended']);
     expect((await stage.sockets.watchersOf(run)).members).toEqual([]);
   });
 });
 
-describe('speakers relieve each other', () => {
-  test('each goes on where the last one stopped, and nothing is said twice', async () => {
+describe('consecutive broadcasters', () => {
+  test('each continues where the last one stopped, and nothing is sent twice', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('a', run);
-    const since = home.ports.clock.now();
+    const since = env.ports.clock.now();
     let said = 0;
     const outcomes = await stage.settle({
       onPause: async () => {
-        const passed = between(since, home.ports.clock.now());
+        const passed = between(since, env.ports.clock.now());
         if (said < 6 && passed > (said * maxBroadcastDuration) / 2) await stage.appendDelta(run, said++);
         if (passed > maxBroadcastDuration * 3.5) await cancel(given);
       },
@@ -305,15 +305,15 @@ describe('speakers relieve each other', () => {
     expect(new Set(eventIds(stage.framesOf('a'))).size).toBe(eventIds(stage.framesOf('a')).length);
   });
 
-  test('a turn ends before its function does', async () => {
-    const { home, stage, run } = await open();
+  test('an invocation ends before its function times out', async () => {
+    const { env, stage, run } = await open();
     await stage.join('a', run);
-    const mustEndAt = after(home.ports.clock.now(), seconds(45));
+    const mustEndAt = after(env.ports.clock.now(), seconds(45));
     expect(await stage.broadcast({ mustEndAt })).toBe('continued');
-    expect(home.ports.clock.now()).toBeLessThan(mustEndAt);
+    expect(env.ports.clock.now()).toBeLessThan(mustEndAt);
   });
 
-  test('every join asks for a speaker, and one is enough', async () => {
+  test('every join sends a message, and only one broadcaster runs', async () => {
     const given = await open();
     const { stage, run } = given;
     for (const name of ['a', 'b', 'c']) await stage.join(name, run);
@@ -327,7 +327,7 @@ describe('speakers relieve each other', () => {
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
   });
 
-  test('one that dies before it has sent its message on is repeated by its own, and everything is heard in order', async () => {
+  test('a crash before the continuation is repeated by redelivery, and frames stay in order', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
@@ -339,7 +339,7 @@ describe('speakers relieve each other', () => {
     expect(eventIds(stage.framesOf('a'))).toEqual(eventIds(stage.framesOf('a')).toSorted((one, other) => one - other));
   });
 
-  test('one that dies in the midst repeats at most what came since the last note', async () => {
+  test('a crash repeats at most the frames since the last saved cursor', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
@@ -359,25 +359,25 @@ describe('speakers relieve each other', () => {
     expect(statuses(stage.framesOf('a').slice(before))).toEqual(['run cancelled']);
   });
 
-  test('a message that was announced and never came is not waited for', async () => {
+  test('an announced message that is lost does not block later broadcasters', async () => {
     const given = await open();
-    const { home, stage, run } = given;
+    const { env, stage, run } = given;
     await stage.join('a', run);
     expect(await stage.broadcast()).toBe('continued');
     stage.watches.sent.splice(0);
     await stage.join('b', run);
     expect(await stage.broadcast()).toBe('deferred_to_another');
-    home.ports.clock.advance(minutes(16));
+    env.ports.clock.advance(minutes(16));
     await stage.join('c', run);
     await cancel(given);
     expect(await stage.settle()).toEqual(['ended']);
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.framesOf(name)).at(-1), name).toBe('run cancelled');
   });
 
-  test('a dead letter takes its announcement away, and asks for another speaker while somebody watches', async () => {
-    const { home, stage, run } = await open();
+  test('a dead letter removes its announcement, and starts a new broadcaster while members are left', async () => {
+    const { env, stage, run } = await open();
     const { sockets, watches } = stage;
-    const replacing = { clock: home.ports.clock, ids: home.ports.ids, sockets, watches };
+    const replacing = { clock: env.ports.clock, ids: env.ports.ids, sockets, watches };
     await stage.join('a', run);
     await stage.broadcast();
     const [dead] = stage.watches.sent.splice(0);
@@ -385,13 +385,13 @@ describe('speakers relieve each other', () => {
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect((await sockets.watchersOf(run)).next).toBeUndefined();
     expect(await stage.broadcast()).toBe('continued');
-    home.ports.clock.advance(hours(3));
+    env.ports.clock.advance(hours(3));
     watches.sent.splice(0);
     if (dead !== undefined) await replaceBroadcaster(replacing, dead);
     expect(watches.sent).toEqual([]);
   });
 
-  test('trouble of the world that passes is waited out', async () => {
+  test('a temporary failure of the store is retried', async () => {
     const given = await open();
     const { stage, run } = given;
     await stage.join('a', run);
@@ -418,7 +418,7 @@ describe('speakers relieve each other', () => {
 });
 
 describe('joining', () => {
-  test('a run that is not there, and with a ticket every other one, is not found', async () => {
+  test('a missing run, and with a ticket every other run, is not found', async () => {
     const { stage, run } = await open();
     const elsewhere = { ...run, runId: runId(run.runId.replace(/.$/, (last) => (last === '0' ? '1' : '0'))) };
     expect((await stage.join('a', elsewhere)).kind).toBe('not_found');
@@ -427,13 +427,13 @@ describe('joining', () => {
     expect(stage.watches.sent).toHaveLength(1);
   });
 
-  test('a connection watches so many runs and no more; one that it watches already is none more', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'talk>two'));
-    const stage = createSocketTestEnv(home);
+  test('a connection watches a limited number of runs; joining a watched run again does not count', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'talk>two'));
+    const stage = createSocketTestEnv(env);
     const runs: RunAddress[] = [];
     for (let count = 0; count <= maxJoinedRuns; count += 1) {
-      const answer = await home.start({ idempotencyKey: `k${count}` });
+      const answer = await env.start({ idempotencyKey: `k${count}` });
       if (answer.kind !== 'started') throw new Error(answer.kind);
       runs.push({ ...scope, runId: answer.runId });
     }

@@ -1,4 +1,4 @@
-/** Following a run: nothing missed, nothing twice, whatever happens to the reader; and few reads while nothing happens. */
+/** Following a run: a reader misses nothing and sees nothing twice, and an idle run costs few reads. */
 import { describe, expect, test } from 'vitest';
 import {
   type NodeKey,
@@ -42,18 +42,18 @@ const opened = async (deps: Pick<Deps, 'log'>, run: RunAddress): Promise<Followe
   return followed;
 };
 const rest = async (
-  home: TestEnv,
+  env: TestEnv,
   from: AsyncGenerator<RunUpdate | StreamUpdate, void, undefined>,
 ): Promise<readonly (RunUpdate | StreamUpdate)[]> => {
   const all: (RunUpdate | StreamUpdate)[] = [];
-  for (let one = await nextWithTime(home, from); one.done !== true; one = await nextWithTime(home, from)) all.push(one.value);
+  for (let one = await nextWithTime(env, from); one.done !== true; one = await nextWithTime(env, from)) all.push(one.value);
   return all;
 };
-const idsIn = (news: readonly (RunUpdate | StreamUpdate)[]) =>
-  news.flatMap((one) => (one.kind === 'event' ? [one.event.eventId] : []));
-const deltasIn = (news: readonly (RunUpdate | StreamUpdate)[]) =>
-  news.flatMap((one) => (one.kind === 'delta' ? [one.delta] : []));
-/** What the log holds, for comparison. */
+const idsIn = (updates: readonly (RunUpdate | StreamUpdate)[]) =>
+  updates.flatMap((one) => (one.kind === 'event' ? [one.event.eventId] : []));
+const deltasIn = (updates: readonly (RunUpdate | StreamUpdate)[]) =>
+  updates.flatMap((one) => (one.kind === 'delta' ? [one.delta] : []));
+/** The events in the log, for comparison. */
 const logged = async ({ ports }: TestEnv, run: RunAddress) => {
   const head = await ports.log.head(run);
   if (head === undefined) throw new Error('no such run');
@@ -61,7 +61,7 @@ const logged = async ({ ports }: TestEnv, run: RunAddress) => {
     publicEvents(head, commit),
   );
 };
-const say = ({ ports }: TestEnv, run: RunAddress, index: number, facts: { attempt?: number; by?: string } = {}) =>
+const appendDelta = ({ ports }: TestEnv, run: RunAddress, index: number, facts: { attempt?: number; by?: string } = {}) =>
   ports.streams.put(
     run,
     node,
@@ -75,46 +75,46 @@ const say = ({ ports }: TestEnv, run: RunAddress, index: number, facts: { attemp
     expiresAt,
   );
 const begun = async (drawn = 'talk>e', options: Parameters<typeof createTestEnv>[0] = {}) => {
-  const home = createTestEnv(options);
-  await home.publish(workflow('flow', drawn, { z1: { ms: 3_600_000 } }));
-  return { home, run: await home.begin('flow') };
+  const env = createTestEnv(options);
+  await env.publish(workflow('flow', drawn, { z1: { ms: 3_600_000 } }));
+  return { env, run: await env.begin('flow') };
 };
 
 describe('events', () => {
-  test('of a run that has ended all come at once, the last one last, and no time passes', async () => {
-    const { home, run } = await begun('a>b b>c c>e');
-    await home.settle();
-    const before = home.ports.clock.now();
-    const news = await rest(home, followRun(home.deps, await opened(home.deps, run), 0));
-    const all = await logged(home, run);
-    expect(news.map((one) => (one.kind === 'event' ? one.event : one))).toEqual(all);
+  test('of an ended run arrive at once and in order, without a wait', async () => {
+    const { env, run } = await begun('a>b b>c c>e');
+    await env.settle();
+    const before = env.ports.clock.now();
+    const updates = await rest(env, followRun(env.deps, await opened(env.deps, run), 0));
+    const all = await logged(env, run);
+    expect(updates.map((one) => (one.kind === 'event' ? one.event : one))).toEqual(all);
     expect(all.at(-1)?.type).toBe('run.completed');
-    expect(home.ports.clock.now()).toBe(before);
+    expect(env.ports.clock.now()).toBe(before);
   });
 
-  test('come while the run goes on, and its cancellation is the last', async () => {
-    const { home, run } = await begun();
-    const from = followRun(home.deps, await opened(home.deps, run), 0);
+  test('arrive while the run progresses, and its cancellation is the last', async () => {
+    const { env, run } = await begun();
+    const from = followRun(env.deps, await opened(env.deps, run), 0);
     const seen: RunUpdate[] = [];
-    for (let one = await nextWithTime(home, from); one.done !== true; one = await nextWithTime(home, from)) {
+    for (let one = await nextWithTime(env, from); one.done !== true; one = await nextWithTime(env, from)) {
       seen.push(one.value);
-      if (seen.filter(({ kind }) => kind === 'idle').length === 3) await cancelRun(home.worker, run);
+      if (seen.filter(({ kind }) => kind === 'idle').length === 3) await cancelRun(env.worker, run);
     }
-    expect(idsIn(seen)).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    expect(idsIn(seen)).toEqual((await logged(env, run)).map(({ eventId }) => eventId));
     expect(seen.at(-1)).toMatchObject({ kind: 'event', event: { type: 'run.cancelled' } });
   });
 
-  test('a reader that goes away after each event and comes back five hundred times misses nothing and sees nothing twice', async () => {
+  test('a reader that reconnects after every event misses nothing and sees nothing twice', async () => {
     const drawn = Array.from({ length: 170 }, (_, at) => `n${at}>n${at + 1}`).join(' ');
-    const { home, run } = await begun(`${drawn} n170>e`);
-    await home.settle();
-    const all = await logged(home, run);
+    const { env, run } = await begun(`${drawn} n170>e`);
+    await env.settle();
+    const all = await logged(env, run);
     expect(all.length).toBeGreaterThan(500);
     const seen: number[] = [];
     let last = 0;
     for (let time = 0; time < 500; time += 1) {
-      const from = followRun(home.deps, await opened(home.deps, run), last);
-      const { value } = await nextWithTime(home, from);
+      const from = followRun(env.deps, await opened(env.deps, run), last);
+      const { value } = await nextWithTime(env, from);
       await from.return();
       if (value?.kind !== 'event') throw new Error('nothing came');
       seen.push(value.event.eventId);
@@ -123,21 +123,21 @@ describe('events', () => {
     expect(seen).toEqual(all.slice(0, 500).map(({ eventId }) => eventId));
   });
 
-  test('from any cursor on what is later comes, and beyond the end there is nothing', async () => {
-    const { home, run } = await begun('a>e');
-    await home.settle();
-    const all = (await logged(home, run)).map(({ eventId }) => eventId);
+  test('from any cursor only later events arrive, and none after the last', async () => {
+    const { env, run } = await begun('a>e');
+    await env.settle();
+    const all = (await logged(env, run)).map(({ eventId }) => eventId);
     for (let cursor = 0; cursor <= all.length + 3; cursor += 1) {
-      const followed = await opened(home.deps, run);
-      expect(idsIn(await rest(home, followRun(home.deps, followed, cursor)))).toEqual(all.slice(cursor));
+      const followed = await opened(env.deps, run);
+      expect(idsIn(await rest(env, followRun(env.deps, followed, cursor)))).toEqual(all.slice(cursor));
       expect(hasSeenAll(followed, cursor)).toBe(cursor >= all.length);
     }
   });
 
-  test('a hole in the log and a table that is away for a while are waited for', async () => {
-    const { home, run } = await begun('a>b b>e');
+  test('a gap in the log and an unavailable table only delay the events', async () => {
+    const { env, run } = await begun('a>b b>e');
     let looks = 0;
-    const log = new Proxy(home.ports.log, {
+    const log = new Proxy(env.ports.log, {
       get: (target, name) => {
         const held: unknown = Reflect.get(target, name);
         if (name !== 'commitsAfter') return typeof held === 'function' ? (held.bind(target) as unknown) : held;
@@ -150,73 +150,73 @@ describe('events', () => {
       },
     });
     const followed = await opened({ log }, run);
-    await home.settle();
-    const news = await rest(home, followRun({ ...home.deps, log }, followed, 0));
-    expect(idsIn(news)).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    await env.settle();
+    const updates = await rest(env, followRun({ ...env.deps, log }, followed, 0));
+    expect(idsIn(updates)).toEqual((await logged(env, run)).map(({ eventId }) => eventId));
     expect(looks).toBeGreaterThan(3);
   });
 });
 
-describe('what nodes say', () => {
-  test('comes between the events, carries the last event’s id, and again from the beginning to who comes back', async () => {
-    const { home, run } = await begun();
-    await say(home, run, 0);
-    const at = (await logged(home, run)).length;
-    const from = followRun(home.deps, await opened(home.deps, run), 0);
-    for (let one = 0; one < at; one += 1) expect((await nextWithTime(home, from)).value).toMatchObject({ kind: 'event' });
+describe('deltas', () => {
+  test('arrive between the events with the last event’s id, and again from index 0 after a reconnect', async () => {
+    const { env, run } = await begun();
+    await appendDelta(env, run, 0);
+    const at = (await logged(env, run)).length;
+    const from = followRun(env.deps, await opened(env.deps, run), 0);
+    for (let one = 0; one < at; one += 1) expect((await nextWithTime(env, from)).value).toMatchObject({ kind: 'event' });
     const payload = { nodeId: 'talk', attempt: 1, text: 'part 0', deltaIndex: 0 };
     const envelope = { eventId: at, sequence: at, type: 'node.stream.delta', runId: run.runId, workflowId: 'flow' };
-    expect((await nextWithTime(home, from)).value).toMatchObject({ kind: 'delta', delta: { ...envelope, payload } });
-    await say(home, run, 1);
-    await say(home, run, 2);
+    expect((await nextWithTime(env, from)).value).toMatchObject({ kind: 'delta', delta: { ...envelope, payload } });
+    await appendDelta(env, run, 1);
+    await appendDelta(env, run, 2);
     expect(
-      deltasIn([(await nextWithTime(home, from)).value, (await nextWithTime(home, from)).value].flatMap((one) => one ?? [])),
+      deltasIn([(await nextWithTime(env, from)).value, (await nextWithTime(env, from)).value].flatMap((one) => one ?? [])),
     ).toMatchObject([{ payload: { deltaIndex: 1 } }, { payload: { deltaIndex: 2 } }]);
     await from.return();
-    const again = followRun(home.deps, await opened(home.deps, run), at);
+    const again = followRun(env.deps, await opened(env.deps, run), at);
     for (const deltaIndex of [0, 1, 2]) {
-      expect((await nextWithTime(home, again)).value).toMatchObject({
+      expect((await nextWithTime(env, again)).value).toMatchObject({
         kind: 'delta',
         delta: { eventId: at, payload: { deltaIndex } },
       });
     }
-    expect((await nextWithTime(home, again)).value).toEqual({ kind: 'idle' });
+    expect((await nextWithTime(env, again)).value).toEqual({ kind: 'idle' });
     await again.return();
   });
 
-  test('does not come once the completion has the whole', async () => {
-    const { home, run } = await begun();
-    for (const index of [0, 1]) await say(home, run, index);
-    await home.settle();
-    expect(deltasIn(await rest(home, followRun(home.deps, await opened(home.deps, run), 0)))).toEqual([]);
+  test('of a completed node are not sent', async () => {
+    const { env, run } = await begun();
+    for (const index of [0, 1]) await appendDelta(env, run, index);
+    await env.settle();
+    expect(deltasIn(await rest(env, followRun(env.deps, await opened(env.deps, run), 0)))).toEqual([]);
   });
 
-  test('stops at a missing index until it is there', async () => {
-    const { home, run } = await begun();
-    const from = followRun(home.deps, await opened(home.deps, run), (await logged(home, run)).length);
-    await say(home, run, 0);
-    await say(home, run, 2);
-    expect((await nextWithTime(home, from)).value).toMatchObject({ delta: { payload: { deltaIndex: 0 } } });
-    expect((await nextWithTime(home, from)).value).toEqual({ kind: 'idle' });
-    await say(home, run, 1);
+  test('stop at a missing index until it exists', async () => {
+    const { env, run } = await begun();
+    const from = followRun(env.deps, await opened(env.deps, run), (await logged(env, run)).length);
+    await appendDelta(env, run, 0);
+    await appendDelta(env, run, 2);
+    expect((await nextWithTime(env, from)).value).toMatchObject({ delta: { payload: { deltaIndex: 0 } } });
+    expect((await nextWithTime(env, from)).value).toEqual({ kind: 'idle' });
+    await appendDelta(env, run, 1);
     const later: unknown[] = [];
     while (later.length < 2) {
-      const { value } = await nextWithTime(home, from);
+      const { value } = await nextWithTime(env, from);
       if (value?.kind === 'delta') later.push(value.delta.payload['deltaIndex']);
     }
     expect(later).toEqual([1, 2]);
     await from.return();
   });
 
-  test('over a retry goes on, and what another execution said before is void', async () => {
-    const { home, run } = await begun('talk>e', { answer: () => failing() });
-    const from = followRun(home.deps, await opened(home.deps, run), 0);
-    await say(home, run, 0);
-    await say(home, run, 1, { attempt: 2, by: 'b' });
-    await say(home, run, 2, { attempt: 2, by: 'b' });
+  test('continue after a retry, and a reset voids the deltas of another execution', async () => {
+    const { env, run } = await begun('talk>e', { answer: () => failing() });
+    const from = followRun(env.deps, await opened(env.deps, run), 0);
+    await appendDelta(env, run, 0);
+    await appendDelta(env, run, 1, { attempt: 2, by: 'b' });
+    await appendDelta(env, run, 2, { attempt: 2, by: 'b' });
     const deltas: object[] = [];
     while (deltas.length < 3) {
-      const { value } = await nextWithTime(home, from);
+      const { value } = await nextWithTime(env, from);
       if (value?.kind === 'delta') deltas.push(value.delta.payload);
     }
     expect(deltas).toEqual([
@@ -227,13 +227,13 @@ describe('what nodes say', () => {
     await from.return();
   });
 
-  test('more than a read holds comes whole', async () => {
-    const { home, run } = await begun();
-    for (let index = 0; index < 350; index += 1) await say(home, run, index);
-    const from = followRun(home.deps, await opened(home.deps, run), (await logged(home, run)).length);
+  test('beyond one page of a read are complete', async () => {
+    const { env, run } = await begun();
+    for (let index = 0; index < 350; index += 1) await appendDelta(env, run, index);
+    const from = followRun(env.deps, await opened(env.deps, run), (await logged(env, run)).length);
     const seen: unknown[] = [];
     while (seen.length < 350) {
-      const { value } = await nextWithTime(home, from);
+      const { value } = await nextWithTime(env, from);
       if (value?.kind !== 'delta') throw new Error('it paused');
       seen.push(value.delta.payload['deltaIndex']);
     }
@@ -241,24 +241,24 @@ describe('what nodes say', () => {
     await from.return();
   });
 
-  test('of a thousand nodes at work only so many are asked', async () => {
-    const { home, run } = await begun(
+  test('of a thousand running nodes are read for a limited number only', async () => {
+    const { env, run } = await begun(
       Array.from({ length: 200 }, (_, at) => `s>n${at}`)
         .join(' ')
         .replaceAll('s>', 'a>'),
     );
-    const [job] = home.ports.jobs.takeSent();
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('nothing was sent');
-    await home.take(job);
+    await env.take(job);
     const asked = new Set<string>();
-    const streams: Streams = Object.assign(Object.create(home.ports.streams), {
+    const streams: Streams = Object.assign(Object.create(env.ports.streams), {
       from: (...given: Parameters<Streams['from']>) => {
         asked.add(given[1]);
-        return home.ports.streams.from(...given);
+        return env.ports.streams.from(...given);
       },
     });
-    const from = followRun({ ...home.deps, streams }, await opened(home.deps, run), 1_000_000);
-    for (let one = 0; one < 5; one += 1) await nextWithTime(home, from);
+    const from = followRun({ ...env.deps, streams }, await opened(env.deps, run), 1_000_000);
+    for (let one = 0; one < 5; one += 1) await nextWithTime(env, from);
     expect(asked.size).toBe(maxSubscriptions);
     await from.return();
   });
@@ -281,89 +281,91 @@ describe('a stream', () => {
       });
     return { deps: { ...deps, log: count(deps.log), streams: count(deps.streams) }, counted };
   };
-  const lengthOf = (home: TestEnv, since: number): DurationMs => durationMs(home.ports.clock.now() - since);
+  const lengthOf = (env: TestEnv, since: number): DurationMs => durationMs(env.ports.clock.now() - since);
 
-  test('ends by itself in good time, with signs of life until then, and its reader goes on where it was', async () => {
-    const { home, run } = await begun();
-    const since = home.ports.clock.now();
-    const first = await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always));
-    expect(lengthOf(home, since)).toBeGreaterThanOrEqual(maxStreamDuration);
-    expect(lengthOf(home, since)).toBeLessThan(maxStreamDuration + seconds(10));
-    const beats = first.flatMap((one) => (one.kind === 'heartbeat' ? [one.at] : []));
-    expect(beats.length).toBeGreaterThanOrEqual(15);
-    for (const [at, beat] of beats.entries()) {
-      const pause = beat - (beats[at - 1] ?? since);
+  test('ends before the gateway’s timeout, sends heartbeats until then, and its reader continues at its cursor', async () => {
+    const { env, run } = await begun();
+    const since = env.ports.clock.now();
+    const first = await rest(env, watchRun(env.deps, await opened(env.deps, run), 0, always));
+    expect(lengthOf(env, since)).toBeGreaterThanOrEqual(maxStreamDuration);
+    expect(lengthOf(env, since)).toBeLessThan(maxStreamDuration + seconds(10));
+    const heartbeats = first.flatMap((one) => (one.kind === 'heartbeat' ? [one.at] : []));
+    expect(heartbeats.length).toBeGreaterThanOrEqual(15);
+    for (const [at, heartbeat] of heartbeats.entries()) {
+      const pause = heartbeat - (heartbeats[at - 1] ?? since);
       expect(pause).toBeGreaterThanOrEqual(heartbeatInterval);
       expect(pause).toBeLessThan(seconds(25));
     }
-    await home.settle();
+    await env.settle();
     const last = idsIn(first).at(-1) ?? 0;
-    const second = await rest(home, watchRun(home.deps, await opened(home.deps, run), last, always));
-    expect([...idsIn(first), ...idsIn(second)]).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    const second = await rest(env, watchRun(env.deps, await opened(env.deps, run), last, always));
+    expect([...idsIn(first), ...idsIn(second)]).toEqual((await logged(env, run)).map(({ eventId }) => eventId));
   });
 
   test.each([
-    ['a node is at work', 'talk>e', 700],
-    ['the run sleeps', 'z1>e', 100],
-  ])('of five minutes in which nothing happens and %s costs few reads', async (_what, drawn, mostReads) => {
-    const { home, run } = await begun(drawn);
-    if (drawn.startsWith('z')) for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const { deps, counted } = counting(home.deps);
-    await rest(home, watchRun(deps, await opened(deps, run), 0, always));
-    expect(counted.reads).toBeLessThanOrEqual(mostReads);
-    expect(counted.reads).toBeGreaterThan(mostReads / 4);
+    ['a running node', 'talk>e', 700],
+    ['a sleeping node', 'z1>e', 100],
+  ])('of five idle minutes with %s costs few reads', async (_what, drawn, maxReads) => {
+    const { env, run } = await begun(drawn);
+    if (drawn.startsWith('z')) for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const { deps, counted } = counting(env.deps);
+    await rest(env, watchRun(deps, await opened(deps, run), 0, always));
+    expect(counted.reads).toBeLessThanOrEqual(maxReads);
+    expect(counted.reads).toBeGreaterThan(maxReads / 4);
   });
 
-  test('ends within half a minute of its reader’s being no longer allowed', async () => {
-    const { home, run } = await begun();
-    const since = home.ports.clock.now();
-    const isAllowed = async (): Promise<boolean> => home.ports.clock.now() < after(since, minutes(1));
-    await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, isAllowed));
-    expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(75));
+  test('ends within 30 seconds after its reader’s key is revoked', async () => {
+    const { env, run } = await begun();
+    const since = env.ports.clock.now();
+    const isAllowed = async (): Promise<boolean> => env.ports.clock.now() < after(since, minutes(1));
+    await rest(env, watchRun(env.deps, await opened(env.deps, run), 0, isAllowed));
+    expect(lengthOf(env, since)).toBeLessThanOrEqual(seconds(75));
   });
 
-  test('ends within seconds of its reader’s opening another, which goes on', async () => {
-    const { home, run } = await begun();
+  test('ends within seconds after its reader opens another stream, which continues', async () => {
+    const { env, run } = await begun();
     const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
     const open = async (who: Reader = reader) =>
-      watchRun(home.deps, await opened(home.deps, run), 0, always, await acquireReaderLease(home.deps, who));
+      watchRun(env.deps, await opened(env.deps, run), 0, always, await acquireReaderLease(env.deps, who));
     const [first, other] = [await open(), await open({ ...reader, name: 'ben' })];
     const last = await open();
-    const since = home.ports.clock.now();
-    const seen = await rest(home, first);
-    expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(4));
+    const since = env.ports.clock.now();
+    const seen = await rest(env, first);
+    expect(lengthOf(env, since)).toBeLessThanOrEqual(seconds(4));
     expect(seen.filter(({ kind }) => kind === 'heartbeat')).toEqual([]);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const all = (await logged(home, run)).map(({ eventId }) => eventId);
-    expect(idsIn(await rest(home, last))).toEqual(all);
-    expect(idsIn(await rest(home, other))).toEqual(all);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const all = (await logged(env, run)).map(({ eventId }) => eventId);
+    expect(idsIn(await rest(env, last))).toEqual(all);
+    expect(idsIn(await rest(env, other))).toEqual(all);
   });
 
-  test('goes on while its seat cannot be read', async () => {
-    const { home, run } = await begun();
+  test('continues while its reader lease cannot be read', async () => {
+    const { env, run } = await begun();
     const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
-    const readerLeases = Object.assign(new MemoryReaderLeases(), { holder: () => Promise.reject(new Unavailable('seats')) });
-    const since = home.ports.clock.now();
-    const hasSeat = await acquireReaderLease({ ...home.deps, readerLeases }, reader);
-    await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always, hasSeat));
-    expect(lengthOf(home, since)).toBeGreaterThanOrEqual(maxStreamDuration);
+    const readerLeases = Object.assign(new MemoryReaderLeases(), {
+      holder: () => Promise.reject(new Unavailable('the reader leases')),
+    });
+    const since = env.ports.clock.now();
+    const hasSeat = await acquireReaderLease({ ...env.deps, readerLeases }, reader);
+    await rest(env, watchRun(env.deps, await opened(env.deps, run), 0, always, hasSeat));
+    expect(lengthOf(env, since)).toBeGreaterThanOrEqual(maxStreamDuration);
   });
 
-  test('whose reader is slow reads no further ahead than it is read', async () => {
-    const { home, run } = await begun();
-    const { deps, counted } = counting(home.deps);
+  test('of a slow reader reads no further ahead than the reader', async () => {
+    const { env, run } = await begun();
+    const { deps, counted } = counting(env.deps);
     const from = watchRun(deps, await opened(deps, run), 0, always);
-    await nextWithTime(home, from);
+    await nextWithTime(env, from);
     const before = counted.reads;
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    expect([counted.reads, home.ports.clock.nextWakeAt()]).toEqual([before, undefined]);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const seen = await rest(home, from);
-    expect([1, ...idsIn(seen)]).toEqual((await logged(home, run)).map(({ eventId }) => eventId));
+    expect([counted.reads, env.ports.clock.nextWakeAt()]).toEqual([before, undefined]);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const seen = await rest(env, from);
+    expect([1, ...idsIn(seen)]).toEqual((await logged(env, run)).map(({ eventId }) => eventId));
   });
 });
 
-test('of a run that is not there nothing is followed', async () => {
-  const { home, run } = await begun();
-  expect(await beginFollowing(home.deps, { ...run, projectId: projectId('other') })).toBeUndefined();
+test('a missing run is not followed', async () => {
+  const { env, run } = await begun();
+  expect(await beginFollowing(env.deps, { ...run, projectId: projectId('other') })).toBeUndefined();
 });

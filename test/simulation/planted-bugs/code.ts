@@ -96,9 +96,9 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a step that began is replayed as finished',
     file: 'lib/engine/durable/history.ts',
-    find: '    const at = openStepOf(node, step);',
+    find: '    const openStep = openStepOf(node, step);',
     replace:
-      "    if (isOpen(node) && node.status !== 'waiting') ordered.push({ at: node.pinnedAt, entry: { kind: 'settled', key: step.key, result: { status: 'completed', output: { value: null }, endedAt: node.dispatchedAt } } });\n    const at = openStepOf(node, step);",
+      "    if (isOpen(node) && node.status !== 'waiting') ordered.push({ at: node.pinnedAt, entry: { kind: 'settled', key: step.key, result: { status: 'completed', output: { value: null }, endedAt: node.dispatchedAt } } });\n    const openStep = openStepOf(node, step);",
     within: 20,
     options: busy,
   },

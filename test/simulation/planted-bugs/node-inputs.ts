@@ -2,7 +2,6 @@
 import type { PlantedBug } from './bug.ts';
 
 const inputs = 'lib/engine/graph/inputs.ts';
-const merge = 'lib/engine/graph/merge.ts';
 const contextAt = 'lib/engine/graph/context-at.ts';
 
 export const nodeInputBugs: readonly PlantedBug[] = [
@@ -32,7 +31,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
   },
   {
     name: 'of several values under one name the first counts',
-    file: merge,
+    file: inputs,
     find: 'return contributions.at(-1)?.value ?? null;',
     replace: 'return contributions.at(0)?.value ?? null;',
     within: 40,
@@ -40,7 +39,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
   },
   {
     name: 'values that are merged come in another order than their edges',
-    file: merge,
+    file: inputs,
     find: 'return contributions.map(({ value }) => value);',
     replace: 'return contributions.map(({ value }) => value).toReversed();',
     within: 40,

@@ -2,6 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 
 const beginRun = 'lib/service/runs/begin-run.ts';
+const createRun = 'lib/service/runs/create-run.ts';
 const control = 'lib/memory/control.ts';
 
 export const startBugs: readonly PlantedBug[] = [
@@ -15,7 +16,7 @@ export const startBugs: readonly PlantedBug[] = [
   },
   {
     name: 'each request writes a run under its own name',
-    file: beginRun,
+    file: createRun,
     find: 'nonce: nonce(reservation.owner),',
     replace: 'nonce: deps.ids.nonce(),',
     within: 40,
@@ -37,9 +38,9 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a start that had trouble gives its key back, though its run may exist',
     file: beginRun,
-    find: 'const created = await createHead(decider, request, reservation, resolved, now);',
+    find: 'const created = await createRun(decider, request, reservation, resolved, now);',
     replace:
-      'const created = await createHead(decider, request, reservation, resolved, now).catch(async (error: unknown) => {\n    await release();\n    throw error;\n  });',
+      'const created = await createRun(decider, request, reservation, resolved, now).catch(async (error: unknown) => {\n    await release();\n    throw error;\n  });',
     scenario: 'a start that nobody is told of',
     within: 1,
   },
@@ -52,14 +53,14 @@ export const startBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a run is not to be looked at when it begins',
-    file: beginRun,
+    file: createRun,
     find: 'await markFirstCheck(deps, headOf(creation));',
     replace: 'void markFirstCheck;',
     within: 60,
   },
   {
     name: 'a run is to be looked at only once it exists',
-    file: beginRun,
+    file: createRun,
     find: 'await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);\n  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));',
     replace:
       'const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));\n  await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);',
@@ -67,7 +68,7 @@ export const startBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the first jobs of a run are sent to nobody',
-    file: beginRun,
+    file: createRun,
     find: 'await dispatchEffects(decider.deps, fold, creation.commit);',
     replace: 'void dispatchEffects;',
     within: 10,

@@ -1,4 +1,4 @@
-/** What is deployed to the cloud that is killed: the code of the load, whose steps leave their marks outside. */
+/** The deployed code of the load, whose steps have external effects. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StepContext } from 'stepwell/sdk';
 import { type StepEffects, workflowOf } from '../../../../simulation/random-code.ts';
@@ -11,7 +11,7 @@ const mark = async (kind: 'step' | 'undo', runId: string, { key, attempt }: Step
   await response.text();
 };
 
-/** A body that has begun has left its mark before it goes on. */
+/** A started step function records its effect before it continues. */
 const marked = new WeakMap<AbortSignal, Promise<void>>();
 const world: StepEffects = {
   began: (runId, context) => void marked.set(context.signal, mark('step', runId, context)),
@@ -22,7 +22,7 @@ const world: StepEffects = {
   },
 };
 
-/** A deployment has what its files export under a name. */
+/** Each workflow needs a named export. */
 export const [
   leaf,
   w0,

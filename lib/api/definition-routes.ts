@@ -1,0 +1,152 @@
+/** The routes for lenses and stored queries, as entries of the route table. */
+import { ok, type Route } from './route.ts';
+import * as lenses from './schemas/lenses.ts';
+import * as queries from './schemas/queries.ts';
+import * as versions from './schemas/versions.ts';
+
+/** A version is stored in one DynamoDB item (at most 400 KB), even if it does not compress. */
+const lensLimitBytes = 262_144;
+
+const lensByName = { params: lenses.lensParams, invalidParamsCode: 'lens_not_found' } as const;
+
+export const lensRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/lenses',
+    operationId: 'createLens',
+    summary: 'Publishes version 1 of a new lens',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    body: { schema: lenses.createLensBody, limitBytes: lensLimitBytes },
+    idempotencyKey: 'none',
+    action: 'lenses.create',
+    responses: { 201: ok('Published', lenses.publishedLensResponse) },
+    errors: ['lens_invalid', 'lens_exists'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/lenses',
+    operationId: 'listLenses',
+    summary: 'Lists lenses by name',
+    servedBy: 'library',
+    scope: 'workflows:read',
+    query: versions.summariesQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('A page of lenses', lenses.lensList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/lenses/{name}',
+    operationId: 'getLens',
+    summary: 'Returns the latest version of a lens, or a given version',
+    servedBy: 'library',
+    scope: 'workflows:read',
+    ...lensByName,
+    query: versions.versionQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('The lens', lenses.lensResponse) },
+    errors: ['lens_not_found', 'not_found'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/lenses/{name}',
+    operationId: 'archiveLens',
+    summary: 'Archives a lens: nodes continue to use it, and lists omit it until the next version is published',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    ...lensByName,
+    idempotencyKey: 'none',
+    action: 'lenses.archive',
+    responses: { 200: ok('Archived', versions.archivedResponse) },
+    errors: ['lens_not_found'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/lenses/{name}/versions',
+    operationId: 'publishLens',
+    summary: 'Publishes the next version of a lens; an archived lens is listed again',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    ...lensByName,
+    body: { schema: lenses.publishLensBody, limitBytes: lensLimitBytes },
+    idempotencyKey: 'none',
+    action: 'lenses.publish',
+    responses: { 201: ok('Published', lenses.publishedLensResponse) },
+    errors: ['lens_invalid', 'lens_not_found'],
+  },
+] as const satisfies readonly Route[];
+
+/** A statement of maximum length and a default for each parameter. */
+const queryLimitBytes = 262_144;
+
+export const queryRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/queries',
+    operationId: 'createQuery',
+    summary: 'Publishes version 1 of a new query',
+    servedBy: 'library',
+    scope: 'queries:write',
+    body: { schema: queries.createQueryBody, limitBytes: queryLimitBytes },
+    idempotencyKey: 'none',
+    action: 'queries.create',
+    responses: { 201: ok('Published', versions.publishedResponse) },
+    errors: ['definition_invalid', 'query_exists'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/queries',
+    operationId: 'listQueries',
+    summary: 'Lists queries by name',
+    servedBy: 'library',
+    scope: 'queries:read',
+    query: versions.summariesQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('A page of queries', queries.queryList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/queries/{name}',
+    operationId: 'getQuery',
+    summary: 'Returns the latest version of a query, or a given version',
+    servedBy: 'library',
+    scope: 'queries:read',
+    params: queries.queryParams,
+    invalidParamsCode: 'query_not_found',
+    query: versions.versionQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('The query', queries.queryResponse) },
+    errors: ['query_not_found', 'not_found'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/queries/{name}/versions',
+    operationId: 'publishQueryVersion',
+    summary: 'Publishes the next version of a query; nodes can use an archived query again',
+    servedBy: 'library',
+    scope: 'queries:write',
+    params: queries.queryParams,
+    invalidParamsCode: 'query_not_found',
+    body: { schema: queries.publishQueryBody, limitBytes: queryLimitBytes },
+    idempotencyKey: 'none',
+    action: 'queries.publish',
+    responses: { 201: ok('Published', versions.publishedResponse) },
+    errors: ['definition_invalid', 'query_not_found'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/queries/{name}',
+    operationId: 'archiveQuery',
+    summary: 'Archives a query: nodes cannot use it until the next version is published',
+    servedBy: 'library',
+    scope: 'queries:write',
+    params: queries.queryParams,
+    invalidParamsCode: 'query_not_found',
+    idempotencyKey: 'none',
+    action: 'queries.archive',
+    responses: { 200: ok('Archived', versions.archivedResponse) },
+    errors: ['query_not_found'],
+  },
+] as const satisfies readonly Route[];

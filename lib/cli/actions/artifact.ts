@@ -1,0 +1,83 @@
+/** Packs an artifact from a folder, or reads a packed one, and validates its manifest. */
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
+import type * as z from 'zod';
+import { createDeploymentBody, manifestParts } from '../../api/schemas/deployments.ts';
+import { archiveLimits } from '../../artifact/limits.ts';
+import { packArchive } from '../../artifact/pack-archive.ts';
+import { sha256 } from '../../artifact/validate-archive.ts';
+import { usageError } from '../command.ts';
+import { readJson } from '../parse-command-line.ts';
+
+export interface Artifact {
+  readonly manifest: z.output<typeof createDeploymentBody>;
+  readonly archive: Uint8Array<ArrayBuffer>;
+}
+
+const manifestName = 'manifest.json';
+const directoryManifest = manifestParts
+  .pick({ deploymentId: true, workflows: true, steps: true })
+  .partial({ deploymentId: true });
+/** Hex digits of the content's digest: 96 bits, so that two contents do not share an id. */
+export const deploymentIdLength = 24;
+
+/** @throws CliError */
+export async function packDirectory(cwd: string, directory: string, requestedId: string | undefined): Promise<Artifact> {
+  const root = resolve(cwd, directory);
+  const declaredManifest = validateManifest(directoryManifest, readJson(root, manifestName), join(directory, manifestName));
+  const files = readFiles(root);
+  files.delete(manifestName);
+  if (files.size === 0) throw usageError(`${directory} contains no files besides ${manifestName}.`);
+  const { archive, ...packed } = await packArchive(files);
+  const deploymentId = requestedId ?? declaredManifest.deploymentId ?? packed.artifact.sha256.slice(0, deploymentIdLength);
+  const manifest = { ...declaredManifest, deploymentId, specVersion: 1, runtime: 'bundle', ...packed };
+  return { manifest: validateManifest(createDeploymentBody, manifest, directory), archive: new Uint8Array(archive) };
+}
+
+/** @throws CliError if the archive does not match its manifest */
+export function readArtifact(cwd: string, archivePath: string, manifestPath: string): Artifact {
+  const manifest = validateManifest(createDeploymentBody, readJson(cwd, manifestPath), manifestPath);
+  const archive = new Uint8Array(readBytes(resolve(cwd, archivePath)));
+  if (archive.byteLength !== manifest.artifact.bytes || sha256(archive) !== manifest.artifact.sha256)
+    throw usageError(`${archivePath} does not match ${manifestPath}: its size or digest differs.`);
+  return { manifest, archive };
+}
+
+/** @throws CliError with each error and its location */
+export function validateManifest<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const issues = read.error.issues.map((issue) => `  /${issue.path.join('/')}: ${issue.message}`);
+  throw usageError(`${path} is not a valid manifest:\n${issues.slice(0, 10).join('\n')}`);
+}
+
+/** Reads regular files only. A symbolic link could point outside of the folder. */
+function readFiles(root: string): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  let bytes = 0;
+  const walk = (directory: string): void => {
+    for (const name of readdirSync(directory)) {
+      const path = join(directory, name);
+      const found = lstatSync(path);
+      if (found.isDirectory()) walk(path);
+      else if (found.isFile()) {
+        bytes += found.size;
+        if (bytes > archiveLimits.unpackedBytes || files.size === archiveLimits.entries)
+          throw usageError(
+            `${root} is too large: ${archiveLimits.entries} files and ${archiveLimits.unpackedBytes} bytes are allowed.`,
+          );
+        files.set(relative(root, path).split(sep).join('/'), readFileSync(path));
+      } else throw usageError(`${path} is neither a file nor a folder. Remove it from the folder.`);
+    }
+  };
+  walk(root);
+  return files;
+}
+
+function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw usageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}

@@ -1,0 +1,184 @@
+/** `stepwell runs cancel`, `stepwell runs rerun` and `stepwell redrive`: for one run, or for all runs that match the filters. */
+import * as z from 'zod';
+import { type BulkOperation, bulkOptions, runBulkOperation } from './bulk-operation.ts';
+import { filterOptions, type Filters, hasFilter, toRunQuery } from './runs.ts';
+import { type Action, type CommandContext, type Outcome, usageError } from '../command.ts';
+import {
+  deploymentId,
+  idempotencyKey,
+  inputOptions,
+  integerBetween,
+  nodeId,
+  omitUndefined,
+  parseArgument,
+  parseOptions,
+  readInput,
+  runId,
+  timestamp,
+  workflowName,
+} from '../parse-command-line.ts';
+import type { RunSummary, StepwellClient } from '../../client/index.ts';
+import type { JsonValue } from '../../engine/json.ts';
+
+const cancelRunsOptions = z.object({
+  ...bulkOptions,
+  ...filterOptions,
+  status: z.enum(['pending', 'running']).optional(),
+  reason: z.string().min(1).max(1_024).optional(),
+});
+
+export const cancelRuns: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, cancelRunsOptions);
+  const { signal } = context;
+  const body = omitUndefined({ reason: options.reason });
+  if (commandLine.args.length > 0) {
+    const id = parseArgument(commandLine, 0, 'runId', runId);
+    if (hasFilter(options)) throw usageError('A run id and filters exclude each other.');
+    const client = await context.client();
+    const cancelled = await client.cancelRun(id, body, { signal });
+    return { data: cancelled, text: `${id} is cancelled.` };
+  }
+  if (!hasFilter(options))
+    throw usageError('Give a run id or a filter: --status, --workflow, --created-after or --created-before.');
+  const client = await context.client();
+  return runBulkOperation(context, options, {
+    verb: 'cancel',
+    runs: openRuns(client, options, signal),
+    apply: async (run) => {
+      await client.cancelRun(run.runId, body, { signal });
+      return { outcome: 'done', detail: '' };
+    },
+  });
+};
+
+/** Lists pending runs before running ones, so that a run that starts during the listing is not missed. */
+async function* openRuns(client: StepwellClient, filters: Filters, signal: AbortSignal): AsyncGenerator<RunSummary> {
+  const { status } = filters;
+  for (const open of status === undefined ? (['pending', 'running'] as const) : [status])
+    yield* client.eachRun({ ...toRunQuery({ ...filters, status: open }), limit: 100 }, { signal });
+}
+
+const rerunRunsOptions = z.object({
+  ...bulkOptions,
+  ...filterOptions,
+  ...inputOptions,
+  workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
+  from: nodeId.optional(),
+  deployment: deploymentId.optional(),
+  idempotencyKey: idempotencyKey.optional(),
+  bulkId: z.string().optional(),
+});
+
+export const rerunRuns: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, rerunRunsOptions);
+  const { idempotencyKey: requestedKey, bulkId, workflowVersion, from: fromNode, deployment } = options;
+  const body = omitUndefined({
+    input: readInput(context.cwd, options),
+    version: workflowVersion,
+    fromNode,
+    deploymentId: deployment,
+  });
+  if (commandLine.args.length === 0) {
+    if (requestedKey !== undefined) throw usageError('--idempotency-key is for one run; use --bulk-id for a bulk operation.');
+    if (!hasFilter(options))
+      throw usageError('Give a run id or a filter: --status, --workflow, --created-after or --created-before.');
+    return rerunInBulk(context, options, { filters: options, body, verb: 'rerun' });
+  }
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  if (hasFilter(options) || bulkId !== undefined) throw usageError('A run id and filters exclude each other.');
+  const client = await context.client();
+  const newRun = await client.rerunRun(id, body, { signal: context.signal, ...omitUndefined({ idempotencyKey: requestedKey }) });
+  return { data: newRun, text: newRun.runId };
+};
+
+/** The error code of a node whose message reached a dead-letter queue. */
+const lostMessageCode = 'recovery_error';
+
+const redriveOptions = z.object({
+  ...bulkOptions,
+  workflow: workflowName.optional(),
+  createdAfter: timestamp.optional(),
+  createdBefore: timestamp.optional(),
+  bulkId: z.string().optional(),
+});
+
+export const redrive: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, redriveOptions);
+  const { workflow, createdAfter, createdBefore } = options;
+  return rerunInBulk(context, options, {
+    filters: { status: 'failed', workflow, createdAfter, createdBefore },
+    body: {},
+    shouldRerun: ({ error }) => error?.code === lostMessageCode,
+    verb: 'rerun',
+  });
+};
+
+const rerunInBulkOptions = z.object({ ...bulkOptions, bulkId: z.string().optional() });
+
+export interface RerunRequest {
+  readonly filters: Filters;
+  readonly body: {
+    readonly input?: JsonValue;
+    readonly version?: number;
+    readonly fromNode?: string;
+    readonly deploymentId?: string;
+  };
+  readonly shouldRerun?: (run: RunSummary) => boolean;
+  readonly verb: BulkOperation['verb'];
+}
+
+export async function rerunInBulk(
+  context: CommandContext,
+  options: z.output<typeof rerunInBulkOptions>,
+  { filters, body, shouldRerun = () => true, verb }: RerunRequest,
+): Promise<Outcome> {
+  const { signal } = context;
+  const client = await context.client();
+  const { timestamp } = await client.health({ signal });
+  const bulkId = options.bulkId ?? newBulkId(Date.parse(timestamp), context.newId());
+  const startedAt = new Date(bulkStartTime(bulkId, Date.parse(timestamp))).toISOString();
+  const { createdBefore = startedAt } = filters;
+  const effectiveCreatedBefore = Date.parse(createdBefore) < Date.parse(startedAt) ? createdBefore : startedAt;
+  const query = toRunQuery({ ...filters, createdBefore: effectiveCreatedBefore });
+  context.log(`If this is interrupted, continue with --bulk-id ${bulkId} and the same filters.`);
+  return runBulkOperation(context, options, {
+    verb,
+    extraData: { bulkId },
+    runs: filterRuns(client.eachRun({ ...query, limit: 100 }, { signal }), shouldRerun),
+    apply: async ({ runId }) => {
+      const newRun = await client.rerunRun(runId, body, { idempotencyKey: rerunIdempotencyKey(bulkId, runId), signal });
+      return { outcome: 'done', detail: newRun.runId };
+    },
+  });
+}
+
+async function* filterRuns(
+  runs: AsyncIterable<RunSummary>,
+  shouldRerun: (run: RunSummary) => boolean,
+): AsyncGenerator<RunSummary> {
+  for await (const run of runs) if (shouldRerun(run)) yield run;
+}
+
+/** The API stores idempotency keys for one day. */
+const idempotencyRetentionMs = 86_400_000;
+
+const bulkIdPattern = /^bulk_([0-9a-z]{8,9})_[0-9a-z]{12}$/;
+
+/**
+ * Id of one bulk rerun. It contains the start time by the service's clock: a repeated bulk selects the same runs and excludes
+ * the reruns that it created. The idempotency key of each rerun is derived from it.
+ * @param newId a UUID
+ */
+export const newBulkId = (startedAt: number, newId: string): string =>
+  `bulk_${startedAt.toString(36)}_${newId.replaceAll('-', '').slice(0, 12)}`;
+
+/** @throws CliError for an invalid id, and for one whose idempotency keys have expired */
+export function bulkStartTime(bulkId: string, now: number): number {
+  const startedAt = Number.parseInt(bulkIdPattern.exec(bulkId)?.[1] ?? '', 36);
+  if (Number.isNaN(startedAt)) throw usageError(`--bulk-id must be an id that a bulk operation printed (value: '${bulkId}').`);
+  if (now - startedAt >= idempotencyRetentionMs)
+    throw usageError(`${bulkId} is more than one day old: its idempotency keys have expired, so runs could be rerun twice.`);
+  return startedAt;
+}
+
+export const rerunIdempotencyKey = (bulkId: string, runId: string): string => `${bulkId}:${runId}`;

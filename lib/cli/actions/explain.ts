@@ -1,0 +1,218 @@
+/** `stepwell explain`: why a run waits or how it ended, from the run and its events. */
+import { failureMessage } from './format-run.ts';
+import type { Action, CommandContext } from '../command.ts';
+import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
+import { parseArgument, runId } from '../parse-command-line.ts';
+import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
+import { defined } from '../../engine/defined.ts';
+
+export const explainRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const client = await context.client();
+  const run = await client.getRun(id, { resolveData: 'none' }, { signal: context.signal });
+  const explanation = explain(run, await allEvents(client, id, context.signal), context.now());
+  return { data: explanation, text: formatExplanation(context, explanation) };
+};
+
+async function allEvents(client: StepwellClient, id: string, signal: AbortSignal): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for (let from: { after?: string } = {}; ;) {
+    const page = await client.listRunEvents(id, { ...from, limit: 1_000 }, { signal });
+    events.push(...page.data);
+    if (!page.hasMore) return events;
+    from = { after: page.cursor };
+  }
+}
+
+function formatExplanation(context: CommandContext, { runId: id, status: runStatus, summary, nodes }: Explanation): string {
+  const rows = nodes.map((node) => [
+    node.nodeId,
+    node.state,
+    String(node.attempt),
+    node.since ?? '',
+    node.until ?? '',
+    node.lastFailure ?? '',
+  ]);
+  return [
+    summary,
+    '',
+    `${id}  ${formatStatus(context, runStatus)}`,
+    ...(rows.length === 0 ? [] : [formatTable(context, ['node', 'state', 'attempt', 'since', 'until', 'last failure'], rows)]),
+  ].join('\n');
+}
+
+type Node = Run['nodes'][number];
+
+interface OpenNode {
+  readonly nodeId: string;
+  /** the iteration of the loop that contains the node */
+  readonly iteration?: string;
+  /** `retrying`: queued, after an attempt that failed */
+  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting' | 'calling' | 'looping';
+  readonly attempt: number;
+  /** since when it is in this state */
+  readonly since?: string;
+  /** until when it waits; may be past if the wake-up is late */
+  readonly until?: string;
+  /** why the previous attempt failed */
+  readonly lastFailure?: string;
+  readonly summary: string;
+}
+
+export interface Explanation {
+  readonly runId: string;
+  readonly status: Run['status'];
+  readonly summary: string;
+  /** what the run waits for; empty once it has ended */
+  readonly nodes: readonly OpenNode[];
+}
+
+export function explain(run: Run, events: readonly RunEvent[], now: number): Explanation {
+  const fields = { runId: run.runId, status: run.status };
+  if (run.status !== 'pending' && run.status !== 'running') return { ...fields, summary: describeEnd(run, now), nodes: [] };
+  const nodes = run.nodes.filter(isOpen).map((node) => openNode(node, events, now));
+  return {
+    ...fields,
+    summary: `${describeProgress(run, nodes, now)} It fails if it has not ended by ${formatTime(run.deadlineAt, now)}.`,
+    nodes,
+  };
+}
+
+const isOpen = ({ status }: Node): boolean => status === 'queued' || status === 'running' || status === 'waiting';
+
+function describeEnd(run: Run, now: number): string {
+  const at = run.completedAt === undefined ? '' : ` at ${formatTime(run.completedAt, now)}`;
+  if (run.status === 'completed') return `It completed${at}.`;
+  if (run.status === 'cancelled')
+    return `It was cancelled${at}${run.cancelReason === undefined ? ', without a reason' : `: ${run.cancelReason}`}.`;
+  const { error } = run;
+  if (error === undefined) return `It failed${at}.`;
+  const failed = run.nodes.find((node) => node.error !== undefined && node.error.message === error.message);
+  const where = failed === undefined ? '' : ` in node ${failed.nodeId}, attempt ${failed.attempt}`;
+  return `It failed${at}${where}: ${error.message} (${error.code}).`;
+}
+
+function describeProgress(run: Run, nodes: readonly OpenNode[], now: number): string {
+  const startsAt = run.availableAt;
+  if (run.status === 'pending' && startsAt !== undefined && Date.parse(startsAt) > now)
+    return `It has not started: its start is set to ${formatTime(startsAt, now)}.`;
+  if (run.waitingFor !== undefined) {
+    const { slots } = run.waitingFor;
+    const activeRuns = slots === 1 ? '1 run is' : `${slots} runs are`;
+    return `It waits for a concurrency slot: ${activeRuns} active, the limit of its workflow (maxConcurrentRuns). It starts when one of them ends, in the order of the starts.`;
+  }
+  const [first] = nodes;
+  if (first === undefined && run.nodes.some(isMessage))
+    return 'Its code has processed every message, and it waits for the next one: stepwell runs resume sends one.';
+  // The message for the next work was lost, or a commit is being written now.
+  if (first === undefined) return 'No node is active now; the sweep checks the run within minutes.';
+  if (nodes.length === 1) return first.summary;
+  const states = Map.groupBy(nodes, ({ state }) => state);
+  const counts = [...states].map(([state, nodesOfState]) => `${nodesOfState.length} ${stateLabels[state]}`).join(', ');
+  const next = nodes.flatMap(({ until }) => until ?? []).toSorted()[0];
+  return `It waits for ${quantity(nodes.length, 'node')}: ${counts}.${next === undefined ? '' : ` The next one is due at ${formatTime(next, now)}.`}`;
+}
+
+const stateLabels = {
+  queued: 'in the queue',
+  retrying: 'waiting for a retry',
+  delayed: 'delayed',
+  running: 'running',
+  sleeping: 'sleeping',
+  awaiting: 'waiting for a signal',
+  calling: 'waiting for a child run',
+  looping: 'in a loop',
+} as const satisfies Record<OpenNode['state'], string>;
+
+function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
+  const nodeEvents = events.filter(({ payload }) => payload['nodeId'] === node.nodeId && payload['iteration'] === node.iteration);
+  const lastEventOf = (...types: readonly RunEvent['type'][]) => nodeEvents.findLast(({ type }) => types.includes(type));
+  const retriedEvent = lastEventOf('node.retried');
+  const lastFailure = failureMessage(retriedEvent?.payload['failure']);
+  const fields = defined({
+    nodeId: node.nodeId,
+    iteration: node.iteration,
+    attempt: node.attempt,
+    lastFailure: lastFailure === '' ? undefined : lastFailure,
+  });
+  const attemptSuffix = node.attempt > 1 ? `, attempt ${node.attempt}` : '';
+  const failureSuffix = lastFailure === '' ? '' : ` The previous attempt failed: ${lastFailure}.`;
+  if (node.status === 'running') {
+    const since = node.startedAt ?? lastEventOf('node.started', 'node.queued')?.timestamp;
+    const summary = `${nodeLabel(node)} is running${attemptSuffix}${formatSince(since, now)}.${failureSuffix}`;
+    return defined({ ...fields, state: 'running', since, summary });
+  }
+  if (node.iterations !== undefined) {
+    const { items, ended, failed } = node.iterations;
+    const failedSuffix = failed === 0 ? '' : `, ${failed} of them failed`;
+    const pause = node.wakeAt === undefined ? '' : ` Its next iteration starts at ${formatTime(node.wakeAt, now)}.`;
+    const until = node.wakeAt === undefined ? {} : { until: node.wakeAt };
+    const summary = `${nodeLabel(node)} has completed ${ended} of ${items} items${failedSuffix}.${pause}`;
+    return { ...fields, state: 'looping', ...until, summary };
+  }
+  if (node.waitingFor !== undefined) {
+    const { signal, correlation, until } = node.waitingFor;
+    const since = lastEventOf('signal.awaited')?.timestamp ?? node.startedAt;
+    const untilSuffix = until === undefined ? '' : `, until ${formatTime(until, now)}`;
+    const summary = `${nodeLabel(node)} waits for the signal ${signal} with correlation ${correlation}${formatSince(since, now)}${untilSuffix}.`;
+    const period = defined({ since, until });
+    return { ...fields, state: 'awaiting', ...period, summary };
+  }
+  if (node.status === 'waiting' && node.childRunId !== undefined) {
+    const since = lastEventOf('subflow.called')?.timestamp ?? node.startedAt;
+    const until = node.wakeAt;
+    const untilSuffix = until === undefined ? '' : `, until ${formatTime(until, now)}`;
+    const summary = `${nodeLabel(node)} waits for the child run ${node.childRunId}${formatSince(since, now)}${untilSuffix}; stepwell explain ${node.childRunId} explains that run.`;
+    const period = defined({ since, until });
+    return { ...fields, state: 'calling', ...period, summary };
+  }
+  if (node.status === 'waiting') {
+    const since = lastEventOf('node.waiting')?.timestamp ?? node.startedAt;
+    const until = node.wakeAt;
+    const summary = `${nodeLabel(node)} sleeps${formatUntil(until, now)}; stepwell runs wake ends the sleep early.`;
+    return defined({
+      ...fields,
+      state: 'sleeping',
+      since,
+      until,
+      summary,
+    });
+  }
+  const dispatchEvent = lastEventOf('node.queued', 'node.retried');
+  const retryAt = stringOrUndefined(dispatchEvent?.type === 'node.retried' ? dispatchEvent.payload['retryAt'] : undefined);
+  const notBefore = stringOrUndefined(dispatchEvent?.type === 'node.queued' ? dispatchEvent.payload['notBefore'] : undefined);
+  const since = dispatchEvent?.timestamp;
+  const queuedFields = defined({ ...fields, since });
+  if (retryAt !== undefined) {
+    const summary = `${nodeLabel(node)} is retried${attemptSuffix}${formatDueAt(retryAt, now)}.${failureSuffix}`;
+    return { ...queuedFields, state: 'retrying', until: retryAt, summary };
+  }
+  if (notBefore !== undefined && Date.parse(notBefore) > now)
+    return {
+      ...queuedFields,
+      state: 'delayed',
+      until: notBefore,
+      summary: `${nodeLabel(node)} does not start before ${formatTime(notBefore, now)}.`,
+    };
+  const summary = `${nodeLabel(node)} is in the queue${attemptSuffix}${formatSince(since, now)}; no worker has started it yet.${failureSuffix}`;
+  return { ...queuedFields, state: 'queued', summary };
+}
+
+/** In a bundle run, messages take the role of nodes. */
+const isMessage = ({ type }: Node): boolean => type === 'message';
+const nodeLabel = (node: Node): string => {
+  if (isMessage(node)) return `Message ${node.nodeId}`;
+  const where = node.iteration === undefined ? '' : ` in ${node.iteration}`;
+  return `Node ${node.nodeId}${where} (${node.type})`;
+};
+
+const stringOrUndefined = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const formatSince = (at: string | undefined, now: number): string => (at === undefined ? '' : ` since ${formatTime(at, now)}`);
+const formatUntil = (at: string | undefined, now: number): string => {
+  if (at === undefined) return '';
+  return Date.parse(at) > now
+    ? ` until ${formatTime(at, now)}`
+    : `; its wake-up was due at ${formatTime(at, now)} and follows shortly`;
+};
+const formatDueAt = (at: string, now: number): string =>
+  Date.parse(at) > now ? ` at ${formatTime(at, now)}` : `: the retry was due at ${formatTime(at, now)} and follows shortly`;

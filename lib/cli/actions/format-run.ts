@@ -1,0 +1,62 @@
+/** Formats a run, its end and its events, each as one line. */
+import { type CommandContext, type ExitCode, exitCodes, type Tone } from '../command.ts';
+import { formatStatus } from '../format.ts';
+import type { EndedRun, RunDelta, RunEvent, RunSummary } from '../../client/index.ts';
+
+/** The workflow of a run with its version or deployment. */
+export const formatRunWorkflow = (
+  run: Pick<RunSummary, 'workflowName' | 'workflowVersion' | 'deploymentId' | 'isTest'>,
+): string => {
+  if (run.isTest === true)
+    return `${run.workflowName} (${run.workflowVersion === null ? 'test' : `@${run.workflowVersion}, of a test`})`;
+  return run.deploymentId === null ? `${run.workflowName}@${run.workflowVersion}` : `${run.workflowName} on ${run.deploymentId}`;
+};
+
+export function formatEndedRun(
+  context: Pick<CommandContext, 'colorize'>,
+  run: EndedRun,
+): { readonly exitCode: ExitCode; readonly summary: string } {
+  const reason = run.error === undefined ? run.cancelReason : `${run.error.code}: ${run.error.message}`;
+  return {
+    exitCode: run.status === 'completed' ? exitCodes.ok : exitCodes.failed,
+    summary: `${formatStatus(context, run.status)}  ${run.runId}${reason === undefined ? '' : `  ${reason}`}`,
+  };
+}
+
+export function formatEvent(
+  { colorize }: Pick<CommandContext, 'colorize'>,
+  { eventId, timestamp, type, payload }: RunEvent,
+): string {
+  const parts = [
+    text(payload['nodeId']),
+    typeof payload['attempt'] === 'number' && payload['attempt'] > 1 ? `attempt ${payload['attempt']}` : '',
+    text(payload['wakeAt'], 'until '),
+    text(payload['retryAt'], 'again at '),
+    text(payload['notBefore'], 'not before '),
+    failureMessage(payload['failure'] ?? payload['error']),
+    text(payload['reason']),
+  ].filter((part) => part !== '');
+  return [colorize('dim', `${String(eventId).padStart(4)}  ${timestamp}`), colorize(toneOf(type), type), ...parts].join('  ');
+}
+
+/** One line for each delta, because deltas of several nodes can interleave. */
+export function formatDelta(
+  { colorize }: Pick<CommandContext, 'colorize'>,
+  { payload: { nodeId, text: deltaText } }: RunDelta,
+): string {
+  return `${colorize('dim', `      ${nodeId}:`)} ${JSON.stringify(deltaText).slice(1, -1)}`;
+}
+
+const text = (value: unknown, before = ''): string => (typeof value === 'string' && value !== '' ? before + value : '');
+
+export const failureMessage = (failure: unknown): string => {
+  if (typeof failure !== 'object' || failure === null || !('message' in failure)) return '';
+  const code = 'code' in failure ? failure.code : 'cause' in failure ? failure.cause : undefined;
+  return [text(code), text(failure.message)].filter((part) => part !== '').join(': ');
+};
+
+const toneOf = (type: RunEvent['type']): Tone => {
+  if (type === 'run.completed') return 'good';
+  if (/\.(failed|timed_out|blocked|invalidated|violated|flagged)$/.test(type)) return 'bad';
+  return type === 'run.cancelled' || type === 'node.retried' ? 'warn' : 'bold';
+};

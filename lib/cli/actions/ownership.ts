@@ -1,0 +1,192 @@
+/** `stepwell validate-ownership` and `stepwell check-config`. */
+import { lookup } from 'node:dns/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as z from 'zod';
+import { diagnosticsPath } from '../../app-host/app-host.ts';
+import { defaultTargetWorld, expectedWorldVariable, tokenVariable } from '../../app-host/environment.ts';
+import {
+  type Action,
+  CliError,
+  type CommandContext,
+  type CommandLine,
+  type Connection,
+  exitCodes,
+  type Outcome,
+  usageError,
+} from '../command.ts';
+import { messageOf } from '../describe-error.ts';
+import { file, parseOptions } from '../parse-command-line.ts';
+import { defined } from '../../engine/defined.ts';
+import { checkConfig as configChecks, isLoopback, isPlainHttp } from '../../ownership/check-config.ts';
+import { checkActiveDeployment, checkApp, checkHealth, type Probe } from '../../ownership/check-ownership.ts';
+import { type Check, createCheck, formatCheck, worstResult } from '../../ownership/check.ts';
+import { type Config, readConfig, type ReadConfigResult, serviceUrlOf } from '../../ownership/config.ts';
+
+const validateOwnershipOptions = z.object({
+  appUrl: z.url({ protocol: /^https?$/, error: 'must be an address of http or https' }).optional(),
+  strict: z.boolean().default(false),
+  diagnosticsToken: z.string().min(1).optional(),
+  config: file.optional(),
+});
+
+const defaultRetryPolicy: RetryPolicy = { timeoutMs: 10_000, retries: 2 };
+
+export const validateOwnership: Action = async (commandLine, context) => {
+  const { appUrl, strict, diagnosticsToken, config: path } = parseOptions(commandLine, validateOwnershipOptions);
+  if (strict && appUrl === undefined) throw usageError('--strict requires --app-url.');
+  const config = path === undefined ? undefined : await readValidConfig(context, path);
+  const retryPolicy = config?.execution ?? defaultRetryPolicy;
+  const { url, apiKey } = await resolveService(commandLine, context, config);
+  const health = checkHealth(await probeWithRetry(context, `${url}/v1/health`, undefined, retryPolicy));
+  const checks: Check[] = [health];
+  // The key is sent only after the health check has identified the service.
+  if (health.result === 'pass') {
+    const path = `${url}/v1/deployments/active`;
+    checks.push(
+      checkActiveDeployment(apiKey === undefined ? undefined : await probeWithRetry(context, path, apiKey, retryPolicy)),
+    );
+  }
+  if (appUrl !== undefined) {
+    const base = appUrl.replace(/\/+$/, '');
+    const token = diagnosticsToken ?? (context.env[tokenVariable] || undefined);
+    if (isPlainHttp(base)) checks.push(createCheck('warn', 'app_https', `${base} is not https: the token is sent unencrypted`));
+    const expected = config?.remoteWorldTarget ?? (context.env[expectedWorldVariable] || defaultTargetWorld);
+    checks.push(...checkApp(await probeWithRetry(context, base + diagnosticsPath, token, retryPolicy), expected, strict));
+  }
+  return checksOutcome(checks);
+};
+
+async function readValidConfig(context: CommandContext, path: string): Promise<Config> {
+  const { read } = await readConfigFile(context.cwd, path);
+  if (read.kind === 'valid') return read.config;
+  const problems = read.errors.map(({ pointer, message }) => `  ${pointer} ${message}`);
+  throw new CliError('config_invalid', `${path} is not valid:\n${problems.join('\n')}`, exitCodes.failed);
+}
+
+/** The command line precedes the file, and the file precedes all other sources. */
+async function resolveService(
+  { options }: CommandLine,
+  context: CommandContext,
+  config: Config | undefined,
+): Promise<Pick<Connection, 'url' | 'apiKey'>> {
+  const url = config === undefined ? undefined : serviceUrlOf(config);
+  if (config === undefined || url === undefined || options['url'] !== undefined || options['profile'] !== undefined)
+    return context.connection();
+  return { url: url.replace(/\/+$/, ''), apiKey: context.env[config.execution.apiKeyEnv]?.trim() || undefined };
+}
+
+const checkConfigOptions = z.object({ config: file.optional() });
+/** A host name that does not resolve within this time counts as unknown. */
+const lookupTimeoutMs = 5_000;
+
+export const checkConfig: Action = async (commandLine, context) => {
+  const found = await readConfigFile(context.cwd, parseOptions(commandLine, checkConfigOptions).config);
+  const isHostKnown = await canResolveHost(context, found, async (host) => void (await lookup(host)));
+  return checksOutcome(configChecks(found.path, found.read, { env: context.env, isHostKnown }));
+};
+
+/** @param resolve throws if the name does not exist */
+async function canResolveHost(
+  { sleep, signal }: Pick<CommandContext, 'sleep' | 'signal'>,
+  { read }: ConfigFile,
+  resolve: (host: string) => Promise<void>,
+): Promise<boolean | undefined> {
+  const url = read.kind === 'valid' ? serviceUrlOf(read.config) : undefined;
+  if (url === undefined || isLoopback(url)) return undefined;
+  const timeoutController = new AbortController();
+  const resolved = resolve(new URL(url).hostname).then(
+    () => true,
+    () => false,
+  );
+  const isKnown = await Promise.race([
+    resolved,
+    sleep(lookupTimeoutMs, AbortSignal.any([signal, timeoutController.signal])).then(() => false),
+  ]);
+  timeoutController.abort();
+  return isKnown;
+}
+
+const configNames = ['stepwell.config.json', 'stepwell.config.ts'] as const;
+const moduleShape = z.object({ default: z.unknown().optional() });
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly read: ReadConfigResult;
+}
+
+/** Reads the configuration; a .ts file is imported, and so executed. @param requestedPath default: the file in `cwd` */
+export async function readConfigFile(cwd: string, requestedPath: string | undefined): Promise<ConfigFile> {
+  const existingNames = configNames.filter((name) => existsSync(join(cwd, name)));
+  const path = requestedPath ?? existingNames[0];
+  if (path === undefined)
+    return invalidConfig(configNames[0], `neither it nor ${configNames[1]} exists here: name the file with --config`);
+  if (requestedPath === undefined && existingNames.length > 1)
+    return invalidConfig(path, `${configNames[1]} exists too: keep only one of them`);
+  const file = resolve(cwd, path);
+  try {
+    return { path, read: readConfig(extname(file) === '.json' ? readJsonFile(file) : await importDefault(file)) };
+  } catch (error) {
+    return invalidConfig(path, `cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const invalidConfig = (path: string, message: string): ConfigFile => ({
+  path,
+  read: { kind: 'invalid', errors: [{ pointer: path, message }] },
+});
+
+const readJsonFile = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+const importDefault = async (file: string): Promise<unknown> => moduleShape.parse(await import(pathToFileURL(file).href)).default;
+
+export interface RetryPolicy {
+  readonly timeoutMs: number;
+  readonly retries: number;
+}
+
+const firstPauseMs = 250;
+
+export async function probeWithRetry(
+  context: Pick<CommandContext, 'fetch' | 'signal' | 'sleep'>,
+  url: string,
+  token: string | undefined,
+  { timeoutMs, retries }: RetryPolicy,
+): Promise<Probe> {
+  for (let previousAttempts = 0; ; previousAttempts += 1) {
+    const probe = await probeOnce(context, url, token, timeoutMs);
+    const isTransient = probe.kind === 'no_response' || probe.status === 429 || probe.status >= 500;
+    if (!isTransient || previousAttempts === retries) return probe;
+    await context.sleep(firstPauseMs * 2 ** previousAttempts, context.signal);
+    context.signal.throwIfAborted();
+  }
+}
+
+async function probeOnce(
+  context: Pick<CommandContext, 'fetch' | 'signal'>,
+  url: string,
+  token: string | undefined,
+  timeoutMs: number,
+): Promise<Probe> {
+  try {
+    const response = await context.fetch(url, {
+      headers: defined({ Accept: 'application/json', Authorization: token === undefined ? undefined : `Bearer ${token}` }),
+      redirect: 'manual',
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    return { kind: 'answered', status: response.status, body: await response.json().catch(() => undefined) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return { kind: 'no_response', reason: messageOf(reason) };
+  }
+}
+
+const exitCodeByResult = { pass: exitCodes.ok, warn: exitCodes.warned, fail: exitCodes.failed } as const;
+
+/** One line for each check, and the exit code of the worst result. */
+export const checksOutcome = (checks: readonly Check[]): Outcome => ({
+  data: { checks },
+  text: checks.map(formatCheck).join('\n'),
+  exitCode: exitCodeByResult[worstResult(checks)],
+});

@@ -1,0 +1,307 @@
+/** `stepwell runs …` for one run, and its lists: start, list, get, events, tags, watch, result, resume, wake, view and stop. */
+import * as z from 'zod';
+import { formatDelta, formatEndedRun, formatEvent, formatRunWorkflow } from './format-run.ts';
+import { type Action, CliError, type CommandContext, type Tone, usageError } from '../command.ts';
+import { formatDuration, formatStatus, formatTable, formatTime } from '../format.ts';
+import { listOptions, moreRowsHint, readRows } from '../pages.ts';
+import {
+  deploymentId,
+  file,
+  idempotencyKey,
+  inputOptions,
+  integerBetween,
+  json,
+  nodeId,
+  omitUndefined,
+  parseArgument,
+  parseOptions,
+  readInput,
+  readJson,
+  runId,
+  timestamp,
+  workflowName,
+} from '../parse-command-line.ts';
+import {
+  type EndedRun,
+  isDelta,
+  type Run,
+  type RunEvent,
+  type RunSummary,
+  type StepwellClient,
+  TransportComputeClientError,
+} from '../../client/index.ts';
+import { runStatuses } from '../../engine/log/head.ts';
+
+const startRunOptions = z.object({
+  ...inputOptions,
+  idempotencyKey: idempotencyKey.optional(),
+  contentKey: z.boolean().default(false),
+  runId: runId.optional(),
+  deployment: deploymentId.optional(),
+  availableAt: timestamp.optional(),
+  deadlineAt: timestamp.optional(),
+});
+
+export const startRun: Action = async (commandLine, context) => {
+  const name = parseArgument(commandLine, 0, 'workflow', workflowName);
+  const options = parseOptions(commandLine, startRunOptions);
+  const { idempotencyKey: requestedKey, contentKey, availableAt, deadlineAt, deployment } = options;
+  if (contentKey && requestedKey !== undefined) throw usageError('--content-key and --idempotency-key exclude each other.');
+  const input = readInput(context.cwd, options);
+  const client = await context.client();
+  const key = contentKey ? client.contentKey(name, input ?? {}) : requestedKey;
+  const started = await client.trigger(
+    { workflowName: name, ...omitUndefined({ input, runId: options.runId, deploymentId: deployment, availableAt, deadlineAt }) },
+    { signal: context.signal, ...omitUndefined({ idempotencyKey: key }) },
+  );
+  context.log(`Started. Watch it: stepwell runs watch ${started.runId}`);
+  return { data: started, text: started.runId };
+};
+
+export const filterOptions = {
+  status: z.enum(runStatuses).optional(),
+  workflow: workflowName.optional(),
+  createdAfter: timestamp.optional(),
+  createdBefore: timestamp.optional(),
+};
+const filterSchema = z.object(filterOptions);
+export type Filters = z.output<typeof filterSchema>;
+
+export const toRunQuery = ({ status, workflow, createdAfter, createdBefore }: Filters) =>
+  omitUndefined({ status, workflowName: workflow, createdAfter, createdBefore });
+
+export const hasFilter = (filters: Filters): boolean => Object.keys(toRunQuery(filters)).length > 0;
+
+const listRunsOptions = z.object({
+  ...listOptions,
+  ...filterOptions,
+  attention: z.enum(['waiting', 'retrying']).optional(),
+  rerunOf: runId.optional(),
+});
+
+export const runTable = (context: CommandContext, runs: readonly RunSummary[]): string =>
+  formatTable(
+    context,
+    ['run', 'status', 'workflow', 'created', 'ended', 'why'],
+    runs.map((run) => [
+      run.runId,
+      formatStatus(context, run.status) + (run.attention === undefined ? '' : ` (${run.attention})`),
+      formatRunWorkflow(run),
+      run.createdAt,
+      run.completedAt ?? '',
+      run.error === undefined ? '' : `${run.error.code}: ${run.error.message}`,
+    ]),
+  );
+
+export const listRuns: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, listRunsOptions);
+  const client = await context.client();
+  const { attention, rerunOf } = options;
+  const found = await readRows(options, (page) =>
+    client.listRuns({ ...page, ...toRunQuery(options), ...omitUndefined({ attention, rerunOf }) }, { signal: context.signal }),
+  );
+  const text = found.items.length === 0 ? 'No run matches.' : [runTable(context, found.items), ...moreRowsHint(found)].join('\n');
+  return { data: found, text };
+};
+
+const showRunOptions = z.object({ data: z.boolean().default(true) });
+
+export const showRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { data: wantsData } = parseOptions(commandLine, showRunOptions);
+  const client = await context.client();
+  const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
+  return { data: run, text: formatRun(context, run) };
+};
+
+function formatRun(context: CommandContext, run: Run): string {
+  const now = context.now();
+  const fields: readonly (readonly [string, string | undefined])[] = [
+    ['workflow', formatRunWorkflow(run)],
+    ['created', formatTime(run.createdAt, now)],
+    ['starts', run.availableAt === undefined ? undefined : formatTime(run.availableAt, now)],
+    ['ended', run.completedAt === undefined ? undefined : formatTime(run.completedAt, now)],
+    ['deadline', run.completedAt === undefined ? formatTime(run.deadlineAt, now) : undefined],
+    ['rerun of', run.rerunOf],
+    ['reason', run.cancelReason],
+    ['error', run.error === undefined ? undefined : `${run.error.code}: ${run.error.message}`],
+    ['input', formatValue(run.input, run.inputOmitted)],
+    ['output', formatValue(run.output, run.outputOmitted)],
+  ];
+  const nodes = run.nodes.map((node) => [
+    node.iteration === undefined ? node.nodeId : `${node.nodeId}@${node.iteration}`,
+    node.type,
+    formatStatus(context, node.status),
+    node.attempt === 0 ? '' : String(node.attempt),
+    node.durationMs === undefined ? '' : formatDuration(node.durationMs),
+    node.error?.message ?? node.skipReason ?? formatNodeState(node),
+  ]);
+  return [
+    `${context.colorize('bold', run.runId)}  ${formatStatus(context, run.status)}`,
+    ...fields.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(8)}  ${value}`])),
+    ...(nodes.length === 0 ? [] : ['', formatTable(context, ['node', 'type', 'status', 'attempt', 'took', ''], nodes)]),
+  ].join('\n');
+}
+
+const formatNodeState = ({ wakeAt, iterations }: Run['nodes'][number]): string => {
+  const until = wakeAt === undefined ? '' : `until ${wakeAt}`;
+  return iterations === undefined
+    ? until
+    : [`${iterations.ended} of ${iterations.items} items`, until].filter((text) => text !== '').join(', ');
+};
+
+const formatValue = (value: unknown, omitted: { readonly bytes: number } | undefined): string | undefined => {
+  if (omitted !== undefined) return `${omitted.bytes} bytes, too large to show`;
+  return value === undefined ? undefined : JSON.stringify(value);
+};
+
+/** Maximum page size of the API's event list. */
+const pageEvents = 1_000;
+
+export const eventIdOption = integerBetween(0, Number.MAX_SAFE_INTEGER).optional();
+const listEventsOptions = z.object({ after: eventIdOption, limit: integerBetween(1, 100_000).default(200) });
+
+export const listEvents: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { after, limit } = parseOptions(commandLine, listEventsOptions);
+  const client = await context.client();
+  const items: RunEvent[] = [];
+  let hasMore = true;
+  for (let from = after === undefined ? {} : { after: String(after) }; hasMore && items.length < limit;) {
+    const query = { ...from, limit: Math.min(pageEvents, limit - items.length) };
+    const page = await client.listRunEvents(id, query, { signal: context.signal });
+    items.push(...page.data);
+    hasMore = page.hasMore;
+    from = { after: page.cursor };
+  }
+  const lines = items.map((event) => formatEvent(context, event));
+  const more = hasMore ? [`More events exist: use --after ${items.at(-1)?.eventId ?? 0}.`] : [];
+  return { data: { items, hasMore }, text: lines.length === 0 ? 'No events.' : [...lines, ...more].join('\n') };
+};
+
+/** Maximum page size of the API's tag list. */
+const pageTags = 1_000;
+const listTagsOptions = z.object({ after: eventIdOption, limit: integerBetween(1, 100_000).default(200) });
+
+type Tag = Awaited<ReturnType<StepwellClient['listRunTags']>>['data'][number];
+const tones: Readonly<Record<string, Tone>> = { critical: 'bad', warn: 'warn', info: 'dim' };
+
+export const listTags: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { after, limit } = parseOptions(commandLine, listTagsOptions);
+  const client = await context.client();
+  const items: Tag[] = [];
+  let hasMore = true;
+  let cursor = after === undefined ? undefined : String(after);
+  while (hasMore && items.length < limit) {
+    const query = { limit: Math.min(pageTags, limit - items.length), ...(cursor !== undefined && { after: cursor }) };
+    const page = await client.listRunTags(id, query, { signal: context.signal });
+    items.push(...page.data);
+    ({ hasMore, cursor } = page);
+  }
+  const rows = items.map(({ tag, severity, nodeId, iteration, eventId, timestamp, metadata }) => [
+    String(eventId),
+    timestamp,
+    context.colorize(tones[severity] ?? 'dim', severity),
+    tag,
+    nodeId === undefined ? '' : `${nodeId}${iteration === undefined ? '' : `@${iteration}`}`,
+    Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata),
+  ]);
+  const lines = rows.length === 0 ? 'No tags.' : formatTable(context, ['event', 'at', 'severity', 'tag', 'node', ''], rows);
+  return { data: { items, hasMore }, text: hasMore ? `${lines}\nMore tags exist: use --after ${cursor}.` : lines };
+};
+
+const watchRunOptions = z.object({ after: eventIdOption });
+
+export const watchRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { after } = parseOptions(commandLine, watchRunOptions);
+  const client = await context.client();
+  const { signal } = context;
+  const events: RunEvent[] = [];
+  for await (const update of client.watchRun(id, omitUndefined({ after }), { signal })) {
+    if (isDelta(update)) {
+      context.print(formatDelta(context, update));
+      continue;
+    }
+    // Without --json the events are printed immediately, so they need not be collected.
+    if (context.isJson) events.push(update);
+    context.print(formatEvent(context, update));
+  }
+  const run = await client.result(id, { signal });
+  const { exitCode, summary } = formatEndedRun(context, run);
+  return { data: { run, events }, text: summary, exitCode };
+};
+
+const resultOptions = z.object({ timeout: integerBetween(1, 2_000_000).optional() });
+
+export const result: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { timeout } = parseOptions(commandLine, resultOptions);
+  const run = await awaitEnd(await context.client(), id, timeout, context.signal);
+  const { exitCode, summary } = formatEndedRun(context, run);
+  // stdout contains only the output, so that it can be piped.
+  if (run.status === 'completed') return { data: run, text: formatOutput(run), exitCode };
+  if (!context.isJson) context.log(summary);
+  return { data: run, text: '', exitCode };
+};
+
+async function awaitEnd(
+  client: StepwellClient,
+  id: string,
+  timeout: number | undefined,
+  signal: CommandContext['signal'],
+): Promise<EndedRun> {
+  try {
+    return await client.result(id, timeout === undefined ? { signal } : { signal, timeoutMs: timeout * 1_000 });
+  } catch (error) {
+    // The client's own timeout message begins with the run id; that of a request begins with the operation.
+    const hasTimedOut = error instanceof TransportComputeClientError && error.kind === 'timeout' && error.message.startsWith(id);
+    if (hasTimedOut) throw new CliError('not_ended', `${id} did not end within ${timeout} s. The run continues.`);
+    throw error;
+  }
+}
+
+const formatOutput = ({ output, outputOmitted }: EndedRun): string =>
+  outputOmitted === undefined ? JSON.stringify(output ?? null, null, 2) : `${outputOmitted.bytes} bytes, too large to show`;
+
+const resumeOptions = z.object({ reason: z.string().min(1).max(1_024).optional(), payload: json.optional() });
+const wakeOptions = z.object({ node: z.array(nodeId).min(1).max(1_000).optional() });
+
+export const resume: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { reason, payload } = parseOptions(commandLine, resumeOptions);
+  const client = await context.client();
+  const resumed = await client.resumeRun({ runId: id, ...omitUndefined({ reason, payload }) }, { signal: context.signal });
+  return { data: resumed, text: `${id} is resumed.` };
+};
+
+export const wake: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { node } = parseOptions(commandLine, wakeOptions);
+  const client = await context.client();
+  const woken = await client.wakeRun(id, omitUndefined({ nodeIds: node }), { signal: context.signal });
+  return { data: woken, text: woken.woken.length === 0 ? 'No node was sleeping.' : `Woken: ${woken.woken.join(', ')}.` };
+};
+
+const viewRunOptions = z.object({ config: json.optional(), configFile: file.optional() });
+
+/** Prints the resolved view alone on stdout, so that it can be piped. */
+export const viewRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const { config: inlineConfig, configFile } = parseOptions(commandLine, viewRunOptions);
+  if ((inlineConfig === undefined) === (configFile === undefined)) throw usageError('Give one of --config and --config-file.');
+  const config = configFile === undefined ? inlineConfig : readJson(context.cwd, configFile);
+  const client = await context.client();
+  const viewed = await client.viewRun(id, { config: config ?? null }, { signal: context.signal });
+  context.log(`${id} is ${viewed.status}, as of event ${viewed.lastEventId}`);
+  return { data: viewed, text: JSON.stringify(viewed.view, null, 2) };
+};
+
+/** Stops a test run. The API refuses other runs. */
+export const stopRun: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const client = await context.client();
+  const stopped = await client.stopTestRun(id, { signal: context.signal });
+  return { data: stopped, text: `${id} and all of its data are deleted.` };
+};

@@ -1,0 +1,161 @@
+/** Client calls for deployments, messages to bundle runs, API keys and the audit trail. */
+import { defined } from '../engine/defined.ts';
+import { type CallOptions, sendRequest } from './send-request.ts';
+import type { ClientConfig } from './options.ts';
+import { readFirstNonEmptyPage } from './pagination.ts';
+import { type ResponseBody, type RequestBody, type RequestQuery, routeOf } from './route-types.ts';
+import { type Upload, type UploadOptions, uploadArchive } from './upload.ts';
+
+const createDeployment = routeOf('createDeployment');
+const listDeployments = routeOf('listDeployments');
+const getDeployment = routeOf('getDeployment');
+const getActiveDeployment = routeOf('getActiveDeployment');
+const activateDeployment = routeOf('activateDeployment');
+const verifyDeployment = routeOf('verifyDeployment');
+const rollbackDeployment = routeOf('rollbackDeployment');
+const removeDeployment = routeOf('removeDeployment');
+const publishMessage = routeOf('publishMessage');
+const getWorldDeploymentId = routeOf('getWorldDeploymentId');
+const createKey = routeOf('createKey');
+const listKeys = routeOf('listKeys');
+const revokeKey = routeOf('revokeKey');
+const rotateKey = routeOf('rotateKey');
+const listAudit = routeOf('listAudit');
+
+type Message = Pick<RequestBody<'publishMessage'>, 'queueName' | 'message'>;
+
+export interface CreateDeploymentOptions extends CallOptions {
+  /** the archive, sent with the manifest; upload larger archives with `uploadArtifact` */
+  readonly artifact?: Uint8Array<ArrayBuffer>;
+}
+
+export class ControlCalls {
+  readonly #config: ClientConfig;
+
+  constructor(config: ClientConfig) {
+    this.#config = config;
+  }
+
+  /** Creates a deployment from a manifest. Without `artifact`, the response contains an upload address if the artifact is missing. */
+  async createDeployment(
+    body: RequestBody<'createDeployment'>,
+    { artifact, ...options }: CreateDeploymentOptions = {},
+  ): Promise<ResponseBody<'createDeployment'>> {
+    const file = artifact === undefined ? {} : { file: artifact };
+    return sendRequest(this.#config, createDeployment, createDeployment.responses[201].schema, { body, ...file }, options);
+  }
+
+  /** Uploads an archive to the address from `createDeployment`. The presigned address is a secret, so no error contains it. */
+  uploadArtifact(upload: Upload, archive: Uint8Array<ArrayBuffer>, options?: UploadOptions): Promise<void> {
+    return uploadArchive(this.#config, upload, archive, options);
+  }
+
+  /** One page, newest first; only the last page can be empty. */
+  listDeployments(query: RequestQuery<'listDeployments'> = {}, options?: CallOptions): Promise<ResponseBody<'listDeployments'>> {
+    return readFirstNonEmptyPage(query, (from) =>
+      sendRequest(
+        this.#config,
+        listDeployments,
+        listDeployments.responses[200].schema,
+        { query: { ...query, ...from } },
+        options,
+      ),
+    );
+  }
+
+  getDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'getDeployment'>> {
+    return sendRequest(this.#config, getDeployment, getDeployment.responses[200].schema, { params: { deploymentId } }, options);
+  }
+
+  /** Fails with `no_active_deployment` if no deployment is active. */
+  getActiveDeployment(options?: CallOptions): Promise<ResponseBody<'getActiveDeployment'>> {
+    return sendRequest(this.#config, getActiveDeployment, getActiveDeployment.responses[200].schema, {}, options);
+  }
+
+  /** Verifies the uploaded artifact, so that runs can start on the deployment by its id. Repeating it has no effect. */
+  verifyDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'verifyDeployment'>> {
+    return sendRequest(
+      this.#config,
+      verifyDeployment,
+      verifyDeployment.responses[200].schema,
+      { params: { deploymentId } },
+      options,
+    );
+  }
+
+  /** Activates a deployment for new runs. Repeating it has no effect. */
+  activateDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'activateDeployment'>> {
+    const { schema } = activateDeployment.responses[200];
+    return sendRequest(this.#config, activateDeployment, schema, { params: { deploymentId } }, options);
+  }
+
+  /** Without an id, activates the previously active deployment; calling it twice goes back two deployments. */
+  rollbackDeployment(
+    body: RequestBody<'rollbackDeployment'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'rollbackDeployment'>> {
+    return sendRequest(this.#config, rollbackDeployment, rollbackDeployment.responses[200].schema, { body }, options);
+  }
+
+  removeDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'removeDeployment'>> {
+    return sendRequest(
+      this.#config,
+      removeDeployment,
+      removeDeployment.responses[200].schema,
+      { params: { deploymentId } },
+      options,
+    );
+  }
+
+  /** Sends a message to a bundle run. Without `opts.idempotencyKey`, each call sends one. */
+  publish(
+    queueName: Message['queueName'],
+    message: Message['message'],
+    opts?: RequestBody<'publishMessage'>['opts'],
+    options?: CallOptions,
+  ): Promise<ResponseBody<'publishMessage'>> {
+    const body = defined({ queueName, message, opts });
+    const bodyHasIdempotencyKey = opts?.idempotencyKey !== undefined;
+    return sendRequest(
+      this.#config,
+      publishMessage,
+      publishMessage.responses[200].schema,
+      { body, bodyHasIdempotencyKey },
+      options,
+    );
+  }
+
+  /** Like `getActiveDeployment`, for keys with the scope `world:proxy`. */
+  getWorldDeploymentId(options?: CallOptions): Promise<ResponseBody<'getWorldDeploymentId'>> {
+    return sendRequest(this.#config, getWorldDeploymentId, getWorldDeploymentId.responses[200].schema, {}, options);
+  }
+
+  /** Only this response contains the text of the key. */
+  createKey(body: RequestBody<'createKey'>, options?: CallOptions): Promise<ResponseBody<'createKey'>> {
+    return sendRequest(this.#config, createKey, createKey.responses[201].schema, { body }, options);
+  }
+
+  /** One page, newest first; only the last page can be empty. */
+  listKeys(query: RequestQuery<'listKeys'> = {}, options?: CallOptions): Promise<ResponseBody<'listKeys'>> {
+    return readFirstNonEmptyPage(query, (from) =>
+      sendRequest(this.#config, listKeys, listKeys.responses[200].schema, { query: { ...query, ...from } }, options),
+    );
+  }
+
+  /** Repeating it keeps the first revocation time. */
+  revokeKey(keyId: string, options?: CallOptions): Promise<ResponseBody<'revokeKey'>> {
+    return sendRequest(this.#config, revokeKey, revokeKey.responses[200].schema, { params: { keyId } }, options);
+  }
+
+  /** Only this response contains the text of the new key. */
+  rotateKey(keyId: string, body: RequestBody<'rotateKey'> = {}, options?: CallOptions): Promise<ResponseBody<'rotateKey'>> {
+    return sendRequest(this.#config, rotateKey, rotateKey.responses[201].schema, { params: { keyId }, body }, options);
+  }
+
+  /** One page, newest first; only the last page can be empty. */
+  listAudit(query: RequestQuery<'listAudit'> = {}, options?: CallOptions): Promise<ResponseBody<'listAudit'>> {
+    return readFirstNonEmptyPage(query, (from) =>
+      sendRequest(this.#config, listAudit, listAudit.responses[200].schema, { query: { ...query, ...from } }, options),
+    );
+  }
+}

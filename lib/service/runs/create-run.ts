@@ -1,0 +1,148 @@
+/**
+ * Writes the head of a run and sends its first jobs. The due item and the deadline's recheck come before the head, so that the sweep
+ * checks every existing run.
+ */
+import { defined } from '../../engine/defined.ts';
+import type { Plan } from '../../engine/graph/plan.ts';
+import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
+import { expiryOf } from '../../engine/log/expiry.ts';
+import { applyCommit, emptyState } from '../../engine/log/fold.ts';
+import { type Head, type RunCreation, firstProjection } from '../../engine/log/head.ts';
+import { isTombstone } from '../../engine/log/tombstone.ts';
+import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
+import type { Trace } from '../../engine/trace.ts';
+import type { Reservation } from '../../ports/control.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/deadline.ts';
+import { type Decider, registerNewWaits } from '../commit/decide-run.ts';
+import { dispatchEffects } from '../commit/dispatch-effects.ts';
+import { markDue } from '../commit/mark-due.ts';
+import { measureCommit } from '../commit/measure-commit.ts';
+import type { Deps } from '../deps.ts';
+import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
+import { offloadEvents } from '../run-log/payloads.ts';
+import { type NotPrepared, type Resolved, isTest, prepareRun } from './prepare-run.ts';
+
+/** The terms of a run, apart from what it runs. */
+export interface RunTerms {
+  readonly scope: Scope;
+  /** SHA-256, in hex, of the caller's request */
+  readonly bodyHash: string;
+  /** trace context of the request; not part of `bodyHash`, so a repeated request may carry another one */
+  readonly trace?: Trace;
+  readonly availableAt?: Instant;
+  readonly deadlineAt?: Instant;
+  /** upper bound of the run's deadline */
+  readonly maxDeadlineAt?: Instant;
+}
+
+export type NotCreated =
+  | NotPrepared
+  | { readonly kind: 'run_exists'; readonly runId: RunId }
+  /** the run of the key or the id was deleted; it is not created again */
+  | { readonly kind: 'run_deleted'; readonly runId: RunId };
+
+/** The deadline of a run if neither its workflow nor its start sets one. */
+export const defaultDeadline = days(7);
+/** Delay of the sweep's first check: by then the run's first worker has committed or died. */
+const firstCheckDelay = minutes(2);
+/** Maximum duration of a test run, and how long it can be read after its deadline. */
+export const maxTestDuration = days(1);
+export const testRetention = days(1);
+
+export const isCreated = (created: RunCreation | NotCreated): created is RunCreation => 'commit' in created;
+
+/** Writes the run's head and sends its first jobs. Concurrent requests with the same owner write the same run. */
+export async function createRun(
+  decider: Decider,
+  request: RunTerms,
+  reservation: Pick<Reservation, 'runId' | 'owner'>,
+  resolved: Resolved,
+  now: Instant,
+): Promise<RunCreation | NotCreated> {
+  const { deps, by } = decider;
+  const address = { ...request.scope, runId: reservation.runId };
+  const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
+  const requestedDeadline = request.deadlineAt ?? after(startsAt ?? now, deadlineLimitOf(resolved));
+  const deadlineAt = instant(Math.min(requestedDeadline, request.maxDeadlineAt ?? requestedDeadline));
+  const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
+  const first = await prepareRun(decider, resolved, { address, now, deadlineAt, expiresAt, startsAt });
+  if ('kind' in first) return first;
+  const creation: RunCreation = defined({
+    ...first.created,
+    address,
+    createdAt: now,
+    deadlineAt,
+    availableAt: startsAt,
+    expiresAt,
+    bodyHash: request.bodyHash,
+    trace: request.trace,
+    commit: {
+      number: firstCommit,
+      firstEventId: eventId(1),
+      events: await offloadEvents(deps, { address, expiresAt, kind: first.created.kind }, first.events),
+      at: now,
+      by,
+      nonce: nonce(reservation.owner),
+    },
+  });
+  // Marked before the head is written, so that the sweep checks every existing run.
+  await markFirstCheck(deps, headOf(creation));
+  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);
+  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
+  if (result.kind === 'occupied' && !isWon(result, creation.commit))
+    return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
+  if (result.kind === 'occupied') return continueWithWritten(decider, creation);
+  await sendFirstJobs(decider, creation, first.plan);
+  return creation;
+}
+
+/**
+ * Marks the run for the sweep's first check. Repeats the mark if the process was paused until after the marked minute, because the
+ * sweep may have passed that minute already. The sweep's second check covers every later pause.
+ */
+async function markFirstCheck(deps: Pick<Deps, 'index' | 'clock'>, head: Head): Promise<void> {
+  for (;;) {
+    const checkAt = after(deps.clock.now(), firstCheckDelay);
+    await markDue(deps, head, checkAt);
+    if (deps.clock.now() < checkAt) return;
+  }
+}
+
+/**
+ * Continues with the head that another attempt of this start wrote. It may use an older version or another deployment: the written
+ * head counts, not the proposed one.
+ */
+async function continueWithWritten(decider: Decider, proposed: RunCreation): Promise<RunCreation> {
+  const { deployments, log } = decider.deps;
+  const written = await log.head(proposed.address);
+  // The written run has already been deleted or has expired, so nothing is left to send.
+  if (written === undefined) return proposed;
+  if (proposed.deploymentId !== null && proposed.deploymentId !== written.deploymentId)
+    await deployments.unpin(proposed.address, proposed.deploymentId, proposed.address.runId);
+  await sendFirstJobs(decider, written, undefined);
+  return written;
+}
+
+const deadlineLimitOf = (resolved: Resolved): DurationMs => {
+  const declared = 'version' in resolved ? resolved.version.options.deadlineSeconds : undefined;
+  const limit = declared === undefined ? defaultDeadline : seconds(declared);
+  return isTest(resolved) ? durationMs(Math.min(limit, maxTestDuration)) : limit;
+};
+
+const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
+
+async function sendFirstJobs(decider: Decider, creation: RunCreation, plan: Plan | undefined): Promise<void> {
+  const state = emptyState();
+  applyCommit(state, creation.commit);
+  const head = headOf(creation);
+  try {
+    const fold = { head, state, snapshotAt: 0 };
+    measureCommit(decider.deps, fold, creation.commit, plan);
+    await dispatchEffects(decider.deps, fold, creation.commit);
+    await registerNewWaits(decider, fold, creation.commit);
+  } catch (error) {
+    // The run exists and the sweep will check it, so the start succeeds; its first jobs are only late.
+    if (!(error instanceof Unavailable)) throw error;
+  }
+}
