@@ -403,7 +403,7 @@ describe('recovery', () => {
     const [env, run] = await begun();
     const [job] = env.ports.jobs.takeMessages();
     if (job === undefined) throw new Error('nothing was sent');
-    for (let death = 0; death < 3; death += 1) {
+    for (let crash = 0; crash < 3; crash += 1) {
       expect(await statusOf(env, run)).toBe('pending');
       await deadLetterAfterCrash(env, job);
       env.ports.clock.advance(minutes(30));
@@ -438,7 +438,7 @@ describe('recovery', () => {
 });
 
 /** Crashes once at each port call in turn: before the call, or after it. */
-const dyingAt = (at: number, isAfter: boolean) => {
+const crashAt = (at: number, isAfter: boolean) => {
   let calls = 0;
   const wrapPort = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
@@ -457,7 +457,7 @@ const dyingAt = (at: number, isAfter: boolean) => {
       },
     });
   // Only sleepers advance the clock; the watcher of a delivery waits for its end.
-  const hurried = (clock: Deps['clock']): Deps['clock'] => ({
+  const acceleratedClock = (clock: Deps['clock']): Deps['clock'] => ({
     now: () => clock.now(),
     sleep: (_wait, signal) =>
       signal === undefined
@@ -466,7 +466,7 @@ const dyingAt = (at: number, isAfter: boolean) => {
   });
   const wrap = (deps: Deps): Deps => ({
     ...deps,
-    clock: hurried(deps.clock),
+    clock: acceleratedClock(deps.clock),
     log: wrapPort(deps.log),
     index: wrapPort(deps.index),
     jobs: wrapPort(deps.jobs),
@@ -483,8 +483,8 @@ describe('a start that crashes at each of its calls and is repeated with its key
     ['after', true],
   ])('%s the call: there is one run, and it completes', async (_name, isAfter) => {
     for (let at = 1; at < 40; at += 1) {
-      const dying = dyingAt(at, isAfter);
-      const env = createTestEnv({ code: () => completes('once'), wrap: dying.wrap });
+      const crashing = crashAt(at, isAfter);
+      const env = createTestEnv({ code: () => completes('once'), wrap: crashing.wrap });
       await ship(env, 'v1');
       const start = () => env.start({ workflowName: workflowName('greet') }).catch(() => undefined);
       const answers = [await start(), await start(), await start()];

@@ -17,7 +17,7 @@ const rich = workflow('flow', 'a>b a>g b>f g>f f>z z>s s>l l/loop>h l/done>k k>c
 });
 
 /** Ports without side effects. */
-const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
+const portsWithoutEffects: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
 /** The ports, with a callback before every call. */
 function watched(deps: Deps, asked: () => Promise<void>): Deps {
@@ -35,13 +35,15 @@ function watched(deps: Deps, asked: () => Promise<void>): Deps {
   return new Proxy(deps, {
     get: (target, name) => {
       const port: unknown = Reflect.get(target, name);
-      return typeof port === 'object' && port !== null && typeof name === 'string' && !untouched.has(name) ? reach(port) : port;
+      return typeof port === 'object' && port !== null && typeof name === 'string' && !portsWithoutEffects.has(name)
+        ? reach(port)
+        : port;
     },
   });
 }
 
 /** Runs a run to its end, and cancels it before the call of this number. @returns the number of calls */
-async function carriedOut(
+async function runAndCancelBefore(
   cancelBefore?: number,
 ): Promise<{ readonly env: TestEnv; readonly run: RunAddress; readonly requests: number }> {
   let requests = 0;
@@ -68,13 +70,13 @@ async function carriedOut(
 
 describe('a cancel at any point', () => {
   it('ends the run, or finds it ended; no node stays open, and nothing is decided afterwards', async () => {
-    const { env: undisturbed, run: whole, requests } = await carriedOut();
-    expect((await undisturbed.fold(whole)).state.progress.status).toBe('completed');
+    const { env: uncancelledEnv, run: whole, requests } = await runAndCancelBefore();
+    expect((await uncancelledEnv.fold(whole)).state.progress.status).toBe('completed');
     expect(requests).toBeGreaterThan(50);
     const ends = new Map<string, number>();
     let children = 0;
     for (let before = 1; before <= requests; before += 1) {
-      const { env, run } = await carriedOut(before);
+      const { env, run } = await runAndCancelBefore(before);
       const { state } = await env.fold(run);
       const { status } = state.progress;
       ends.set(status, (ends.get(status) ?? 0) + 1);

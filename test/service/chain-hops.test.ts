@@ -71,23 +71,23 @@ async function cancelledTogether({ env }: Limited): Promise<void> {
 const slots = { ...scope, workflowName: workflowName('flow') };
 
 test('a hundred runs of one slot, cancelled together', async () => {
-  const world = limited();
-  await cancelledTogether(world);
-  expect([await world.settle(), world.slowed()]).toEqual([1, 0]);
+  const limitedEnv = limited();
+  await cancelledTogether(limitedEnv);
+  expect([await limitedEnv.settle(), limitedEnv.slowed()]).toEqual([1, 0]);
 });
 
 test('if all their messages but one are lost, each run wakes the next: delayed beyond the limit, and none is lost', async () => {
-  const world = limited();
-  await cancelledTogether(world);
+  const limitedEnv = limited();
+  await cancelledTogether(limitedEnv);
   let isFirst = true;
-  const most = await world.settle((jobs) => {
+  const most = await limitedEnv.settle((jobs) => {
     if (!isFirst) return jobs;
     isFirst = false;
     return jobs.filter(({ kind }) => kind === 'slot').slice(0, 1);
   });
   expect(most).toBeGreaterThan(maxHops);
-  expect(world.slowed()).toBeGreaterThan(0);
-  expect(await world.env.ports.concurrencySlots.waiting(slots, 100)).toEqual([]);
+  expect(limitedEnv.slowed()).toBeGreaterThan(0);
+  expect(await limitedEnv.env.ports.concurrencySlots.waiting(slots, 100)).toEqual([]);
 });
 
 test('sixty runs in one slot, one after the other', async () => {

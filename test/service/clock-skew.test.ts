@@ -21,7 +21,7 @@ const workerAt = ({ worker, ports }: TestEnv, skewMs: number) => ({
 const behindMs = -300_000;
 const sleeper = nodeKey({ nodeId: nodeId('z'), iteration: topLevel });
 
-const asleep = async () => {
+const startSleepingRun = async () => {
   const own = createTestEnv();
   await own.publish(workflow('naps', 'a>z z>b', { z: { ms: minutes(10) } }));
   const run = await own.begin('naps');
@@ -37,7 +37,7 @@ const asleep = async () => {
 };
 
 test('a wake-up that a slow clock sees as early waits again, and then wakes the node once', async () => {
-  const { own, wakeAt, wake, statusOf } = await asleep();
+  const { own, wakeAt, wake, statusOf } = await startSleepingRun();
   own.ports.clock.set(wakeAt);
   await own.take(wake(), { worker: workerAt(own, behindMs) });
   expect(await statusOf()).toBe('waiting');
@@ -48,7 +48,7 @@ test('a wake-up that a slow clock sees as early waits again, and then wakes the 
 });
 
 test('a fast clock wakes a node early by no more than its offset, and the later timer changes nothing', async () => {
-  const { own, run, wakeAt, statusOf } = await asleep();
+  const { own, run, wakeAt, statusOf } = await startSleepingRun();
   const [delayed] = own.ports.jobs.delayed;
   if (delayed === undefined) throw new Error('no wake is set');
   own.ports.clock.set(instant(wakeAt - minutes(6)));

@@ -120,7 +120,7 @@ const steps = stages.flat().map(({ key }) => key);
 test.each([
   ['goes well', false],
   ['is cancelled and undone', true],
-])('a run that %s is carried to its end, whoever dies at whichever call', { timeout: 120_000 }, async (_name, isCancelled) => {
+])('a run that %s ends after a crash at any call', { timeout: 120_000 }, async (_name, isCancelled) => {
   const expected = isCancelled
     ? [...steps.filter((key) => key !== 'paid' && key !== 'z'), 'rollback:beside', 'rollback:a'].toSorted()
     : steps.toSorted();

@@ -39,16 +39,16 @@ const workflowTaskJob = (run: RunAddress, facts: Partial<WorkflowTaskJob> = {}):
   ...facts,
 });
 
-const errorOf = async (home: TestEnv, run: RunAddress) => {
-  const { progress } = (await home.fold(run)).state;
+const errorOf = async (env: TestEnv, run: RunAddress) => {
+  const { progress } = (await env.fold(run)).state;
   return progress.status === 'failed' ? progress.error : undefined;
 };
 
 const paid = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' } as const;
 /** After the worker has registered the new waits. */
-const pay = async (home: TestEnv) => {
-  for (const job of home.ports.jobs.takeDue()) await home.take(job);
-  return sendSignal(home.worker, scope, { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' });
+const sendPaidSignal = async (env: TestEnv) => {
+  for (const job of env.ports.jobs.takeDue()) await env.take(job);
+  return sendSignal(env.worker, scope, { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' });
 };
 
 /** A step function that the test ends. */
@@ -115,7 +115,7 @@ describe('commits of other writers', () => {
     });
     const running = handleAllMessages(env);
     await waitUntilIdle();
-    await pay(env);
+    await sendPaidSignal(env);
     work.open();
     await running;
     expect(code.tasks[0]?.refusedBatches).toBe(1);
@@ -132,7 +132,7 @@ describe('commits of other writers', () => {
     const { env, run, code } = await startCodeRun([[paid, functionCommand('a')]], { stepFunction: () => work.promise });
     const running = handleAllMessages(env);
     await waitUntilIdle();
-    await pay(env);
+    await sendPaidSignal(env);
     env.ports.clock.advance(seconds(3));
     await waitUntilIdle();
     expect(code.tasks[0]?.overtakenCount).toBe(1);
@@ -184,7 +184,7 @@ describe('commits of other writers', () => {
     });
     const running = handleAllMessages(env);
     await waitUntilIdle();
-    await pay(env);
+    await sendPaidSignal(env);
     env.ports.clock.advance(seconds(3));
     await running;
     expect(answers).toMatchObject([{ kind: 'committed', commit: 2 }, { kind: 'overtaken' }, { kind: 'committed', commit: 4 }]);
@@ -197,8 +197,8 @@ describe('commits of other writers', () => {
     await Promise.all([env.take(workflowTaskJob(run)), env.take(workflowTaskJob(run, { resend: 1 }))]);
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
-    const story = (await summarizeEvents(env, run)).join(' ');
-    for (const key of ['a', 'b', 'c']) expect(story.split(`done(${key})`)).toHaveLength(2);
+    const eventSummary = (await summarizeEvents(env, run)).join(' ');
+    for (const key of ['a', 'b', 'c']) expect(eventSummary.split(`done(${key})`)).toHaveLength(2);
     expect(code.tasks).toHaveLength(2);
     expect(code.startedSteps.filter((each) => each.startsWith('b'))).toHaveLength(1);
   });
@@ -275,12 +275,12 @@ describe('messages', () => {
     expect(env.ports.jobs.messages).toEqual([]);
     expect(env.ports.jobs.delayed).toEqual([]);
     // Its wait was never registered.
-    const place = { ...scope, name: 'paid', correlation: '17' };
-    const [waiter] = (await env.ports.signals.read(place)).waiters;
-    if (waiter !== undefined) await env.ports.signals.removeWaiter(place, waiter);
+    const signalKey = { ...scope, name: 'paid', correlation: '17' };
+    const [waiter] = (await env.ports.signals.read(signalKey)).waiters;
+    if (waiter !== undefined) await env.ports.signals.removeWaiter(signalKey, waiter);
     await env.take(job, { isRedelivered: true });
     for (const look of env.ports.jobs.takeDue()) await env.take(look);
-    expect((await env.ports.signals.read(place)).waiters).toHaveLength(1);
+    expect((await env.ports.signals.read(signalKey)).waiters).toHaveLength(1);
     expect(await commitsOf(env, run)).toEqual(before);
     expect(code.tasks).toHaveLength(1);
   });
@@ -326,7 +326,7 @@ describe('messages', () => {
     expect(code.tasks[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lostAttempts: 0 }]);
   });
 
-  test.each(['before it', 'while it runs'])('a workflow task whose worker stops %s is told to hand off', async (when) => {
+  test.each(['before it', 'while it runs'])('a workflow task whose worker stops %s receives a hand-off request', async (when) => {
     const work = gate();
     const { env, code } = await startCodeRun([[functionCommand('a')]], { stepFunction: () => work.promise });
     const [job] = env.ports.jobs.takeMessages();
@@ -345,7 +345,7 @@ describe('messages', () => {
   test('a workflow task whose workers crash in every delivery for an hour fails the run with a clear error', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     env.ports.jobs.takeMessages();
-    for (let death = 0; death < 3; death += 1) {
+    for (let crash = 0; crash < 3; crash += 1) {
       expect(await statusOf(env, run)).toBe('pending');
       await deadLetterAfterCrash(env, workflowTaskJob(run));
       env.ports.clock.advance(minutes(30));
@@ -430,7 +430,7 @@ describe('failed workflow tasks', () => {
         },
       });
       const [next] = env.ports.jobs.delayed.flatMap(({ job, dueAt }) => (job.kind === 'workflow_task' ? [{ job, dueAt }] : []));
-      if (next === undefined) throw new Error('nobody drives the run any more');
+      if (next === undefined) throw new Error('the run has no pending workflow task');
       env.ports.jobs.delayed.length = 0;
       env.ports.clock.set(next.dueAt);
       await env.ports.jobs.send([next.job]);
@@ -517,7 +517,7 @@ describe('failed workflow tasks', () => {
     await expect(env.take(job)).rejects.toThrow(Unavailable);
     isDown = false;
     await env.take(job, { isRedelivered: true });
-    await pay(env);
+    await sendPaidSignal(env);
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
   });

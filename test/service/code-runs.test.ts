@@ -41,8 +41,8 @@ describe('a workflow task', () => {
     const keys = Array.from({ length: 10 }, (_, index) => `s${index}`);
     const { env, run } = await startCodeRun([keys.map((key) => functionCommand(key))]);
     await env.settle();
-    const story = await summarizeEvents(env, run);
-    expect(story[1]).toBe(keys.map((key) => `ask(${key})`).join(' '));
+    const eventSummary = await summarizeEvents(env, run);
+    expect(eventSummary[1]).toBe(keys.map((key) => `ask(${key})`).join(' '));
     expect(await statusOf(env, run)).toBe('completed');
   });
 
@@ -124,8 +124,8 @@ describe('waits', () => {
 
   test('a later signal dispatches a workflow task, and an earlier one is matched at once', async () => {
     const wait = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' } as const;
-    const pay = (home: TestEnv) =>
-      sendSignal(home.worker, scope, {
+    const sendPaidSignal = (env: TestEnv) =>
+      sendSignal(env.worker, scope, {
         name: 'paid',
         correlation: '17',
         payload: { sum: 5 },
@@ -135,7 +135,7 @@ describe('waits', () => {
     const one = await startCodeRun([[wait], [functionCommand('a')]]);
     await one.env.settle();
     expect(await statusOf(one.env, one.run)).toBe('running');
-    expect(await pay(one.env)).toMatchObject({ isDelivered: true });
+    expect(await sendPaidSignal(one.env)).toMatchObject({ isDelivered: true });
     await one.env.settle();
     expect(await statusOf(one.env, one.run)).toBe('completed');
     expect(one.code.tasks.at(-1)?.task.history.entries).toContainEqual({
@@ -147,7 +147,7 @@ describe('waits', () => {
     const other = await startCodeRun([[wait, functionCommand('beside')], [functionCommand('a')]], {
       stepFunction: (key, _attempt, signal) => (key === 'beside' ? whenAborted(signal) : key),
     });
-    await pay(other.env);
+    await sendPaidSignal(other.env);
     const driving = handleAllMessages(other.env);
     await waitUntilIdle();
     for (const job of other.env.ports.jobs.takeDue()) await other.env.take(job);
@@ -160,13 +160,13 @@ describe('waits', () => {
   });
 
   const send = { kind: 'signal-send', key: 'tell', signal: 'paid', correlation: '17', data: 1 } as const;
-  const place = { ...scope, name: 'paid', correlation: '17' };
+  const signalKey = { ...scope, name: 'paid', correlation: '17' };
 
   test('a signal sent by a step is stored for a wait, in a graph run or in its own run', async () => {
     const { env, run } = await startCodeRun([[send]]);
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
-    expect((await env.ports.signals.read(place)).signals).toMatchObject([
+    expect((await env.ports.signals.read(signalKey)).signals).toMatchObject([
       { signalId: expect.stringMatching(/^sig_/), state: 'free' },
     ]);
 
@@ -177,7 +177,7 @@ describe('waits', () => {
     await handleAllMessages(other.env);
     for (const job of other.env.ports.jobs.takeDue()) await other.env.take(job);
     expect(await statusOf(other.env, waiter)).toBe('completed');
-    expect((await other.env.ports.signals.read(place)).signals).toMatchObject([{ state: 'taken' }]);
+    expect((await other.env.ports.signals.read(signalKey)).signals).toMatchObject([{ state: 'taken' }]);
 
     const own = await startCodeRun([[send, { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' }]]);
     await own.env.settle();

@@ -59,7 +59,7 @@ export async function commitsOf({ ports }: Pick<TestEnv, 'ports'>, run: RunAddre
 /** Each commit as the types and nodes of its events. Events of no interest are omitted. */
 export async function summarizeEvents(env: Pick<TestEnv, 'ports'>, run: RunAddress): Promise<readonly string[]> {
   const commits = await commitsOf(env, run);
-  return commits.map(({ events }) => events.flatMap(wordOf).join(' '));
+  return commits.map(({ events }) => events.flatMap(summaryOf).join(' '));
 }
 
 const words: Partial<Record<RunEvent['type'], string>> = {
@@ -77,7 +77,7 @@ const words: Partial<Record<RunEvent['type'], string>> = {
   ROLLBACK_STARTED: 'UNDO',
 };
 
-const wordOf = (event: RunEvent): readonly string[] => {
+const summaryOf = (event: RunEvent): readonly string[] => {
   const word = words[event.type];
   if (word === undefined) return [];
   return ['nodeId' in event ? `${word}(${event.nodeId})` : word];

@@ -18,7 +18,7 @@ const flow = workflowName('flow');
 const here = { ...scope, workflowName: flow };
 
 /** A workflow `a>z z>b`, where z sleeps for an hour: a run stays open until the test wakes it. */
-const furnished = async (maxConcurrentRuns = 1, graph = 'a>z z>b'): Promise<TestEnv> => {
+const createEnvWithSlots = async (maxConcurrentRuns = 1, graph = 'a>z z>b'): Promise<TestEnv> => {
   const env = createTestEnv();
   await env.publish({ ...workflow('flow', graph, { z: { ms: hours(1) } }), options: { maxConcurrentRuns } });
   return env;
@@ -59,7 +59,7 @@ const sweep = async (env: TestEnv): Promise<void> => {
 
 describe('a start', () => {
   it('beyond the slots is accepted but waits, and is admitted when a slot is free, in the order of the starts', async () => {
-    const env = await furnished(2);
+    const env = await createEnvWithSlots(2);
     const runs = await several(env, 4);
     expect(await statusesOf(env, runs)).toEqual(['running', 'running', 'waits', 'waits']);
     expect(env.attempts).toEqual(['a#1', 'a#1']);
@@ -80,7 +80,7 @@ describe('a start', () => {
   });
 
   it('while other runs wait does not overtake them', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const [first, second] = await several(env, 2);
     await cancelRun(env.worker, first ?? never());
     // Its job is in the queue, and here another run's job is processed first.
@@ -92,7 +92,7 @@ describe('a start', () => {
   });
 
   it('with a later start time waits for it first, and is queued by that time', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const availableAt = after(env.ports.clock.now(), minutes(30));
     const later = await begin(env, 'later', { availableAt });
     const [now] = await several(env, 1);
@@ -107,7 +107,7 @@ describe('a start', () => {
   });
 
   it('of a rerun from a node takes over the earlier results, and continues after them when it has a slot', async () => {
-    const env = await furnished(1, 'a>b b>d');
+    const env = await createEnvWithSlots(1, 'a>b b>d');
     const [first] = await several(env, 1);
     await env.publish({
       ...workflow('flow', 'a>b b>d d>z', { z: { ms: hours(1) } }),
@@ -136,7 +136,7 @@ describe('a start', () => {
 
 describe('a run that waits', () => {
   it('can be cancelled, and the next run is admitted in its place', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const runs = await several(env, 3);
     await cancelRun(env.worker, runs[1] ?? never());
     await work(env);
@@ -147,7 +147,7 @@ describe('a run that waits', () => {
   });
 
   it('is not started by a wake-up, a resume or a recheck', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const [, second] = await several(env, 2);
     const run = second ?? never();
     expect(await wakeRun(env.worker, run)).toEqual({ kind: 'woken', nodeIds: [] });
@@ -172,7 +172,7 @@ describe('a run that waits', () => {
   });
 
   it('shows that it waits, and is listed among the waiting runs', async () => {
-    const env = await furnished(1);
+    const env = await createEnvWithSlots(1);
     const [first, second] = await several(env, 2);
     const shown = async (run: RunAddress | undefined) => {
       const answer = await getRun(env.worker, run ?? never(), true);
@@ -186,7 +186,7 @@ describe('a run that waits', () => {
   });
 
   it('is admitted by the sweep if every message was lost', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const runs = await several(env, 2);
     await wakeRun(env.worker, runs[0] ?? never());
     for (const job of [...env.ports.jobs.takeSent(), ...env.ports.jobs.takeDue()]) if (job.kind === 'node') await env.take(job);
@@ -206,7 +206,7 @@ describe('a slot', () => {
     ['ends well', async (env: TestEnv, run: RunAddress) => void (await wakeRun(env.worker, run))],
     ['is cancelled', async (env: TestEnv, run: RunAddress) => void (await cancelRun(env.worker, run))],
   ])('is released when its run %s', async (_how, end) => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const [run] = await several(env, 1);
     expect(await taken(env)).toEqual([run?.runId]);
     await end(env, run ?? never());
@@ -225,7 +225,7 @@ describe('a slot', () => {
   });
 
   it('of a test run counts for the same workflow, and is released when the test run is stopped and deleted', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const draft = { ...definitionOf('flow', 'a>z', { z: { ms: hours(1) } }), options: { maxConcurrentRuns: 1 } };
     const test = await startTestRun(env, draft);
     await work(env);
@@ -237,7 +237,7 @@ describe('a slot', () => {
   });
 
   it('of a deleted test run is released even if the job for its end was lost', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const test = await startTestRun(env, {
       ...definitionOf('flow', 'a>z', { z: { ms: hours(1) } }),
       options: { maxConcurrentRuns: 1 },
@@ -252,7 +252,7 @@ describe('a slot', () => {
   });
 
   it('of a test run that waited when it was deleted stays free', async () => {
-    const env = await furnished();
+    const env = await createEnvWithSlots();
     const [holder] = await several(env, 1);
     const test = await startTestRun(env, { ...definitionOf('flow', 'a>b'), options: { maxConcurrentRuns: 1 } });
     await work(env);
@@ -262,7 +262,7 @@ describe('a slot', () => {
   });
 
   it('is counted by the run’s own version: a later version may have more', async () => {
-    const env = await furnished(1);
+    const env = await createEnvWithSlots(1);
     const old = await several(env, 2);
     await env.publish({ ...workflow('flow', 'a>z', { z: { ms: hours(1) } }), version: 2, options: { maxConcurrentRuns: 3 } });
     const recent = [await begin(env, 'y1'), await begin(env, 'y2'), await begin(env, 'y3')];
@@ -284,7 +284,7 @@ describe('a slot', () => {
     const play = async (
       aim?: ConstructorParameters<typeof CrashableProcesses>[1],
     ): Promise<{ calls: number; fault?: string }> => {
-      const env = await furnished(1, 'a>b');
+      const env = await createEnvWithSlots(1, 'a>b');
       const runs = [await begin(env, 'r1'), await begin(env, 'r2'), await begin(env, 'r3')];
       const processes = new CrashableProcesses(env.deps, aim);
       const undone: (() => Promise<void>)[] = [];

@@ -1,4 +1,4 @@
-/** Simulated processes of which one crashes at a port call. Its later calls have no effect, and the other processes continue. */
+/** Simulated processes: one of them crashes at a port call. Its later calls have no effect, and the other processes continue. */
 import type { Deps } from '../../lib/service/deps.ts';
 
 export interface CrashPoint {
@@ -12,7 +12,7 @@ class Killed extends Error {
 }
 
 /** Members that are no ports, or have no side effects. */
-const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
+const membersWithoutEffects: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
 export class CrashableProcesses {
   calls = 0;
@@ -51,7 +51,9 @@ export class CrashableProcesses {
     return new Proxy(this.#deps, {
       get: (deps, name) => {
         const port: unknown = Reflect.get(deps, name);
-        return typeof port === 'object' && port !== null && typeof name === 'string' && !untouched.has(name) ? reach(port) : port;
+        return typeof port === 'object' && port !== null && typeof name === 'string' && !membersWithoutEffects.has(name)
+          ? reach(port)
+          : port;
       },
     });
   }
@@ -62,8 +64,8 @@ export async function survives(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
     return true;
-  } catch (trouble) {
-    if (trouble instanceof Killed) return false;
-    throw trouble;
+  } catch (error) {
+    if (error instanceof Killed) return false;
+    throw error;
   }
 }

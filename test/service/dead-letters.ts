@@ -12,9 +12,9 @@ export async function deadLetterAfterCrash(env: TestEnv, message: Extract<Job, {
   const { head } = await env.fold(run);
   const now = env.ports.clock.now();
   const node = nodeKey(message);
-  const known = (await env.ports.log.heartbeats(run)).find((sign) => sign.node === node)?.deliveries ?? noDeliveries;
-  const sign = { node, attempt, at: now, resends: 0, deliveries: beginDelivery(known, now, 0, 0) };
-  await env.ports.log.heartbeat(run, sign, head.expiresAt);
+  const known = (await env.ports.log.heartbeats(run)).find((heartbeat) => heartbeat.node === node)?.deliveries ?? noDeliveries;
+  const heartbeat = { node, attempt, at: now, resends: 0, deliveries: beginDelivery(known, now, 0, 0) };
+  await env.ports.log.heartbeat(run, heartbeat, head.expiresAt);
   // Longer than the heartbeat timeout and the visibility timeout.
   env.ports.clock.advance(minutes(16));
   await handleDeadLetter(env.worker, message);

@@ -16,7 +16,7 @@ import { overrideMethods } from './override-methods.ts';
 const retention = days(30);
 
 /** A test environment, and the earliest expiry of all items written to the log. */
-function recordingHouse(answer?: Parameters<typeof createTestEnv>[0] extends (infer Options) | undefined ? Options : never) {
+function createRecordingEnv(answer?: Parameters<typeof createTestEnv>[0] extends (infer Options) | undefined ? Options : never) {
   const expiries: Instant[] = [];
   const note = <Result>(expiresAt: Instant, result: Result): Result => {
     expiries.push(expiresAt);
@@ -53,7 +53,7 @@ describe('no item expires before the retention after the end of its run', () => 
     const deadline = fc.integer({ min: 1, max: 365 * 86_400 });
     await fc.assert(
       fc.asyncProperty(deadline, late, fc.boolean(), async (deadlineSeconds, lateMs, isWaiting) => {
-        const { env, expiries } = recordingHouse();
+        const { env, expiries } = createRecordingEnv();
         const drawn = isWaiting ? 'a>s s>b' : 'a>b';
         await env.publish({ ...workflow('flow', drawn), options: { deadlineSeconds } });
         const run = await env.begin('flow');
@@ -69,7 +69,7 @@ describe('no item expires before the retention after the end of its run', () => 
   });
 
   it('of a run with a large input whose attempts are redispatched before it ends', async () => {
-    const { env, expiries } = recordingHouse({ answer: () => finished('x'.repeat(20_000)) });
+    const { env, expiries } = createRecordingEnv({ answer: () => finished('x'.repeat(20_000)) });
     await env.publish(workflow('flow', 'a>b b>d'));
     const answer = await env.start({ input: { text: Array.from({ length: 9_000 }, (_, index) => `${index}`).join('-') } });
     if (answer.kind !== 'started') throw new Error(answer.kind);
@@ -106,7 +106,7 @@ describe('the expiry of a run', () => {
 
 describe('a start whose deadline has passed', () => {
   it('is refused, creates nothing, and leaves its key free', async () => {
-    const { env, expiries } = recordingHouse();
+    const { env, expiries } = createRecordingEnv();
     await env.publish(workflow('flow', 'a>b'));
     const now = env.ports.clock.now();
     expect(await env.start({ deadlineAt: now })).toEqual({ kind: 'deadline_passed' });
@@ -115,7 +115,7 @@ describe('a start whose deadline has passed', () => {
   });
 
   it('returns its run if it was accepted before', async () => {
-    const { env } = recordingHouse();
+    const { env } = createRecordingEnv();
     await env.publish(workflow('flow', 'a>b'));
     const deadlineAt = after(env.ports.clock.now(), seconds(10));
     const first = await env.start({ deadlineAt });
@@ -124,7 +124,7 @@ describe('a start whose deadline has passed', () => {
   });
 
   it('is refused if its first request crashed before the run existed', async () => {
-    const { env } = recordingHouse();
+    const { env } = createRecordingEnv();
     await env.publish(workflow('flow', 'a>b'));
     const deadlineAt = after(env.ports.clock.now(), seconds(10));
     const request = {
@@ -135,18 +135,18 @@ describe('a start whose deadline has passed', () => {
       input: {},
       deadlineAt,
     };
-    const dying = {
+    const crashing = {
       ...env.worker,
-      deps: { ...env.deps, log: overrideMethods(env.deps.log, { create: () => Promise.reject(new Error('died')) }) },
+      deps: { ...env.deps, log: overrideMethods(env.deps.log, { create: () => Promise.reject(new Error('crashed')) }) },
     };
-    await expect(startRun(dying, request)).rejects.toThrow('died');
+    await expect(startRun(crashing, request)).rejects.toThrow('crashed');
     env.ports.clock.advance(minutes(1));
     expect(await startRun(env.worker, request)).toEqual({ kind: 'deadline_passed' });
   });
 });
 
 it('a child run requested after its caller’s deadline is not created, and the caller ends', async () => {
-  const { env } = recordingHouse();
+  const { env } = createRecordingEnv();
   await env.publish(workflow('child', 'x>y'));
   await env.publish({ ...workflow('flow', 'a>k k>b', { k: { calls: 'child' } }), options: { deadlineSeconds: 60 } });
   const run = await env.begin('flow');

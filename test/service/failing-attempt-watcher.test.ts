@@ -7,10 +7,10 @@ import { overrideMethods } from './override-methods.ts';
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a failed watcher ends the delivery after the attempt, and does not end the process', async () => {
-  const strays: unknown[] = [];
-  const hear = (trouble: unknown): void => void strays.push(trouble);
-  process.on('unhandledRejection', hear);
-  onTestFinished(() => void process.off('unhandledRejection', hear));
+  const unhandledErrors: unknown[] = [];
+  const recordUnhandled = (error: unknown): void => void unhandledErrors.push(error);
+  process.on('unhandledRejection', recordUnhandled);
+  onTestFinished(() => void process.off('unhandledRejection', recordUnhandled));
   let release: (() => void) | undefined;
   const env = createTestEnv({ answer: (node) => new Promise((resolve) => (release = () => resolve(finished(node)))) });
   await env.publish({ ...workflow('flow', 'a>b', { a: { policy: { timeoutMs: seconds(600) } } }) });
@@ -27,14 +27,14 @@ test('a failed watcher ends the delivery after the attempt, and does not end the
   const taking = env.take(job, { worker: { ...env.worker, deps: { ...env.worker.deps, log } } });
   const ended = taking.then(
     () => 'well',
-    (trouble: unknown) => String(trouble),
+    (error: unknown) => String(error),
   );
   await nextTick();
   isBroken = true;
   env.ports.clock.advance(seconds(1));
   await nextTick();
   await nextTick();
-  expect([release === undefined, strays]).toEqual([false, []]);
+  expect([release === undefined, unhandledErrors]).toEqual([false, []]);
   release?.();
   expect(await ended).toBe('Error: the log cannot be');
 });

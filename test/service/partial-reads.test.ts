@@ -16,7 +16,7 @@ import { definitionOf, startTestRun, recordsOf } from './test-run-fixture.ts';
  * A log in which two of three reads from the first commit miss one commit.
  * @param missing index of the missing commit, counted from commit 2; never the last commit, whose absence is no gap
  */
-class TornLog {
+class LogWithGaps {
   isArmed = false;
   readonly #missing: number;
   #reads = 0;
@@ -54,18 +54,18 @@ const eventsOf = async ({ ports }: TestEnv, run: RunAddress) =>
   (await ports.log.commitsAfter(run, firstCommit)).flatMap(({ events }) => events);
 
 test.each([0, 1, 2])('a resume repeated with its key finds the first one, even if gap %i hides it', async (missing) => {
-  const torn = new TornLog(missing);
-  const env = createTestEnv({ wrap: torn.wrap });
+  const withGaps = new LogWithGaps(missing);
+  const env = createTestEnv({ wrap: withGaps.wrap });
   await env.publish(workflow('flow', 'a>b b>z z>y y>z2 z2>d', { z: { ms: days(3) }, z2: { ms: days(3) } }));
   const run = await env.begin('flow');
   await takeAll(env);
   const idempotency = { key: 'k', bodyHash: 'h' };
   expect(await resumeRun(env.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: false });
   await takeAll(env);
-  torn.isArmed = true;
+  withGaps.isArmed = true;
   for (let again = 0; again < 3; again += 1)
     expect(await resumeRun(env.worker, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
-  expect(torn.holes).toBeGreaterThan(2);
+  expect(withGaps.holes).toBeGreaterThan(2);
   expect((await eventsOf(env, run)).filter(({ type }) => type === 'RUN_RESUMED')).toHaveLength(1);
 });
 
@@ -76,7 +76,7 @@ test('a repeated resume whose read misses the first one finds it by its lost put
   await takeAll(env);
   const idempotency = { key: 'k', bodyHash: 'h' };
   const { deps } = env;
-  const torn = new TornLog((await deps.log.commitsAfter(run, firstCommit)).length);
+  const withGaps = new LogWithGaps((await deps.log.commitsAfter(run, firstCommit)).length);
   let isFirstDone = false;
   const reservations = overrideMethods(deps.reservations, {
     reserve: async (...given) => {
@@ -84,27 +84,27 @@ test('a repeated resume whose read misses the first one finds it by its lost put
         isFirstDone = true;
         await resumeRun(env.worker, run, { idempotency });
         await takeAll(env);
-        torn.isArmed = true;
+        withGaps.isArmed = true;
       }
       return deps.reservations.reserve(...given);
     },
   });
-  const late = { ...env.worker, deps: { ...torn.wrap(deps), reservations } };
+  const late = { ...env.worker, deps: { ...withGaps.wrap(deps), reservations } };
   expect(await resumeRun(late, run, { idempotency })).toEqual({ kind: 'resumed', isReplay: true });
-  expect(torn.holes).toBe(1);
+  expect(withGaps.holes).toBe(1);
 });
 
 test.each([0, 1])('stopping a test run finds its child run, even if gap %i hides the call', async (missing) => {
-  const torn = new TornLog(missing);
-  const env = createTestEnv({ wrap: torn.wrap });
+  const withGaps = new LogWithGaps(missing);
+  const env = createTestEnv({ wrap: withGaps.wrap });
   await env.publish(workflow('child', 'x>y y>z', { z: { ms: hours(1) } }));
   const run = await startTestRun(env, definitionOf('draft', 'a>b b>k b>z z>d', { z: { ms: hours(1) }, k: { calls: 'child' } }));
   await takeAll(env);
   const [child] = (await env.ports.index.list(scope, { limit: 10 })).heads.filter(({ address }) => address.runId !== run.runId);
-  if (child === undefined) throw new Error('nobody was called');
-  torn.isArmed = true;
+  if (child === undefined) throw new Error('there is no child run');
+  withGaps.isArmed = true;
   expect(await stopTestRun(env.worker, run)).toEqual({ kind: 'stopped' });
-  expect(torn.holes).toBeGreaterThan(1);
+  expect(withGaps.holes).toBeGreaterThan(1);
   expect(await recordsOf(env, child.address)).toEqual([]);
 });
 
@@ -136,9 +136,9 @@ describe('a page', () => {
     const commits = await env.ports.log.commitsAfter(run, firstCommit);
     expect(commits.length).toBeGreaterThan(2);
     for (let missing = 0; missing < commits.length - 1; missing += 1) {
-      const torn = new TornLog(missing);
-      torn.isArmed = true;
-      const page = await lists[what](torn.over(env.ports.log), run, 0);
+      const withGaps = new LogWithGaps(missing);
+      withGaps.isArmed = true;
+      const page = await lists[what](withGaps.over(env.ports.log), run, 0);
       expect(page.hasMore).toBe(true);
       const rest = await lists[what](env.ports.log, run, page.last);
       expect(rest.hasMore).toBe(false);

@@ -116,7 +116,7 @@ class Scenario {
 function everywhere(
   what: string,
   play: (scenario: Scenario) => Promise<void>,
-  judge: (scenario: Scenario) => Promise<void>,
+  check: (scenario: Scenario) => Promise<void>,
   atLeast: number,
 ) {
   it(what, async () => {
@@ -125,14 +125,14 @@ function everywhere(
     const { calls } = whole.processes;
     expect(calls).toBeGreaterThan(atLeast);
     await whole.recover();
-    await judge(whole);
+    await check(whole);
     for (let call = 1; call <= calls; call += 1) {
       for (const kind of ['before', 'after'] as const) {
         const scenario = new Scenario({ call, kind });
         await play(scenario);
         await scenario.recover();
-        await judge(scenario).catch((trouble: unknown) => {
-          throw new Error(`killed ${kind} call ${call} of ${calls}`, { cause: trouble });
+        await check(scenario).catch((error: unknown) => {
+          throw new Error(`killed ${kind} call ${call} of ${calls}`, { cause: error });
         });
       }
     }

@@ -104,7 +104,7 @@ describe('a signal', () => {
     env.ports.clock.advance(seconds(1));
     const next = await waiting(env, 'next');
     const [stale] = (await env.ports.signals.read(here)).waiters;
-    if (stale === undefined) throw new Error('nobody waits');
+    if (stale === undefined) throw new Error('there is no waiter');
     await cancelRun(env.worker, over);
     const gone = { ...stale, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
     for (const entry of [stale, gone]) await env.ports.signals.addWaiter(here, entry, after(stale.since, days(9)));
@@ -132,16 +132,16 @@ describe('a signal', () => {
     });
     const old = await waiting(env, 'old');
     const [entry] = (await env.ports.signals.read(here)).waiters;
-    if (entry === undefined) throw new Error('nobody waits');
+    if (entry === undefined) throw new Error('there is no waiter');
     env.ports.clock.advance(seconds(1));
-    const young = await waiting(env, 'within_timeout');
+    const newer = await waiting(env, 'newer');
     await env.ports.signals.removeWaiter(here, entry);
     late = async () => {
       await env.ports.signals.addWaiter(here, entry, entry.since);
       await send(env, { signalId: signalId('one'), payload: 'once' });
     };
     await send(env, { signalId: signalId('one'), payload: 'once' });
-    expect([await outputOf(env, old), await outputOf(env, young)]).toMatchObject([{ payload: 'once' }, undefined]);
+    expect([await outputOf(env, old), await outputOf(env, newer)]).toMatchObject([{ payload: 'once' }, undefined]);
   });
 
   it('is no wake-up, and a wake-up is no signal', async () => {

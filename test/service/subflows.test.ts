@@ -37,7 +37,7 @@ const nodeOf = async (env: TestEnv, run: RunAddress, id = 'k') =>
   (await env.fold(run)).state.nodes.get(nodeKey({ nodeId: nodeId(id), iteration: topLevel }));
 const childOf = async (env: TestEnv, run: RunAddress): Promise<RunAddress> => {
   const node = await nodeOf(env, run);
-  if (node === undefined || !('childRunId' in node) || node.childRunId === undefined) throw new Error('nobody was called');
+  if (node === undefined || !('childRunId' in node) || node.childRunId === undefined) throw new Error('there is no child run');
   return { ...scope, runId: node.childRunId };
 };
 /** Processes the pending messages, without advancing the clock. */
@@ -87,7 +87,7 @@ describe('a call', () => {
   });
 
   it.each([
-    ['of a workflow that is not there', { calls: 'nobody' }, 'no_active_deployment'],
+    ['of a workflow that is not there', { calls: 'missing' }, 'no_active_deployment'],
     ['of a version that is not there', { version: 9 }, 'workflow_not_found'],
     ['of a name that is none', { calls: '/' }, 'subflow_invalid'],
   ])('%s fails the node with a clear error', async (_what, config, code) => {

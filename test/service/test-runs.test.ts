@@ -63,14 +63,14 @@ describe('a test run', () => {
   it('is validated like a publication, with every finding at once, including pins and input', async () => {
     const env = createTestEnv();
     const definition = definitionOf('flow', 'a>b b>a c>b');
-    const pinned = { nobody: { output: 1 }, c: { output: 1 }, b: { output: 1, handle: 'sideways' } };
+    const pinned = { missing: { output: 1 }, c: { output: 1 }, b: { output: 1, handle: 'sideways' } };
     const answer = await requestTestRun(env, definition, { pinned });
     if (answer.kind !== 'definition_invalid') throw new Error(answer.kind);
     const found = answer.findings.map(({ code, pointer }) => `${code} ${pointer}`);
     expect(found).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^cycle_detected/),
-        'pinned_node_unknown /pinned/nobody',
+        'pinned_node_unknown /pinned/missing',
         'unknown_handle /pinned/c',
         'unknown_handle /pinned/b',
       ]),

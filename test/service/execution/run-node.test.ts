@@ -149,8 +149,8 @@ describe('a duplicate, late or reordered job', () => {
   });
 
   it.each([
-    ['somebody beats for its node', 0, 30],
-    ['its node was asked for again since', 1, 30],
+    ['its node has a recent heartbeat', 0, 30],
+    ['its node was redispatched since', 1, 30],
   ])('a redelivery runs nothing if %s, and sends a recheck', async (_why, resends, agoSeconds) => {
     const env = createTestEnv();
     await env.publish(workflow('flow', 'a>b'));
@@ -162,8 +162,8 @@ describe('a duplicate, late or reordered job', () => {
   });
 
   it.each([
-    ['nobody has beaten for its node lately', 0, 0, 101],
-    ['it is the last one that asked for its node', 1, 1, 30],
+    ['its node has no recent heartbeat', 0, 0, 101],
+    ['it is the latest job of its node', 1, 1, 30],
   ])('a redelivery runs its node if %s', async (_why, resends, resend, agoSeconds) => {
     const env = createTestEnv();
     await env.publish(workflow('flow', 'a>b'));
@@ -218,7 +218,7 @@ describe('a duplicate, late or reordered job', () => {
 });
 
 describe('a worker that is killed', () => {
-  /** Ports of which one call never returns, as if the worker crashed there. */
+  /** Ports with one call that never returns, as if the worker crashed there. */
   const killedAt = (port: 'jobs' | 'log', method: string, nth: number) => {
     let calls = 0;
     return (deps: Deps): Deps => ({

@@ -32,11 +32,11 @@ describe('the sweep', () => {
     env.ports.clock.advance(minutes(3));
     await sweepRuns(env.worker, inTime(env));
     const { state } = await env.fold(run);
-    const [asleep] = [...state.nodes.entries()].flatMap(([, node]) =>
+    const [sleepingNode] = [...state.nodes.entries()].flatMap(([, node]) =>
       node.status === 'waiting' && node.for === 'time' ? [node] : [],
     );
-    if (asleep === undefined) throw new Error('nobody sleeps');
-    expect(await env.ports.index.dueIn(minuteOf(after(asleep.wakeAt, seconds(60))))).toEqual([run]);
+    if (sleepingNode === undefined) throw new Error('no node sleeps');
+    expect(await env.ports.index.dueIn(minuteOf(after(sleepingNode.wakeAt, seconds(60))))).toEqual([run]);
     expect(await env.ports.index.sweptMinute()).toBe(minuteOf(env.ports.clock.now()) - 1);
   });
 

@@ -47,16 +47,16 @@ test('a log that needs no snapshot is read in parallel with its head', async () 
 test('if that result has a gap, the rest is read again', async () => {
   const { env, run } = await shortRun();
   const asked: number[] = [];
-  const torn = overrideMethods(env.deps.log, {
+  const logWithGap = overrideMethods(env.deps.log, {
     commitsAfter: async (address, after) => {
       asked.push(after);
       const all = await env.deps.log.commitsAfter(address, after);
       return asked.length === 1 ? all.filter(({ number }) => number !== commitNo(2)) : all;
     },
   });
-  const [mended, whole] = [await readRunFold({ log: torn }, run, firstCommit), await readRunFold(env.deps, run)];
-  if (mended === undefined || whole === undefined) throw new Error('the run is gone');
-  expect(storeFold(mended.state)).toEqual(storeFold(whole.state));
+  const [reread, whole] = [await readRunFold({ log: logWithGap }, run, firstCommit), await readRunFold(env.deps, run)];
+  if (reread === undefined || whole === undefined) throw new Error('the run is gone');
+  expect(storeFold(reread.state)).toEqual(storeFold(whole.state));
   expect(asked).toEqual([1, 1]);
 });
 
@@ -67,7 +67,7 @@ test('a caller and its child run are read in parallel', async () => {
   await env.begin('flow');
   for (const job of env.ports.jobs.takeSent()) await env.take(job);
   const [call] = env.ports.jobs.takeDue();
-  if (call?.kind !== 'child') throw new Error('nobody was called');
+  if (call?.kind !== 'child') throw new Error('there is no child run');
   const told = Promise.withResolvers<void>();
   const { asked, log } = slow(env, told.promise);
   const tending = reconcileChild({ ...env.worker, deps: { ...env.deps, log } }, call);

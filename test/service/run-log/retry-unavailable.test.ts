@@ -17,7 +17,7 @@ async function asked(refusedFor: number, refuse: () => unknown = () => new Unava
     return 'an answer';
   }).then(
     (answer) => (end = answer),
-    (trouble: unknown) => (end = trouble),
+    (error: unknown) => (end = error),
   );
   while (end === undefined) {
     await new Promise((resolve) => setImmediate(resolve));
