@@ -6,6 +6,7 @@ import {
   type ConverseStreamOutput,
 } from '@aws-sdk/client-bedrock-runtime';
 import * as z from 'zod';
+import { defined } from '../engine/defined.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type {
   Attachment,
@@ -66,7 +67,7 @@ function inputOf(modelId: string, { prompt, params }: Omit<ModelRequest, 'modelI
     modelId,
     messages: [{ role: 'user', content: [{ text: prompt }] }],
     inferenceConfig: parsed.data,
-    ...(others.length === 0 ? {} : { additionalModelRequestFields: plain(Object.fromEntries(others)) }),
+    ...defined({ additionalModelRequestFields: others.length === 0 ? undefined : plain(Object.fromEntries(others)) }),
     // Converse has no idempotency tokens. This names the attempt in the account's invocation log.
     requestMetadata: { attempt: call.idempotencyToken.replaceAll(/[^a-zA-Z0-9\s:_@$#=/+,.-]/g, '-').slice(-256) },
   };
@@ -103,13 +104,7 @@ async function read(stream: AsyncIterable<ConverseStreamOutput>, { onText, signa
   signal.throwIfAborted();
   if (stopReason === undefined)
     return failed('provider_error', 'stream_broken', 'the stream ended before the response was complete');
-  return {
-    kind: 'completed',
-    mediaType: 'text',
-    text,
-    ...(tokens === undefined ? {} : { tokens }),
-    metadata: { finishReason: stopReason },
-  };
+  return defined({ kind: 'completed', mediaType: 'text', text, tokens, metadata: { finishReason: stopReason } });
 }
 
 const failed = (cause: ModelFailureCause, code: string, message: string): Failed => ({ kind: 'failed', cause, code, message });

@@ -6,7 +6,7 @@ import { read, readJson } from '../codec/unreadable.ts';
 import type { RunId } from '../engine/ids.ts';
 import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
-import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
+import { type Item, number, packed, packedAttribute, present, text } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
@@ -78,7 +78,10 @@ export class DynamoDeletions implements Deletions {
       ConsistentRead: true,
       Limit: limit,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: { ':pk': text(runsPartition(key)), ...(after !== undefined && { ':after': text(after) }) },
+      ExpressionAttributeValues: present({
+        ':pk': text(runsPartition(key)),
+        ':after': after === undefined ? undefined : text(after),
+      }),
     });
     return (await firstOf(items, limit)).map(runIn);
   }

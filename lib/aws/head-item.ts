@@ -88,30 +88,25 @@ export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as cons
 export const headIn = (item: Item): Head => {
   const { pk, k, w, wv, cv, d, t, ca, da, aa, x, h, ci, tp, ...rest } = read('a head', headItem, item);
   const { status, asOf, attention, endedAt, error, ...commit } = rest;
-  return {
+  return defined({
     address: pk,
     ...creationFields({ kind: k, name: w, version: wv, codeVersion: cv, deployment: d, test: t }),
     createdAt: ca,
     deadlineAt: da,
-    ...(aa !== undefined && { availableAt: aa }),
+    availableAt: aa,
     expiresAt: x,
     bodyHash: h,
-    ...(ci !== undefined && tp !== undefined && { trace: { correlationId: ci, traceparent: tp } }),
+    trace: ci === undefined || tp === undefined ? undefined : { correlationId: ci, traceparent: tp },
     commit: commitOf(firstCommit, commit),
     projection: projectionOf({ status, asOf, attention, endedAt, error }),
-  };
+  });
 };
 
 /** The projection of a code run, a separate item. */
 export const projectionIn = (item: Item): HeadProjection => projectionOf(read('a projection', projectionItem, item));
 
-const projectionOf = ({ status, asOf, attention, endedAt, error }: Projected): HeadProjection => ({
-  status,
-  asOf,
-  ...(attention !== undefined && { attention }),
-  ...(endedAt !== undefined && { endedAt }),
-  ...(error !== undefined && { error: readJson('the error of a head', failure, unpack('the error of a head', error)) }),
-});
+const projectionOf = ({ error, ...facts }: Projected): HeadProjection =>
+  defined({ ...facts, error: error && readJson('the error of a head', failure, unpack('the error of a head', error)) });
 
 type Parsed = z.output<typeof projectionItem>;
 type Projected = { readonly [Name in keyof Parsed]: Parsed[Name] | undefined } & Pick<Parsed, 'status' | 'asOf'>;

@@ -44,10 +44,10 @@ export class DynamoKeys implements Keys {
       ConsistentRead: true,
       ScanIndexForward: false,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk < :after',
-      ExpressionAttributeValues: {
+      ExpressionAttributeValues: present({
         ':pk': text(pointerPartition(scope)),
-        ...(after && { ':after': text(pointerSort(after)) }),
-      },
+        ':after': after && text(pointerSort(after)),
+      }),
     });
     const found = (await firstOf(items, limit + 1)).map((item) => read('a pointer to a key', pointerItem, item));
     const pointers = found.slice(0, limit);

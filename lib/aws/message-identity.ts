@@ -17,9 +17,9 @@ const maxIdLength = 128;
 
 const digest = (...parts: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
-const attemptParts = (of: NodeRef & { run: RunAddress; attempt: number }): readonly unknown[] => {
-  const { projectId, environment, runId } = of.run;
-  return [projectId, environment, runId, of.nodeId, of.iteration, of.attempt];
+const attemptParts = (source: NodeRef & { run: RunAddress; attempt: number }): readonly unknown[] => {
+  const { projectId, environment, runId } = source.run;
+  return [projectId, environment, runId, source.nodeId, source.iteration, source.attempt];
 };
 
 /**

@@ -4,6 +4,7 @@ import * as schema from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
+import { defined } from '../engine/defined.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
@@ -17,7 +18,7 @@ import {
   listedState,
 } from '../ports/run-index.ts';
 import type { RunLog } from '../ports/run-log.ts';
-import { type Item, expiry, instantAttribute, number, numberAttribute, text, textAttribute } from './attributes.ts';
+import { type Item, expiry, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
 import { itemVersion } from './item-version.ts';
 import {
   type Side,
@@ -181,8 +182,8 @@ export class DynamoRunIndex implements RunIndex {
       ScanIndexForward: false,
       Limit: limit + 1,
       KeyConditionExpression: after === undefined ? '#p = :p' : '#p = :p AND #s < :s',
-      ExpressionAttributeNames: { '#p': index.partition, ...(after && { '#s': index.sort }) },
-      ExpressionAttributeValues: { ':p': text(partition), ...(after && { ':s': text(positionSort(after)) }) },
+      ExpressionAttributeNames: defined({ '#p': index.partition, '#s': after && index.sort }),
+      ExpressionAttributeValues: present({ ':p': text(partition), ':s': after && text(positionSort(after)) }),
     });
     return (await firstOf(items, limit + 1)).map((item) => rowIn(item, index.sort));
   }

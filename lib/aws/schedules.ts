@@ -7,7 +7,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { ScheduleId, Scope } from '../engine/ids.ts';
 import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
-import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
+import { type Item, number, packed, packedAttribute, present, text } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, ifNotExists } from './table.ts';
@@ -18,9 +18,10 @@ const partition = (scope: Scope): string => partitionOf('schedules', scopeKey(sc
 const scheduleKey = (scope: Scope, id: ScheduleId): Key => ({ pk: partition(scope), sk: id });
 
 const syncPartition = partitionOf('schedule-sync');
-const settingSort = (of: ScheduleSetting): string => `${scopeKey(of)}#${of.scheduleId}#${of.incarnation}#${of.setting}`;
-const markKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `marked#${settingSort(of)}` });
-const registeredKey = (of: ScheduleSetting): Key => ({ pk: syncPartition, sk: `registered#${settingSort(of)}` });
+const settingSort = (setting: ScheduleSetting): string =>
+  `${scopeKey(setting)}#${setting.scheduleId}#${setting.incarnation}#${setting.setting}`;
+const markKey = (setting: ScheduleSetting): Key => ({ pk: syncPartition, sk: `marked#${settingSort(setting)}` });
+const registeredKey = (setting: ScheduleSetting): Key => ({ pk: syncPartition, sk: `registered#${settingSort(setting)}` });
 
 const exists = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
@@ -68,7 +69,7 @@ export class DynamoSchedules implements Schedules {
     const items = this.#table.query({
       ConsistentRead: true,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: { ':pk': text(partition(scope)), ...(after && { ':after': text(after) }) },
+      ExpressionAttributeValues: present({ ':pk': text(partition(scope)), ':after': after && text(after) }),
     });
     const found = (await firstOf(items, limit + 1)).map(scheduleIn);
     const schedules = found.slice(0, limit);

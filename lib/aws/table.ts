@@ -13,6 +13,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
+import { defined } from '../engine/defined.ts';
 import { read } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type Item, text, textAttribute } from './attributes.ts';
@@ -121,7 +122,7 @@ export class Table {
   async *query(query: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item> {
     let start: Item | undefined;
     do {
-      const page: QueryCommandInput = { ...query, TableName: this.name, ...(start && { ExclusiveStartKey: start }) };
+      const page: QueryCommandInput = defined({ ...query, TableName: this.name, ExclusiveStartKey: start });
       const response = await this.#call(() => this.#client.send(new QueryCommand(page)));
       yield* response.Items ?? [];
       start = response.LastEvaluatedKey;

@@ -23,6 +23,7 @@ import {
   numberAttribute,
   packed,
   packedAttribute,
+  present,
   text,
   textAttribute,
 } from './attributes.ts';
@@ -107,10 +108,10 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     const items = this.#table.query({
       ConsistentRead: true,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: {
+      ExpressionAttributeValues: present({
         ':pk': text(this.#summaryPartition(scope)),
-        ...(after !== undefined && { ':after': text(after) }),
-      },
+        ':after': after === undefined ? undefined : text(after),
+      }),
       FilterExpression: archived ? notFreed : `${notFreed} AND attribute_not_exists(archivedAt)`,
     });
     const found = (await firstOf(items, limit + 1)).map((item) => this.#summaryIn(item));

@@ -53,8 +53,8 @@ export const tokens = { tokens: tokenCount.exactOptional() };
 /** The schema of one member of the union, with exactly its keys. */
 const eventSchema = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
 
-const ofNode = { nodeId, iteration: iterationKey };
-const ofAttempt = { ...ofNode, attempt };
+const nodeFields = { nodeId, iteration: iterationKey };
+const attemptFields = { ...nodeFields, attempt };
 const span = { startedAt: instant, endedAt: instant };
 const printed = { printed: z.array(z.string()).readonly().exactOptional() };
 const variable = { variable: z.string().exactOptional() };
@@ -132,7 +132,7 @@ const members = {
   NODE_DISPATCHED: eventSchema<'NODE_DISPATCHED'>()(
     z.strictObject({
       type: z.literal('NODE_DISPATCHED'),
-      ...ofAttempt,
+      ...attemptFields,
       via,
       wave: z.number(),
       notBefore: instant.exactOptional(),
@@ -141,16 +141,16 @@ const members = {
     }),
   ),
   NODE_STARTED: eventSchema<'NODE_STARTED'>()(
-    z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant }),
+    z.strictObject({ type: z.literal('NODE_STARTED'), ...attemptFields, startedAt: instant }),
   ),
   SLEEP_STARTED: eventSchema<'SLEEP_STARTED'>()(
-    z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload, ...step }),
+    z.strictObject({ type: z.literal('SLEEP_STARTED'), ...attemptFields, wakeAt: instant, output: payload, ...step }),
   ),
-  NODE_WOKEN: eventSchema<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
+  NODE_WOKEN: eventSchema<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...attemptFields })),
   SIGNAL_AWAITED: eventSchema<'SIGNAL_AWAITED'>()(
     z.strictObject({
       type: z.literal('SIGNAL_AWAITED'),
-      ...ofAttempt,
+      ...attemptFields,
       name: z.string(),
       correlation: z.string(),
       expiresAt: instant.exactOptional(),
@@ -161,7 +161,7 @@ const members = {
   SIGNAL_RECEIVED: eventSchema<'SIGNAL_RECEIVED'>()(
     z.strictObject({
       type: z.literal('SIGNAL_RECEIVED'),
-      ...ofAttempt,
+      ...attemptFields,
       signalId,
       name: z.string(),
       correlation: z.string(),
@@ -170,7 +170,7 @@ const members = {
   SUBFLOW_CALLED: eventSchema<'SUBFLOW_CALLED'>()(
     z.strictObject({
       type: z.literal('SUBFLOW_CALLED'),
-      ...ofAttempt,
+      ...attemptFields,
       childRunId: runId,
       workflowName: z.string(),
       version: z.int().exactOptional(),
@@ -184,7 +184,7 @@ const members = {
   NODE_COMPLETED: eventSchema<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
-      ...ofAttempt,
+      ...attemptFields,
       ...span,
       ...variable,
       ...printed,
@@ -196,15 +196,15 @@ const members = {
     }),
   ),
   CONTRACT_VIOLATED: eventSchema<'CONTRACT_VIOLATED'>()(
-    z.strictObject({ type: z.literal('CONTRACT_VIOLATED'), ...ofAttempt, phase, errors: z.array(jsonObject).readonly() }),
+    z.strictObject({ type: z.literal('CONTRACT_VIOLATED'), ...attemptFields, phase, errors: z.array(jsonObject).readonly() }),
   ),
   MODERATION_FLAGGED: eventSchema<'MODERATION_FLAGGED'>()(
-    z.strictObject({ type: z.literal('MODERATION_FLAGGED'), ...ofAttempt, phase, decision: jsonObject }),
+    z.strictObject({ type: z.literal('MODERATION_FLAGGED'), ...attemptFields, phase, decision: jsonObject }),
   ),
   NODE_RETRIED: eventSchema<'NODE_RETRIED'>()(
     z.strictObject({
       type: z.literal('NODE_RETRIED'),
-      ...ofAttempt,
+      ...attemptFields,
       ...span,
       ...printed,
       ...tokens,
@@ -217,7 +217,7 @@ const members = {
   NODE_FAILED: eventSchema<'NODE_FAILED'>()(
     z.strictObject({
       type: z.literal('NODE_FAILED'),
-      ...ofAttempt,
+      ...attemptFields,
       ...span,
       ...variable,
       ...printed,
@@ -229,31 +229,33 @@ const members = {
   NODE_SKIPPED: eventSchema<'NODE_SKIPPED'>()(
     z.strictObject({
       type: z.literal('NODE_SKIPPED'),
-      ...ofNode,
+      ...nodeFields,
       reason: z.enum(['branch_not_taken', 'parent_not_successful']),
     }),
   ),
   LOOP_STARTED: eventSchema<'LOOP_STARTED'>()(
     z.strictObject({
       type: z.literal('LOOP_STARTED'),
-      ...ofAttempt,
+      ...attemptFields,
       ...loopSettings,
       items: z.number(),
       pages: z.array(payload).readonly(),
       pageSize: z.number(),
     }),
   ),
-  LOOP_PAUSED: eventSchema<'LOOP_PAUSED'>()(z.strictObject({ type: z.literal('LOOP_PAUSED'), ...ofAttempt, wakeAt: instant })),
+  LOOP_PAUSED: eventSchema<'LOOP_PAUSED'>()(
+    z.strictObject({ type: z.literal('LOOP_PAUSED'), ...attemptFields, wakeAt: instant }),
+  ),
   LOOP_RESULTS_STORED: eventSchema<'LOOP_RESULTS_STORED'>()(
-    z.strictObject({ type: z.literal('LOOP_RESULTS_STORED'), ...ofAttempt, results: payload }),
+    z.strictObject({ type: z.literal('LOOP_RESULTS_STORED'), ...attemptFields, results: payload }),
   ),
   ITERATION_STARTED: eventSchema<'ITERATION_STARTED'>()(
-    z.strictObject({ type: z.literal('ITERATION_STARTED'), ...ofAttempt, index: z.number(), item: payload.exactOptional() }),
+    z.strictObject({ type: z.literal('ITERATION_STARTED'), ...attemptFields, index: z.number(), item: payload.exactOptional() }),
   ),
   ITERATION_ENDED: eventSchema<'ITERATION_ENDED'>()(
     z.strictObject({
       type: z.literal('ITERATION_ENDED'),
-      ...ofAttempt,
+      ...attemptFields,
       index: z.number(),
       status: z.enum(['completed', 'failed']),
       from: nodeId.exactOptional(),

@@ -11,9 +11,9 @@ import { exactly } from './exact.ts';
 import { attempt, commitNo, eventId, instant, iterationKey, nodeId, nodeKey, runId, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
 
-const ofNode = { nodeId, iteration: iterationKey };
+const nodeFields = { nodeId, iteration: iterationKey };
 const dispatchRecord = {
-  ...ofNode,
+  ...nodeFields,
   attempt,
   via: z.enum(['inline', 'queue', 'collect']),
   dispatchedIn: commitNo,
@@ -27,7 +27,7 @@ const iterations = exactly<IterationCounts>()(
   z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
 );
 const ended = {
-  ...ofNode,
+  ...nodeFields,
   attempt,
   endedAt: instant,
   endedBy: eventId,
@@ -119,7 +119,7 @@ const node = z.discriminatedUnion('status', [
   ),
   exactly<Ended<'skipped'>>()(
     z.strictObject({
-      ...ofNode,
+      ...nodeFields,
       status: z.literal('skipped'),
       reason: z.enum(['branch_not_taken', 'parent_not_successful']),
       endedAt: instant,
@@ -144,7 +144,7 @@ const progress = z.discriminatedUnion('status', [
 const loopIteration = exactly<StoredFold['iterations'][number]>()(
   z.strictObject({
     iteration: iterationKey,
-    loop: exactly<NodeRef>()(z.strictObject({ ...ofNode })),
+    loop: exactly<NodeRef>()(z.strictObject({ ...nodeFields })),
     index: z.number(),
     item: payload.exactOptional(),
     startedBy: eventId,

@@ -32,7 +32,7 @@ export { runAddress };
 
 const traced = { trace: trace.exactOptional() };
 
-const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt, ...traced };
+const attemptFields = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt, ...traced };
 
 const signalText = z.string().min(1).max(maxSignalTextLength);
 
@@ -40,18 +40,18 @@ const jobs = {
   node: exactly<NodeJob>()(
     z.strictObject({
       kind: z.literal('node'),
-      ...ofAttempt,
+      ...attemptFields,
       resend: z.int().min(0),
       slowLane: z.int().min(0).exactOptional(),
     }),
   ),
   message: exactly<MessageJob>()(
-    z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0), creation: bundleCreation }),
+    z.strictObject({ kind: z.literal('message'), ...attemptFields, resend: z.int().min(0), creation: bundleCreation }),
   ),
   workflow_task: exactly<WorkflowTaskJob>()(
-    z.strictObject({ kind: z.literal('workflow_task'), ...ofAttempt, resend: z.int().min(0), creation: codeCreation }),
+    z.strictObject({ kind: z.literal('workflow_task'), ...attemptFields, resend: z.int().min(0), creation: codeCreation }),
   ),
-  wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt, resend: z.int().min(1).exactOptional() })),
+  wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...attemptFields, resend: z.int().min(1).exactOptional() })),
   recheck: exactly<RecheckJob>()(z.strictObject({ kind: z.literal('recheck'), run: runAddress, ...traced })),
   child: exactly<ChildJob>()(
     z.strictObject({
@@ -102,7 +102,7 @@ const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
 
 const attemptResult = exactly<AttemptResult>()(
   z.strictObject({
-    ...ofAttempt,
+    ...attemptFields,
     outcome,
     startedAt: instant,
     endedAt: instant,
@@ -110,7 +110,7 @@ const attemptResult = exactly<AttemptResult>()(
   }),
 );
 
-const childResult = exactly<ChildResult>()(z.strictObject({ ...ofAttempt, childRunId: runId }));
+const childResult = exactly<ChildResult>()(z.strictObject({ ...attemptFields, childRunId: runId }));
 
 const result: z.ZodType<ResultMessage> = z.union([attemptResult, childResult]);
 

@@ -70,8 +70,8 @@ const rfc3339 = z.iso.datetime({ offset: true }).transform((text) => toInstant(D
 const fireMessage = z.strictObject({ v: z.literal(messageVersion), fire: z.strictObject({ ...setting, scheduledAt: rfc3339 }) });
 
 /** @param scheduledAt the due time, or the placeholder that the external scheduler replaces with it */
-export const fireBody = (of: ScheduleSetting, scheduledAt: string): string => {
-  const { projectId: project, environment: env, scheduleId: id, incarnation, setting: number } = of;
+export const fireBody = (value: ScheduleSetting, scheduledAt: string): string => {
+  const { projectId: project, environment: env, scheduleId: id, incarnation, setting: number } = value;
   const fire = { projectId: project, environment: env, scheduleId: id, incarnation, setting: number, scheduledAt };
   return JSON.stringify({ v: messageVersion, fire });
 };

@@ -1,7 +1,7 @@
 /**
- * HTTP headers that an author may set in `http` nodes, stored queries and webhook settings. The sender sets transport headers itself,
- * and proxies may change them, so an author's value would be ignored at best and would split one request into two at worst
- * (request smuggling, RFC 9112 section 11.2).
+ * HTTP headers that an author may set in `http` nodes, stored queries and webhook settings. Transport headers are not among them: the
+ * sender sets them, and proxies may change them. An author's value would be ignored at best. At worst it would split one request into
+ * two (request smuggling, RFC 9112 section 11.2).
  */
 const transportHeaders: ReadonlySet<string> = new Set([
   'host',

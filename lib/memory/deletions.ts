@@ -36,24 +36,24 @@ export class MemoryDeletions implements Deletions {
   }
 
   async addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void> {
-    for (const run of runs) this.#of(key).set(run.runId, frozenCopy(run));
+    for (const run of runs) this.#runsOf(key).set(run.runId, frozenCopy(run));
   }
 
   async runs(
     key: DeletionKey,
     { limit, after }: { readonly limit: number; readonly after?: RunId },
   ): Promise<readonly FoundRun[]> {
-    return [...this.#of(key).values()]
+    return [...this.#runsOf(key).values()]
       .filter(({ runId }) => after === undefined || runId > after)
       .toSorted((one, other) => (one.runId < other.runId ? -1 : 1))
       .slice(0, limit);
   }
 
   async removeRuns(key: DeletionKey, runIds: readonly RunId[]): Promise<void> {
-    for (const runId of runIds) this.#of(key).delete(runId);
+    for (const runId of runIds) this.#runsOf(key).delete(runId);
   }
 
-  #of(key: DeletionKey): Map<RunId, FoundRun> {
+  #runsOf(key: DeletionKey): Map<RunId, FoundRun> {
     const known = this.#runs.get(nameOf(key)) ?? new Map<RunId, FoundRun>();
     this.#runs.set(nameOf(key), known);
     return known;

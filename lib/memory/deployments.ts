@@ -23,21 +23,21 @@ export class MemoryDeployments implements Deployments {
   readonly #byScope = new Map<string, ScopeDeployments>();
 
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
-    const { deployments } = this.#ofScope(scope);
+    const { deployments } = this.#inScope(scope);
     if (deployments.has(deployment.manifest.deploymentId)) return 'occupied';
     deployments.set(deployment.manifest.deploymentId, frozenCopy(deployment));
     return 'stored';
   }
 
   async deployment(scope: Scope, id: DeploymentId): Promise<Deployment | undefined> {
-    return this.#ofScope(scope).deployments.get(id) ?? undefined;
+    return this.#inScope(scope).deployments.get(id) ?? undefined;
   }
 
   async list(
     scope: Scope,
     { limit, after }: { readonly limit: number; readonly after?: DeploymentPosition },
   ): Promise<DeploymentPage> {
-    const rest = [...this.#ofScope(scope).deployments.values()]
+    const rest = [...this.#inScope(scope).deployments.values()]
       .filter((one) => one !== null)
       .filter((one) => after === undefined || isNewer(after, positionOf(one)))
       .toSorted((one, other) => (isNewer(positionOf(one), positionOf(other)) ? -1 : 1));
@@ -61,42 +61,42 @@ export class MemoryDeployments implements Deployments {
   }
 
   async remove(scope: Scope, id: DeploymentId, _at: Instant): Promise<void> {
-    const { deployments } = this.#ofScope(scope);
+    const { deployments } = this.#inScope(scope);
     if (deployments.has(id)) deployments.set(id, null);
   }
 
   async pointer(scope: Scope): Promise<ActivePointer | undefined> {
-    return this.#ofScope(scope).pointer;
+    return this.#inScope(scope).pointer;
   }
 
   async movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean> {
-    const ofScope = this.#ofScope(scope);
-    if ((ofScope.pointer?.revision ?? 0) !== from) return false;
-    ofScope.pointer = frozenCopy(pointer);
+    const inScope = this.#inScope(scope);
+    if ((inScope.pointer?.revision ?? 0) !== from) return false;
+    inScope.pointer = frozenCopy(pointer);
     return true;
   }
 
   async pin(scope: Scope, id: DeploymentId, runId: RunId, { since }: { readonly since: Instant }): Promise<void> {
-    const { pins } = this.#ofScope(scope);
+    const { pins } = this.#inScope(scope);
     pins.set(id, (pins.get(id) ?? new Map<RunId, Instant>()).set(runId, since));
   }
 
   async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
-    this.#ofScope(scope).pins.get(id)?.delete(runId);
+    this.#inScope(scope).pins.get(id)?.delete(runId);
   }
 
   async pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]> {
-    const pins = [...(this.#ofScope(scope).pins.get(id) ?? [])].map(([runId, since]) => ({ runId, since }));
+    const pins = [...(this.#inScope(scope).pins.get(id) ?? [])].map(([runId, since]) => ({ runId, since }));
     return pins.slice(0, limit);
   }
 
   #change(scope: Scope, id: DeploymentId, change: (deployment: Deployment) => Deployment): void {
-    const { deployments } = this.#ofScope(scope);
+    const { deployments } = this.#inScope(scope);
     const existing = deployments.get(id);
     if (existing) deployments.set(id, frozenCopy(change(existing)));
   }
 
-  #ofScope(scope: Scope): ScopeDeployments {
+  #inScope(scope: Scope): ScopeDeployments {
     const known = this.#byScope.get(scopeName(scope));
     if (known !== undefined) return known;
     const created: ScopeDeployments = { deployments: new Map(), pins: new Map() };

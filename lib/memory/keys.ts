@@ -30,7 +30,7 @@ export class MemoryKeys implements Keys {
   }
 
   async revokeKey(scope: Scope, keyId: KeyId, at: Instant): Promise<Instant | undefined> {
-    const key = this.#of(scope, keyId);
+    const key = this.#keyOf(scope, keyId);
     if (key === undefined) return undefined;
     const revokedAt = key.revokedAt ?? at;
     this.#keys.set(keyId, frozenCopy({ ...key, revokedAt }));
@@ -42,7 +42,7 @@ export class MemoryKeys implements Keys {
     keyId: KeyId,
     { replacedBy, expiresAt }: { readonly replacedBy: KeyId; readonly expiresAt: Instant },
   ): Promise<boolean> {
-    const key = this.#of(scope, keyId);
+    const key = this.#keyOf(scope, keyId);
     if (key === undefined || key.revokedAt !== undefined) return false;
     if (key.replacedBy !== undefined && key.replacedBy !== replacedBy) return false;
     this.#keys.set(keyId, frozenCopy({ ...key, replacedBy, expiresAt }));
@@ -50,7 +50,7 @@ export class MemoryKeys implements Keys {
   }
 
   async updateKey(scope: Scope, keyId: KeyId, settings: KeySettings): Promise<boolean> {
-    const key = this.#of(scope, keyId);
+    const key = this.#keyOf(scope, keyId);
     if (key === undefined || key.revokedAt !== undefined || key.replacedBy !== undefined) return false;
     const { scopes: _scopes, expiresAt: _expiresAt, rateLimitPerMinute: _rate, ...rest } = key;
     this.#keys.set(keyId, frozenCopy({ ...rest, ...settings }));
@@ -63,7 +63,7 @@ export class MemoryKeys implements Keys {
     this.#keys.set(keyId, frozenCopy({ ...key, lastUsedAt: at }));
   }
 
-  #of(scope: Scope, keyId: KeyId): ApiKey | undefined {
+  #keyOf(scope: Scope, keyId: KeyId): ApiKey | undefined {
     const key = this.#keys.get(keyId);
     return key !== undefined && scopeName(key) === scopeName(scope) ? key : undefined;
   }

@@ -70,4 +70,5 @@ export class MemorySchedules implements Schedules {
 }
 
 const nameOf = (scope: Scope, id: ScheduleId): string => `${scopeName(scope)}#${id}`;
-export const settingName = (of: ScheduleSetting): string => `${nameOf(of, of.scheduleId)}#${of.incarnation}#${of.setting}`;
+export const settingName = (setting: ScheduleSetting): string =>
+  `${nameOf(setting, setting.scheduleId)}#${setting.incarnation}#${setting.setting}`;

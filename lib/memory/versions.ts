@@ -46,7 +46,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
 
   async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean> {
     const { name, version } = to;
-    const known = this.#of(scope).get(name);
+    const known = this.#summariesOf(scope).get(name);
     if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return false;
     if (this.#freed.has(nameKey(scope, name))) return false;
     const { archivedAt, createdAt, firstVersion } = known ?? { createdAt: at };
@@ -55,16 +55,16 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
       firstVersion,
     });
     const moved = { name, createdAt, ...preserved, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
-    this.#of(scope).set(name, frozenCopy(moved));
+    this.#summariesOf(scope).set(name, frozenCopy(moved));
     return true;
   }
 
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {
-    return this.#of(scope).get(name);
+    return this.#summariesOf(scope).get(name);
   }
 
   async list(scope: Scope, { limit, after, archived }: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>> {
-    const rest = [...this.#of(scope).values()]
+    const rest = [...this.#summariesOf(scope).values()]
       .filter((summary) => (archived || summary.archivedAt === undefined) && (after === undefined || summary.name > after))
       .toSorted((one, other) => (one.name < other.name ? -1 : 1));
     const summaries = rest.slice(0, limit);
@@ -73,24 +73,24 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
   }
 
   async archive(scope: Scope, name: Version['name'], at: Instant): Promise<boolean> {
-    const known = this.#of(scope).get(name);
+    const known = this.#summariesOf(scope).get(name);
     if (known === undefined) return false;
-    if (known.archivedAt === undefined) this.#of(scope).set(name, frozenCopy({ ...known, archivedAt: at }));
+    if (known.archivedAt === undefined) this.#summariesOf(scope).set(name, frozenCopy({ ...known, archivedAt: at }));
     return true;
   }
 
   async close(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>, at: Instant): Promise<boolean> {
-    const known = this.#of(scope).get(name);
+    const known = this.#summariesOf(scope).get(name);
     if (known?.latestVersion !== version) return false;
-    if (known.deletingSince === undefined) this.#of(scope).set(name, frozenCopy({ ...known, deletingSince: at }));
+    if (known.deletingSince === undefined) this.#summariesOf(scope).set(name, frozenCopy({ ...known, deletingSince: at }));
     return true;
   }
 
   async free(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>): Promise<void> {
-    const known = this.#of(scope).get(name);
+    const known = this.#summariesOf(scope).get(name);
     if (known?.deletingSince === undefined || known.latestVersion !== version) return;
     this.#freed.set(nameKey(scope, name), known.latestVersion);
-    this.#of(scope).delete(name);
+    this.#summariesOf(scope).delete(name);
   }
 
   async freedAfter(scope: Scope, name: Version['name']): Promise<number | undefined> {
@@ -110,7 +110,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     if (last === undefined || last >= version) return false;
     this.#freed.delete(nameKey(scope, name));
     const opened = { name, ...this.#factsOf(to), latestVersion: version, firstVersion: version, createdAt: at, updatedAt: at };
-    this.#of(scope).set(name, frozenCopy(opened));
+    this.#summariesOf(scope).set(name, frozenCopy(opened));
     return true;
   }
 
@@ -126,7 +126,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     this.#versions.delete(versionKey(scope, { name, version }));
   }
 
-  #of(scope: Scope): Map<Version['name'], Summary<Version, Facts>> {
+  #summariesOf(scope: Scope): Map<Version['name'], Summary<Version, Facts>> {
     const known = this.#summaries.get(scopeName(scope)) ?? new Map<Version['name'], Summary<Version, Facts>>();
     this.#summaries.set(scopeName(scope), known);
     return known;

@@ -257,7 +257,7 @@ describe('code that breaks its thread', () => {
     [
       'a value that cannot be stored',
       `{ kind: 'batch', taskId: 1, batch: '{"__proto__":1}' }`,
-      /a command batch holds a key that cannot be stored/,
+      /a command batch contains a key that cannot be stored/,
     ],
     [
       'an attempt of 0',

@@ -27,7 +27,7 @@ const functionsOf = (letter: string, row: string): string => {
 
 test('who may delete what, and who matches signals', () => {
   expect(functionsOf('d', 'runs: run')).toBe('`test-runs`, `sweep`');
-  for (const who of [functionsOf('d', 'control: hold'), functionsOf('u', 'control: signal')]) {
+  for (const who of [functionsOf('d', 'control: pin'), functionsOf('u', 'control: signal')]) {
     expect(who.split(', ').length).toBeGreaterThan(3);
     expect(text).toContain(`(${who})`);
   }
@@ -49,6 +49,6 @@ test('every scope', () => {
 });
 
 test('how long a revoked key works, and the audit trail is kept', () => {
-  expect(text).toContain(`at most ${numberIn('lib/service/access/authenticator.ts', 'const keptForMs = ') / 1_000} more seconds`);
-  expect(text).toContain(`for ${numberIn('lib/service/access/record-audit.ts', 'const keptFor = ') / 86_400_000} days`);
+  expect(text).toContain(`at most ${numberIn('lib/service/access/authenticator.ts', 'const cacheTtlMs = ') / 1_000} more seconds`);
+  expect(text).toContain(`for ${numberIn('lib/service/access/record-audit.ts', 'auditRetention = ') / 86_400_000} days`);
 });

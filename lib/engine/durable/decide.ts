@@ -93,53 +93,14 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       const { nodeIds } = fact;
       return wakeEarly(draft, ({ nodeId }) => nodeIds === undefined || nodeIds.includes(nodeId));
     }
-    case 'resume-requested': {
-      const { reason, payload, token } = fact;
-      emit(
-        draft,
-        defined({
-          type: 'RUN_RESUMED',
-          reason,
-          payload,
-          token,
-        }),
-      );
-      wakeEarly(draft, () => true);
-      return requestWorkflowTaskNow(draft);
-    }
-    case 'signal-received': {
-      const node = findOpenNode(draft, fact.node, fact.attempt);
-      if (node?.status !== 'waiting' || node.for !== 'signal') return;
-      const { signal } = fact;
-      const { name, correlation } = node;
-      emit(draft, { type: 'SIGNAL_RECEIVED', ...fact.node, attempt: fact.attempt, signalId: signal.signalId, name, correlation });
-      return completeWait(draft, node, outputOfSignal(signal));
-    }
-    case 'child-ended': {
-      const node = findOpenNode(draft, fact.node, fact.attempt);
-      if (node?.status !== 'waiting' || node.for !== 'child' || node.childRunId !== fact.childRunId) return;
-      const failure = failureOfChild(fact.end, fact.childRunId);
-      if (failure === undefined)
-        return completeWait(draft, node, inline(fact.end.status === 'completed' ? fact.end.output : null));
-      emit(draft, { type: 'NODE_FAILED', ...fact.node, attempt: fact.attempt, failure, ...spanOf(draft, node) });
-      return requestWorkflowTask(draft);
-    }
-    case 'node-lost': {
-      const workflowTask = findOpenNode(draft, fact.node, fact.attempt);
-      if (workflowTask?.step?.kind !== 'workflow_task') return;
-      markRunning(draft);
-      if (loseSteps(draft, workflowTask, fact.failure)) return;
-      emit(draft, {
-        type: 'NODE_FAILED',
-        ...fact.node,
-        attempt: fact.attempt,
-        failure: fact.failure,
-        ...spanOf(draft, workflowTask),
-      });
-      // A task that was lost before the rollback began does not leave the rollback undone.
-      if (Number(workflowTask.step.key) <= (draft.state.code?.workflowTasksAtRollback ?? 0)) return requestWorkflowTask(draft);
-      return failOrRollBack(draft, { ...fact.failure, code: 'workflow_task_lost' });
-    }
+    case 'resume-requested':
+      return resumeRun(draft, fact);
+    case 'signal-received':
+      return receiveSignal(draft, fact);
+    case 'child-ended':
+      return endCall(draft, fact);
+    case 'node-lost':
+      return loseWorkflowTask(draft, fact);
     case 'cancel-requested':
       if (draft.state.code?.runOutcome !== undefined) return;
       endOrRollBack(draft, defined({ status: 'cancelled', reason: fact.reason }));
@@ -156,6 +117,43 @@ function decideOne(draft: Draft, fact: CodeFact): void {
     default:
       unreachable(fact);
   }
+}
+
+type FactOf<Kind extends CodeFact['kind']> = Extract<CodeFact, { kind: Kind }>;
+
+function resumeRun(draft: Draft, { reason, payload, token }: FactOf<'resume-requested'>): void {
+  emit(draft, defined({ type: 'RUN_RESUMED', reason, payload, token }));
+  wakeEarly(draft, () => true);
+  requestWorkflowTaskNow(draft);
+}
+
+function receiveSignal(draft: Draft, { node: ref, attempt, signal }: FactOf<'signal-received'>): void {
+  const node = findOpenNode(draft, ref, attempt);
+  if (node?.status !== 'waiting' || node.for !== 'signal') return;
+  const { name, correlation } = node;
+  emit(draft, { type: 'SIGNAL_RECEIVED', ...ref, attempt, signalId: signal.signalId, name, correlation });
+  completeWait(draft, node, outputOfSignal(signal));
+}
+
+/** The run that a step called has ended. */
+function endCall(draft: Draft, { node: ref, attempt, childRunId, end }: FactOf<'child-ended'>): void {
+  const node = findOpenNode(draft, ref, attempt);
+  if (node?.status !== 'waiting' || node.for !== 'child' || node.childRunId !== childRunId) return;
+  const failure = failureOfChild(end, childRunId);
+  if (failure === undefined) return completeWait(draft, node, inline(end.status === 'completed' ? end.output : null));
+  emit(draft, { type: 'NODE_FAILED', ...ref, attempt, failure, ...spanOf(draft, node) });
+  requestWorkflowTask(draft);
+}
+
+function loseWorkflowTask(draft: Draft, { node: ref, attempt, failure }: FactOf<'node-lost'>): void {
+  const workflowTask = findOpenNode(draft, ref, attempt);
+  if (workflowTask?.step?.kind !== 'workflow_task') return;
+  markRunning(draft);
+  if (loseSteps(draft, workflowTask, failure)) return;
+  emit(draft, { type: 'NODE_FAILED', ...ref, attempt, failure, ...spanOf(draft, workflowTask) });
+  // A task that was lost before the rollback began does not leave the rollback undone.
+  if (Number(workflowTask.step.key) <= (draft.state.code?.workflowTasksAtRollback ?? 0)) return requestWorkflowTask(draft);
+  failOrRollBack(draft, { ...failure, code: 'workflow_task_lost' });
 }
 
 /** Workflow tasks that may diverge during a rollback: nondeterministic code may still replay correctly on a later attempt. */

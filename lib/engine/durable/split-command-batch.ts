@@ -1,6 +1,6 @@
 /**
- * Splits a command batch that is too large for one commit into several. The entries keep the order in which they happened, so if the
- * task ends between two parts, the log shows a moment that the code passed through, and a replay continues from there.
+ * Splits a command batch that is too large for one commit into several. The entries keep the order in which they happened. If the task
+ * ends between two parts, the log shows a moment that the code passed through, and a replay continues from there.
  */
 import { minJsonLength } from '../min-json-length.ts';
 import { unreachable } from '../invariant.ts';

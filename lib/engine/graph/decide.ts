@@ -100,23 +100,8 @@ function decideOne(draft: Draft, fact: Fact): void {
     }
     case 'node-ended':
       return nodeEnded(draft, fact);
-    case 'node-woken': {
-      const open = findOpenNode(draft, fact.node, fact.attempt);
-      if (open?.status !== 'waiting' || (waitEndsAt(open) ?? Infinity) > draft.tools.now) return;
-      markRunning(draft);
-      switch (open.for) {
-        case 'time':
-          return advance(draft, [wakeUp(draft, open)]);
-        case 'signal':
-          return expire(draft, open);
-        case 'child':
-          return failWait(draft, open, subflowExpired(open));
-        case 'iterations':
-          return advance(draft, [plannedNode(draft, open)]);
-        default:
-          return unreachable(open);
-      }
-    }
+    case 'node-woken':
+      return endWaitAtItsTime(draft, fact);
     case 'signal-received': {
       const open = findOpenNode(draft, fact.node, fact.attempt);
       if (open?.status !== 'waiting' || open.for !== 'signal') return;
@@ -154,6 +139,24 @@ function decideOne(draft: Draft, fact: Fact): void {
       return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
+  }
+}
+
+function endWaitAtItsTime(draft: Draft, { node, attempt }: Extract<Fact, { kind: 'node-woken' }>): void {
+  const open = findOpenNode(draft, node, attempt);
+  if (open?.status !== 'waiting' || (waitEndsAt(open) ?? Infinity) > draft.tools.now) return;
+  markRunning(draft);
+  switch (open.for) {
+    case 'time':
+      return advance(draft, [wakeUp(draft, open)]);
+    case 'signal':
+      return expire(draft, open);
+    case 'child':
+      return failWait(draft, open, subflowExpired(open));
+    case 'iterations':
+      return advance(draft, [plannedNode(draft, open)]);
+    default:
+      unreachable(open);
   }
 }
 

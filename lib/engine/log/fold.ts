@@ -137,6 +137,16 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
   }
 }
 
+/** What the fold needs of the node that an event changes. */
+interface NodeChange {
+  readonly ref: NodeRef;
+  readonly before: NodeState | undefined;
+  readonly id: EventId;
+  readonly stamp: Stamp;
+}
+
+type NodeEventOf<Type extends NodeEvent['type']> = Extract<NodeEvent, { type: Type }>;
+
 function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   const id = state.nextEventId;
   const ref: NodeRef = { nodeId: event.nodeId, iteration: event.iteration };
@@ -149,141 +159,150 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     requireOpenNode(before, event.attempt, ref);
   countTaskOrStep(state, event, before);
   if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropIterationsOf(state, before);
+  const change: NodeChange = { ref, before, id, stamp };
   switch (event.type) {
     case 'NODE_DISPATCHED':
-      invariant(before === undefined, () => `${nodeKey(ref)} was dispatched twice`);
-      if (event.isPure !== true && event.step?.kind !== 'workflow_task') countExecution(state);
-      setOpenNode(
-        state,
-        defined({
-          ...dispatchRecord(ref, event.attempt, event.via, event.wave, id, stamp, event.step),
-          status: 'queued',
-          notBefore: event.notBefore,
-        }),
-      );
-      break;
+      return dispatchNode(state, event, change);
     case 'NODE_STARTED': {
       const open = requireOpenNode(before, event.attempt, ref);
-      setOpenNode(state, { ...dispatchRecordOf(open), status: 'running', startedAt: event.startedAt });
-      break;
+      return setOpenNode(state, { ...dispatchRecordOf(open), status: 'running', startedAt: event.startedAt });
     }
     case 'SLEEP_STARTED':
-      setOpenNode(state, {
-        ...waitRecordOf(before, ref, event, id, stamp),
-        status: 'waiting',
-        for: 'time',
-        wakeAt: event.wakeAt,
-        output: event.output,
-      });
-      break;
     case 'SIGNAL_AWAITED':
-      setOpenNode(
-        state,
-        defined({
-          ...waitRecordOf(before, ref, event, id, stamp),
-          status: 'waiting',
-          for: 'signal',
-          name: event.name,
-          correlation: event.correlation,
-          expiresAt: event.expiresAt,
-          expiryHandle: event.expiryHandle,
-        }),
-      );
-      break;
+    case 'SUBFLOW_CALLED':
+      return beginWait(state, event, change);
     case 'SIGNAL_RECEIVED': {
       const open = requireOpenNode(before, event.attempt, ref);
       invariant(open.status === 'waiting' && open.for === 'signal', () => `${nodeKey(ref)} received a signal and awaits none`);
-      setOpenNode(state, { ...open, signalId: event.signalId });
-      break;
+      return setOpenNode(state, { ...open, signalId: event.signalId });
+    }
+    case 'NODE_WOKEN': {
+      const open = requireOpenNode(before, event.attempt, ref);
+      return invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and does not sleep`);
+    }
+    case 'CONTRACT_VIOLATED':
+    case 'MODERATION_FLAGGED':
+      return;
+    case 'NODE_RETRIED':
+      return retryNode(state, event, change);
+    case 'NODE_COMPLETED':
+      return completeNode(state, event, change);
+    case 'NODE_FAILED':
+      return failNode(state, event, change);
+    case 'NODE_SKIPPED':
+      return setEndedNode(state, { ...ref, status: 'skipped', reason: event.reason, endedAt: stamp.at, endedBy: id });
+    default:
+      unreachable(event);
+  }
+}
+
+function dispatchNode(state: RunState, event: NodeEventOf<'NODE_DISPATCHED'>, { ref, before, id, stamp }: NodeChange): void {
+  invariant(before === undefined, () => `${nodeKey(ref)} was dispatched twice`);
+  if (event.isPure !== true && event.step?.kind !== 'workflow_task') countExecution(state);
+  setOpenNode(
+    state,
+    defined({
+      ...dispatchRecord(ref, event.attempt, event.via, event.wave, id, stamp, event.step),
+      status: 'queued',
+      notBefore: event.notBefore,
+    }),
+  );
+}
+
+function beginWait(
+  state: RunState,
+  event: NodeEventOf<'SLEEP_STARTED' | 'SIGNAL_AWAITED' | 'SUBFLOW_CALLED'>,
+  { ref, before, id, stamp }: NodeChange,
+): void {
+  const record = waitRecordOf(before, ref, event, id, stamp);
+  switch (event.type) {
+    case 'SLEEP_STARTED':
+      return setOpenNode(state, { ...record, status: 'waiting', for: 'time', wakeAt: event.wakeAt, output: event.output });
+    case 'SIGNAL_AWAITED': {
+      const { name, correlation, expiresAt, expiryHandle } = event;
+      return setOpenNode(
+        state,
+        defined({ ...record, status: 'waiting', for: 'signal', name, correlation, expiresAt, expiryHandle }),
+      );
     }
     case 'SUBFLOW_CALLED': {
-      const { childRunId, workflowName, input, parentClosePolicy, onChildCancelled } = event;
+      const { childRunId, workflowName, version, input, expiresAt, parentClosePolicy, onChildCancelled } = event;
       // NODE_RETRIED already counted a repeated call.
       if (event.attempt === firstAttempt) countExecution(state);
-      setOpenNode(
+      return setOpenNode(
         state,
         defined({
-          ...waitRecordOf(before, ref, event, id, stamp),
+          ...record,
           status: 'waiting',
           for: 'child',
           childRunId,
           workflowName,
-          version: event.version,
+          version,
           input,
-          expiresAt: event.expiresAt,
+          expiresAt,
           parentClosePolicy,
           onChildCancelled,
         }),
       );
-      break;
     }
-    case 'NODE_WOKEN': {
-      const open = requireOpenNode(before, event.attempt, ref);
-      invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and does not sleep`);
-      break;
-    }
-    case 'CONTRACT_VIOLATED':
-    case 'MODERATION_FLAGGED':
-      break;
-    case 'NODE_RETRIED': {
-      const open = requireOpenNode(before, event.attempt, ref);
-      countExecution(state);
-      countTokens(state, event);
-      setOpenNode(state, {
-        ...dispatchRecordOf(open),
-        ...(open.step !== undefined && event.failure.cause === 'lost' ? { lostAttempts: (open.lostAttempts ?? 0) + 1 } : {}),
-        attempt: attempt(event.attempt + 1),
-        via: event.via,
-        dispatchedIn: stamp.commit,
-        dispatchedAt: stamp.at,
-        status: 'queued',
-        notBefore: event.retryAt,
-      });
-      break;
-    }
-    case 'NODE_COMPLETED':
-      countTokens(state, event);
-      setEndedNode(
-        state,
-        defined({
-          ...ref,
-          status: 'completed',
-          attempt: event.attempt,
-          startedAt: event.startedAt,
-          endedAt: event.endedAt,
-          endedBy: id,
-          handle: event.handle,
-          output: event.output,
-          variable: event.variable,
-          end: event.end,
-          ...signalFieldOf(before),
-          ...endedFieldsOf(before),
-        }),
-      );
-      if (event.variable !== undefined) writeContext(state, event.iteration, event.variable, id, event.output);
-      break;
-    case 'NODE_FAILED':
-      countTokens(state, event);
-      setEndedNode(state, {
-        ...ref,
-        status: event.failure.cause === 'timeout' ? 'timed_out' : 'failed',
-        attempt: event.attempt,
-        startedAt: event.startedAt,
-        endedAt: event.endedAt,
-        endedBy: id,
-        failure: event.failure,
-        isHandled: event.handle === 'error',
-        ...endedFieldsOf(before),
-      });
-      if (event.variable !== undefined)
-        writeContext(state, event.iteration, event.variable, id, { value: failureValue(event.failure, event.attempt) });
-      break;
-    case 'NODE_SKIPPED':
-      setEndedNode(state, { ...ref, status: 'skipped', reason: event.reason, endedAt: stamp.at, endedBy: id });
-      break;
     default:
       unreachable(event);
   }
+}
+
+function retryNode(state: RunState, event: NodeEventOf<'NODE_RETRIED'>, { ref, before, stamp }: NodeChange): void {
+  const open = requireOpenNode(before, event.attempt, ref);
+  countExecution(state);
+  countTokens(state, event);
+  setOpenNode(state, {
+    ...dispatchRecordOf(open),
+    ...(open.step !== undefined && event.failure.cause === 'lost' ? { lostAttempts: (open.lostAttempts ?? 0) + 1 } : {}),
+    attempt: attempt(event.attempt + 1),
+    via: event.via,
+    dispatchedIn: stamp.commit,
+    dispatchedAt: stamp.at,
+    status: 'queued',
+    notBefore: event.retryAt,
+  });
+}
+
+function completeNode(state: RunState, event: NodeEventOf<'NODE_COMPLETED'>, { ref, before, id }: NodeChange): void {
+  countTokens(state, event);
+  setEndedNode(
+    state,
+    defined({
+      ...ref,
+      status: 'completed',
+      attempt: event.attempt,
+      startedAt: event.startedAt,
+      endedAt: event.endedAt,
+      endedBy: id,
+      handle: event.handle,
+      output: event.output,
+      variable: event.variable,
+      end: event.end,
+      ...signalFieldOf(before),
+      ...endedFieldsOf(before),
+    }),
+  );
+  if (event.variable !== undefined) writeContext(state, event.iteration, event.variable, id, event.output);
+}
+
+function failNode(state: RunState, event: NodeEventOf<'NODE_FAILED'>, { ref, before, id }: NodeChange): void {
+  countTokens(state, event);
+  setEndedNode(state, {
+    ...ref,
+    status: event.failure.cause === 'timeout' ? 'timed_out' : 'failed',
+    attempt: event.attempt,
+    startedAt: event.startedAt,
+    endedAt: event.endedAt,
+    endedBy: id,
+    failure: event.failure,
+    isHandled: event.handle === 'error',
+    ...endedFieldsOf(before),
+  });
+  if (event.variable !== undefined)
+    writeContext(state, event.iteration, event.variable, id, { value: failureValue(event.failure, event.attempt) });
 }
 
 const signalFieldOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>

@@ -147,9 +147,9 @@ export function isRecheckPending(heartbeats: readonly Heartbeat[], now: Instant)
 }
 
 /**
- * When the sweep must next check an open run: a minute after the next timer, every two minutes while a node is queued or running,
- * every ten minutes to six hours while a signal or a child is awaited, every two to ten minutes while a slot is awaited. In any case
- * shortly before the deadline and at the deadline.
+ * When the sweep must next check an open run, the earliest of: a minute after the next timer; two minutes while a node is queued or
+ * running; ten minutes to six hours while a signal or a child is awaited; two to ten minutes while a slot is awaited; shortly before
+ * the deadline, and at the deadline.
  */
 export function nextCheck(state: RunState, deadlineAt: Instant, now: Instant): Instant {
   const checks: Instant[] = [deadlineCheckAt(deadlineAt, now)];

@@ -164,7 +164,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   {
     name: 'what a failed attempt has used is not counted',
     file: 'lib/engine/log/fold.ts',
-    find: 'countExecution(state);\n      countTokens(state, event);',
+    find: 'countExecution(state);\n  countTokens(state, event);',
     replace: 'countExecution(state);',
     within: 100,
     options: { code: 0, limits: { budget: { maxTokens: 12 } } },
