@@ -68,7 +68,7 @@ const connectionLifetime = minutes(125);
 
 const connectRoute = { method: 'GET', path: '$connect', scope: 'runs:read' } as const;
 
-export async function openSocket(tools: SocketTools, event: SocketEvent): Promise<Refusal | undefined> {
+async function openSocket(tools: SocketTools, event: SocketEvent): Promise<Refusal | undefined> {
   const { deps } = tools.decider;
   const call = callOf(event);
   const trace = traceOf(event);

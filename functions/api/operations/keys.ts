@@ -84,7 +84,7 @@ const termsOf = ({ projectId, environment, scopes, createdAt, expiresAt, rateLim
     rateLimitPerMinute,
   });
 
-export const keySummaryOf = (key: ApiKey) =>
+const keySummaryOf = (key: ApiKey) =>
   defined({
     keyId: key.keyId,
     ...termsOf(key),
@@ -93,4 +93,4 @@ export const keySummaryOf = (key: ApiKey) =>
   });
 
 /** @param text the key itself; only the response of its creation contains it */
-export const newKeyOf = (key: ApiKey, text: string) => ({ keyId: key.keyId, key: text, ...termsOf(key) });
+const newKeyOf = (key: ApiKey, text: string) => ({ keyId: key.keyId, key: text, ...termsOf(key) });

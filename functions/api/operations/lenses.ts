@@ -56,12 +56,12 @@ export const lensOperations = ({ decider: { deps } }: Tools): Pick<Operations<'l
 const lensNameShape = z.string().regex(lensNamePattern).transform(lensName);
 const lensFrom = (body: BodyOf<'publishLens'>, name: LensName): Lens => ({ ...body, name });
 
-export const publishedLensOf = ({ name, template }: Lens, published: Published) => ({
+const publishedLensOf = ({ name, template }: Lens, published: Published) => ({
   ...publicationIn(name, published),
   placeholders: labelsOf(template),
 });
 
-export const lensOf = (summary: LensSummary, lens: LensVersion): ResponseOf<'getLens'>['body'] => {
+const lensOf = (summary: LensSummary, lens: LensVersion): ResponseOf<'getLens'>['body'] => {
   const { version, kind, template, description, input, output, model, params } = lens;
   return defined({
     ...summaryOf(summary),

@@ -156,7 +156,7 @@ type Summary = ResponseOf<'listSchedules'>['body']['data'][number];
 
 const fireOf = ({ scheduledAt, at, ...fire }: Fire) => ({ ...fire, scheduledAt: iso(scheduledAt), at: iso(at) });
 
-export const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView): Summary => {
+const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView): Summary => {
   const { scheduleId, definition, createdAt, updatedAt, lastFailure } = schedule;
   const { startAt, endAt, ...timingFields } = timingRequestOf(definition.timing);
   return defined({
@@ -184,7 +184,7 @@ export const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView
   });
 };
 
-export const scheduleOf = (shown: ScheduleView): ResponseOf<'getSchedule'>['body'] =>
+const scheduleOf = (shown: ScheduleView): ResponseOf<'getSchedule'>['body'] =>
   defined({
     ...scheduleSummaryOf(shown),
     input: shown.schedule.definition.input,

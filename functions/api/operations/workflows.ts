@@ -132,14 +132,14 @@ const definitionOf = ({ nodes, edges, options }: BodyOf<'validateWorkflow'>, nam
   options,
 });
 
-export const workflowSummaryOf = (summary: WorkflowSummary) => ({
+const workflowSummaryOf = (summary: WorkflowSummary) => ({
   ...summaryOf(summary),
   ...times({ deletingSince: summary.deletingSince }),
 });
 
 const stateOf = (phase: DeletionPhase) => (phase === 'closing' || phase === 'finding' ? 'finding_runs' : 'deleting_runs');
 
-export const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: WorkflowDeletion) =>
+const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: WorkflowDeletion) =>
   ({
     requestedAt: iso(requestedAt),
     state: stateOf(phase),
@@ -147,7 +147,7 @@ export const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: Workf
     runsDeleted,
   }) as const;
 
-export const workflowOf = (
+const workflowOf = (
   summary: WorkflowSummary,
   version: WorkflowVersion,
   deletion: WorkflowDeletion | undefined,
