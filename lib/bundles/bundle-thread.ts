@@ -1,5 +1,5 @@
 /** One thread with the HTTP bundles of a deployment. It handles several requests at once; all of them fail when the thread ends. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';

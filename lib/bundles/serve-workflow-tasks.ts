@@ -1,5 +1,5 @@
 /** Runs inside the thread: imports the deployment's module, and executes its workflow tasks, several at a time. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { StepResult, CommandBatchResult } from '../engine/durable/command-batch.ts';

@@ -1,5 +1,5 @@
 /** Responses that the gateway creates itself, in the API's error format: `{ code, message, correlationId }`. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import type { ErrorCode } from '../api/errors.ts';
 

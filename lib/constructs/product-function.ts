@@ -1,5 +1,5 @@
 /** One Lambda function with its own role and log group. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';

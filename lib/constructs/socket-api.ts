@@ -1,5 +1,5 @@
 /** The WebSocket API. It is created before the functions, which need its URL; its routes are added afterwards. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as apigatewayv2 from 'aws-cdk-lib/aws-apigatewayv2';

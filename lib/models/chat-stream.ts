@@ -1,5 +1,5 @@
 /** Reads a response of the chat completions API: a stream of chunks, or one JSON body from servers that do not stream. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Response } from 'undici';
 import * as z from 'zod';
 import type { ModelCall, ProviderResponse, Tokens } from '../ports/models.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { CrossStackReferences, ReferenceStrength, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as kms from 'aws-cdk-lib/aws-kms';

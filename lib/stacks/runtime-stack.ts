@@ -1,4 +1,4 @@
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import * as acm from 'aws-cdk-lib/aws-certificatemanager';
 import * as iam from 'aws-cdk-lib/aws-iam';

@@ -1,5 +1,5 @@
 /** The settings of the app, read from the CDK context: `cdk deploy -c stepwell:retentionDays=60`. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';

@@ -1,5 +1,5 @@
 /** Replays a saved history against the current code. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { HistoryDocument } from '../engine/durable/history-document.ts';
 import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
 import { attempt, runId } from '../engine/ids.ts';

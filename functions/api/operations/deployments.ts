@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { PresignedUpload } from '../../../lib/ports/artifacts.ts';
 import {

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { newKey } from '../../../lib/api/auth/key-format.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
 import type { ApiKey } from '../../../lib/ports/control.ts';
 import { createKey } from '../../../lib/service/access/create-key.ts';

@@ -1,7 +1,7 @@
 /** The lens routes. */
 import * as z from 'zod';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { type LensName, lensName, lensNamePattern } from '../../../lib/engine/ids.ts';
 import { labelsOf, validateLens } from '../../../lib/lens/validate-lens.ts';
 import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';

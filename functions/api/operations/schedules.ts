@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { scheduleId as scheduleIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { type TimingError, timingRequestOf } from '../../../lib/engine/schedule/validate-timing.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
 import type { KeyScope } from '../../../lib/ports/control.ts';

@@ -2,7 +2,7 @@
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
 import { type ScheduleId, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';

@@ -4,7 +4,7 @@ import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
 import { parseArgument, runId } from '../parse-command-line.ts';
 import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 export const explainRun: Action = async (commandLine, context) => {
   const id = parseArgument(commandLine, 0, 'runId', runId);
