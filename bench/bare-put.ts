@@ -1,6 +1,6 @@
 /**
- * The yardstick: a conditional put of a small item and nothing else, over the same wire as a function's (an SDK client, the
- * gateway with its check of permissions, the emulator), in the same process, one after the other.
+ * The baseline of all latencies: sequential conditional puts of a small item. They use the same path as a function's put: an SDK
+ * client, the permission check of the gateway, and the emulator.
  */
 import { randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
@@ -12,10 +12,10 @@ import { arns, awsEnvironment } from '../lib/local/aws-environment.ts';
 import { parsePolicy } from '../lib/local/policy/statements.ts';
 import { createRecorder } from '../lib/local/recorder/recorder.ts';
 
-/** About the size of a no-op node's commit. */
+/** Similar in size to the commit of a no-op node. */
 const payload = 'x'.repeat(300);
 
-/** Milliseconds of each put. Half of them are warming up and not among the answers. */
+/** Milliseconds of each put. The warm-up puts, as many again, are not included. */
 export async function measureBarePuts({ template, emulators }: Cloud, count: number, warn: (line: string) => void) {
   const table = template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('RunsTable'))?.name ?? '';
   const roleArn = arns.role('bench');
@@ -26,7 +26,7 @@ export async function measureBarePuts({ template, emulators }: Cloud, count: num
   gateway.mount({ principals, recorder: createRecorder(), warn, services: [dynamodb(emulators.dynamodb.forward)] });
   const client = new DynamoDBClient({ endpoint: gateway.url, region: awsEnvironment.region, credentials });
   const times: number[] = [];
-  // A partition of its own: it may be measured several times in one cloud.
+  // A separate partition, because one cloud can be measured several times.
   const pk = { S: `bench#put#${randomUUID()}` };
   try {
     for (let number = 0; number < 2 * count; number += 1) {
@@ -36,7 +36,8 @@ export async function measureBarePuts({ template, emulators }: Cloud, count: num
       if (number >= count) times.push(performance.now() - startedAt);
     }
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) throw new Error('a bare put met an item');
+    if (error instanceof ConditionalCheckFailedException)
+      throw new Error('a bare put found an existing item: the partition is not unique');
     throw error;
   } finally {
     client.destroy();

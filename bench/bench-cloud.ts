@@ -1,4 +1,4 @@
-/** The embedded cloud within this process, with every call of it in hand. */
+/** Starts the embedded cloud in this process and records all its AWS calls. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
@@ -15,9 +15,9 @@ import type { Lens, Workflow } from './workflows.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** As many as the embedded cloud has on a small machine; stated, so that counts do not depend on the machine. */
+/** Fixed, so that counts do not depend on the machine. */
 export const threads = 4;
-/** A run that takes longer than this has gone wrong, on a busy machine too. */
+/** A run that takes longer has failed, even on a busy machine. */
 const timeoutMs = 120_000;
 const pollIntervalMs = 10;
 
@@ -27,40 +27,40 @@ const queueInput = z.looseObject({ QueueUrl: z.string() });
 const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
 const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
 
-/** Where a run of the local key's project says how it stands: one of code beside its log, and any other in its head. */
+/** Partitions with the status of a run: beside the log for a code run, in the head for others. */
 const partitionsOf = (runId: string): readonly string[] =>
   (['code', 'run'] as const).map((kind) => partitionOf(kind, 'default', 'local', runId));
 
 export interface BenchCloud {
   readonly cloud: Cloud;
-  /** Publishes the workflow's first version, once; all workflows of code are one deployment. */
+  /** Publishes the first version of a workflow once. All code workflows are one deployment. */
   publish(workflow: Workflow | CodeWorkflow): Promise<void>;
-  /** Publishes the lens's first version, once. */
+  /** Publishes the first version of a lens once. */
   publishLens(lens: Lens): Promise<void>;
-  /** Starts a run and answers its id. */
+  /** Starts a run and returns its id. */
   start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
-  /** A key that no function has read yet. */
+  /** An API key that no function has cached. */
   freshKey(): Promise<string>;
   get(path: string): Promise<unknown>;
   cancel(runId: string): Promise<void>;
-  /** Waits until every message of the run has been worked on and deleted; answers the run's status by its head. */
+  /** Waits until all messages of the run are handled and deleted. Returns the status in the run's head. */
   waitUntilIdle(runId: string): Promise<string>;
-  /** From now on `collect` is not called before so many results have been sent; answers how to end that. */
+  /** Delays `collect` until the given number of results has been sent. Returns a function that removes the delay. */
   holdResults(count: number): () => void;
-  /** Whether the run's head says its end, without asking anybody for it. */
+  /** Whether the run's head has a terminal status, without an AWS call. */
   hasEnded(runId: string): boolean;
-  /** What the run has cost until now, where no other ran beside it since `from`. */
+  /** The bill of the run so far; no other run may be active since `from`. */
   bill(runId: string, from: number): Bill;
-  /** What one function has cost since `from`. */
+  /** The bill of one function since `from`. */
   billOf(functionLabel: string, from: number): Bill;
-  /** How many calls there were until now. */
+  /** The number of calls so far. */
   readonly calls: number;
-  /** Keeps no further calls. */
+  /** Stops recording calls. */
   stopRecording(): void;
   stop(): Promise<void>;
 }
 
-/** @param directory keeps the last synthesis, and gets the state */
+/** @param directory contains the last synthesis and receives the state */
 export async function startBenchCloud(directory: string, warn: (line: string) => void): Promise<BenchCloud> {
   const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
   const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onEmulatorExit: warn });
@@ -78,7 +78,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   });
   const published = new Set<string>();
   const perCall: (readonly Line[])[] = [];
-  /** of each run, the part of its last queue request: whoever waits for a long run asks for it a thousand times */
+  /** remainder of each run's last queue request, cached because waiting for a long run polls it often */
   const lastRequests = new Map<string, string>();
   const readNewCalls = (): void => {
     for (const call of calls.slice(perCall.length)) {
@@ -92,7 +92,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     readNewCalls();
     return perCall.slice(from).flat();
   };
-  // They come by the clock, one in an hour for a key: a run begun in that moment would look dearer than all others.
+  // The last use of a key is written once an hour, which would add a write to a random run.
   const billedLinesFrom = (from: number): readonly Line[] => linesFrom(from).filter(({ part }) => part !== lastUses);
 
   async function request(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
@@ -154,12 +154,12 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     cancel: async (runId) => void (await request('POST', `/v1/runs/${runId}/cancel`)),
     async waitUntilIdle(runId) {
       const until = performance.now() + timeoutMs;
-      // a message is sent before the one that caused it is deleted, so nothing lies between two messages
+      // A message is sent before its cause is deleted, so an active run always has a message.
       for (;;) {
         readNewCalls();
         const isDeleted = lastRequests.get(runId)?.startsWith('delete ') === true;
         if (isDeleted && depthOfAll() === 0) break;
-        if (performance.now() > until) throw new Error(`${runId} has open messages after ${timeoutMs} ms`);
+        if (performance.now() > until) throw new Error(`${runId} still has messages after ${timeoutMs} ms`);
         await wait(pollIntervalMs);
       }
       for (const pk of partitionsOf(runId)) {
@@ -192,7 +192,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       };
     },
     hasEnded: (runId) => partitionsOf(runId).some((pk) => endedHeads.has(pk)),
-    // the sweep comes by the clock, whoever runs
+    // The sweep runs by the clock, independent of runs.
     bill: (runId, from) =>
       billOf(
         billedLinesFrom(from).filter(

@@ -1,4 +1,4 @@
-/** Turns the calls that the embedded cloud recorded into what AWS would bill for them, by part and by run. */
+/** Converts recorded calls of the embedded cloud into AWS's billing units, by part and by run. */
 import * as z from 'zod';
 import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 import type { Template } from '../lib/local/template/template.ts';
@@ -8,13 +8,13 @@ import { ItemShadow, type Change } from './item-shadow.ts';
 import { partOf, textOf } from './parts.ts';
 import { readQueueCall } from './queue-requests.ts';
 
-/** Sums by part; parts that cost nothing are absent. */
+/** Sums by part. Parts without cost are absent. */
 export type Sums = Readonly<Record<string, number>>;
 
 export const lineKinds = [
   'writeUnits',
   'readUnits',
-  /** won commits from the second on; the first is the head */
+  /** successful commits from the second; the first is the head */
   'commits',
   'queueRequests',
   'emptyReceives',
@@ -32,15 +32,15 @@ export interface Line {
   readonly kind: LineKind;
   readonly part: string;
   readonly amount: number;
-  /** the function that asked; see `RecordedCall` */
+  /** the calling function; see `RecordedCall` */
   readonly by: string;
-  /** the runs that the call names; none where it could be anybody's */
+  /** runs in the call; empty if it belongs to no run */
   readonly runIds: ReadonlySet<string>;
 }
 
-/** The part of a put that another writer had won. */
+/** Part of a put that lost to another writer. */
 const lostPuts = 'lost puts';
-/** The part of the one write an hour that says a key is in use. */
+/** Part of the hourly write of a key's last use. */
 export const lastUses = 'last uses of keys';
 
 const runIdInText = /wrun_[0-9A-HJKMNP-TV-Z]{26}/g;
@@ -61,7 +61,7 @@ const withoutHash = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8
 
 export class Meter {
   readonly #shadow: ItemShadow;
-  /** what a function or a queue is called in the bill, by its own name */
+  /** labels in the bill by the name of a function or a queue */
   readonly #labels: ReadonlyMap<string, string>;
   readonly #runsOfMessage = new Map<string, ReadonlySet<string>>();
 
@@ -74,7 +74,7 @@ export class Meter {
     );
   }
 
-  /** What the next call costs. Calls must be given in the order in which they were answered, from the first on. */
+  /** Bills the next call. Pass all calls in the order of their responses. */
   read(call: RecordedCall): readonly Line[] {
     switch (call.service) {
       case 'dynamodb':
@@ -88,7 +88,7 @@ export class Meter {
       case 'events':
         return [line('busEvents', call.operation, busInput.parse(call.input).Entries.length, call.caller, textOfInput(call))];
       case 'scheduler':
-        // billed when it fires, and each of the product's fires once
+        // Billed per fire, and each of these schedules fires once.
         return call.operation === 'CreateSchedule' ? [line('schedules', 'fired once', 1, call.caller, textOfInput(call))] : [];
       case 's3':
         return [line('objects', call.operation, 1, call.caller)];
@@ -134,13 +134,13 @@ export class Meter {
     return [line('invocations', label, 1, caller), line('gbSeconds', label, (gigabytes * tookMs) / 1_000, caller)];
   }
 
-  /** What a function or a queue is called in the bill: `worker`, `node queue`. */
+  /** The label of a function or a queue: `worker`, `node queue`. */
   labelOf(name: string): string {
     return this.#labels.get(name) ?? name;
   }
 }
 
-/** Ids of constructs repeat what they are: `StepwellQueuesNodeQueue` is the node queue. */
+/** Derives a label from a construct id: `StepwellQueuesNodeQueue` is the node queue. */
 const shortened = (id: string): string =>
   id
     .replace(/^(Stepwell|Runtime)+/, '')
@@ -165,7 +165,7 @@ function linesOf(operation: string, change: Change, by: string, callText: string
   return lines;
 }
 
-/** A head is put once; what updates it is the projection of the run's end. */
+/** A head is put once; later updates are the projection of the run's end. */
 const partOfWrite = (operation: string, part: string): string => {
   if (part === 'api keys' && operation === 'UpdateItem') return lastUses;
   return part === 'head' && operation === 'UpdateItem' ? 'end' : part;
@@ -191,10 +191,10 @@ const line = (kind: LineKind, part: string, amount: number, by: string, callText
   runIds: runIdsIn(callText),
 });
 
-/** A schedule's input is JSON within JSON, which the run's id survives. */
+/** The input of a schedule is nested JSON, in which run ids are still readable. */
 const textOfInput = ({ input, response }: RecordedCall): string => `${JSON.stringify(input ?? '')}${response.toString('utf8')}`;
 
-/** Adds lines up. */
+/** Sums bill lines. */
 export function billOf(lines: readonly Line[]): Bill {
   const sums = new Map<LineKind, Map<string, number>>(lineKinds.map((kind) => [kind, new Map<string, number>()]));
   for (const { kind, part, amount } of lines) {

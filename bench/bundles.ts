@@ -1,4 +1,4 @@
-/** How large what is deployed is: a cold start reads and compiles the handler's bundle. */
+/** Sizes of the function bundles. A cold start reads and compiles the handler's bundle. */
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FunctionName } from '../lib/contract/environment.ts';
@@ -8,13 +8,13 @@ export interface BundleSize {
   readonly name: FunctionName;
   /** the handler, minified */
   readonly handlerBytes: number;
-  /** and what lies beside it in the asset */
+  /** other files of the asset */
   readonly assetBytes: number;
 }
 
-/** A handler may have 1 MB, minified: a cold start reads and compiles all of it. */
+/** Maximum minified size of a handler: 1 MB. */
 const maxBytes = 1_048_576;
-/** More may have the library, which judges the stored queries of every kind and lenses with their contracts, and the worker, which runs every type of node. */
+/** Larger maximums: the library validates all queries and lens contracts, and the worker runs all node types. */
 const exceptions: Partial<Record<FunctionName, number>> = { library: 1_179_648, worker: 2_359_296 };
 
 export const maxBytesOf = (name: FunctionName): number => exceptions[name] ?? maxBytes;

@@ -1,8 +1,8 @@
 /**
  * Read and write units of one DynamoDB call, by the rules of
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
- * A write is billed by the larger of what stood and what stands, in whole KB; so is one whose condition failed. A strong read
- * is billed by 4 KB, an eventually consistent one by half of that. Nothing is taken from what an emulator says it consumed.
+ * A write is billed by the larger of the old and the new item, in whole KB, even if its condition failed. A strongly consistent read
+ * is billed in units of 4 KB, an eventually consistent one at half. The consumed capacity of emulators is not used.
  */
 import * as z from 'zod';
 import { itemBytes, wireItem, type WireItem } from './item-size.ts';
@@ -10,13 +10,13 @@ import { itemBytes, wireItem, type WireItem } from './item-size.ts';
 const writeUnitBytes = 1_024;
 const readUnitBytes = 4_096;
 
-/** @param sizes of the item before and after; 0 where there was or is none. An absent item costs a unit too. */
+/** @param sizes item size before and after; 0 if absent. An absent item costs one unit too. */
 export const writeUnits = (...sizes: readonly number[]): number => Math.max(1, Math.ceil(Math.max(...sizes) / writeUnitBytes));
 
 export const readUnits = (bytes: number, isStrong: boolean): number =>
   Math.max(1, Math.ceil(bytes / readUnitBytes)) * (isStrong ? 1 : 0.5);
 
-/** An index holding keys only, as the template declares it. */
+/** A keys-only index of the template. */
 export interface KeysOnlyIndex {
   readonly name: string;
   readonly keys: readonly string[];
@@ -36,14 +36,14 @@ const tableShape = z.looseObject({
       z.looseObject({
         IndexName: z.string(),
         KeySchema: keySchema,
-        // another projection would be billed by its attributes, which nobody counts here
+        // Other projections are billed by their attributes, which this code does not support.
         Projection: z.looseObject({ ProjectionType: z.literal('KEYS_ONLY') }),
       }),
     )
     .default([]),
 });
 
-/** The table of a template's resource; throws where an index is of a kind that is not counted. */
+/** The table of a template resource. Throws if an index has an unsupported projection. */
 export function tableOf(name: string, properties: unknown): TableShape {
   const { KeySchema, GlobalSecondaryIndexes } = tableShape.parse(properties);
   return {
@@ -53,14 +53,14 @@ export function tableOf(name: string, properties: unknown): TableShape {
   };
 }
 
-/** What an index holds of the item: nothing where the item lacks one of the index's keys. */
+/** The index entry of an item; undefined if the item lacks an index key. */
 function entryOf(table: TableShape, index: KeysOnlyIndex, item: WireItem | undefined): WireItem | undefined {
   if (item === undefined || index.keys.some((key) => item[key] === undefined)) return undefined;
   const names = new Set([...table.keys, ...index.keys]);
   return Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name)));
 }
 
-/** The units that an index takes for the change: one to enter or leave, two to move, none where its keys stay. */
+/** Write units of an index for a change: one to add or remove an entry, two to move it, none if its keys are unchanged. */
 export function indexUnits(
   table: TableShape,
   index: KeysOnlyIndex,
@@ -88,11 +88,11 @@ const batchInput = z.looseObject({
 });
 const batchOutput = z.looseObject({
   Responses: z.record(z.string(), z.array(wireItem)),
-  // Keys that were left over are not billed, and no emulator leaves any.
+  // Unprocessed keys are not billed, and emulators return none.
   UnprocessedKeys: z.strictObject({}).optional(),
 });
 
-/** A batch is billed as so many single reads: the keys that it names, with what each costs. */
+/** A batch is billed as single reads, one for each key. */
 export function batchUnits(input: unknown, output: unknown): readonly (readonly [key: WireItem, units: number])[] {
   const { Responses } = batchOutput.parse(output);
   return Object.entries(batchInput.parse(input).RequestItems).flatMap(([table, { Keys, ConsistentRead }]) =>
@@ -106,7 +106,7 @@ export function batchUnits(input: unknown, output: unknown): readonly (readonly 
   );
 }
 
-/** A query is billed by the sum of what it looked at; what a filter takes away is not in its answer, and is counted by the mean. */
+/** A query is billed by the sum of the evaluated items. Filtered items are not in the response and are estimated by the mean size. */
 export function queryUnits(input: unknown, output: unknown): number {
   const { Items, Count, ScannedCount } = queryOutput.parse(output);
   const bytes = Items.reduce((sum, item) => sum + itemBytes(item), 0);

@@ -1,4 +1,4 @@
-/** How long `stepwell --help` takes, beside a Node that does nothing: what the machine itself is slow at drops out. */
+/** Duration of `stepwell --help` compared with an empty Node process, to exclude the machine's own speed. */
 import { spawnSync } from 'node:child_process';
 import { quantilesOf } from './quantiles.ts';
 import { root } from './bench-cloud.ts';
@@ -17,10 +17,10 @@ function timed(args: readonly string[]): number {
   return performance.now() - startedAt;
 }
 
-/** Medians, taken in turn, so that both see the same machine. */
+/** Medians of alternating measurements, so that both see the same load. */
 export function measureHelp(): HelpTimes {
   const [help, bare]: [number[], number[]] = [[], []];
-  // the first one fills the cache of compiled code
+  // The first run fills the compile cache.
   timed(['bin/stepwell-cli.mjs', '--help']);
   for (let round = 0; round < sampleCount; round += 1) {
     bare.push(timed(['-e', '0']));

@@ -1,4 +1,4 @@
-/** Workflows of code, deployed as their authors deploy them: by the command line, from a project. */
+/** Deploys the measured code workflows with the command line, as authors do. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,14 +11,14 @@ export interface CodeWorkflow {
   readonly input: { readonly steps: number };
 }
 
-/** Steps one after the other. */
+/** Sequential steps. */
 export const codeChain = (steps: number): CodeWorkflow => ({ name: 'code-chain', input: { steps } });
-/** Steps that begin together. */
+/** Parallel steps. */
 export const codeTogether = (steps: number): CodeWorkflow => ({ name: 'code-together', input: { steps } });
 
-/** @throws where it cannot be deployed; what the command said is in the message */
+/** @throws if the deployment fails, with the output of the command */
 export async function deployCode(url: string, apiKey: string, folder: string): Promise<void> {
   const env = { ...process.env, STEPWELL_API_KEY: apiKey };
-  // The embedded cloud that answers it is in this very process.
+  // Asynchronous, because the embedded cloud runs in this process.
   await promisify(execFile)(process.execPath, [commandLine, '--url', url, 'deploy'], { cwd: folder, env });
 }

@@ -1,4 +1,4 @@
-/** How much longer small runs take beside scripts that never end, all of one project and started together. */
+/** How much longer small runs take beside endless scripts of the same project that start together. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BenchCloud } from './bench-cloud.ts';
 import { quantilesOf } from './quantiles.ts';
@@ -9,7 +9,7 @@ const pollIntervalMs = 5;
 const timeoutMs = 300_000;
 
 export interface FairShares {
-  /** medians from before the request until the head says the end */
+  /** medians from the request until the head has the end */
   readonly aloneMs: number;
   readonly besideMs: number;
   readonly ratio: number;
@@ -19,7 +19,7 @@ export async function measureFairShares(bench: BenchCloud): Promise<FairShares> 
   const small = chain(1);
   await bench.publish(small);
   await bench.publish(endless);
-  // Warms the threads of the worker and of the sandbox, so that no cold start is measured.
+  // Warms up the threads of the worker and the sandbox, to exclude cold starts.
   await timeRuns(bench, small, 'warm');
   const aloneMs = quantilesOf(await timeRuns(bench, small, 'alone')).p50;
   const loops: Promise<string>[] = [];
@@ -29,7 +29,7 @@ export async function measureFairShares(bench: BenchCloud): Promise<FairShares> 
   return { aloneMs, besideMs, ratio: besideMs / aloneMs };
 }
 
-/** @param before what is done right before each of them is started */
+/** @param before runs before each start */
 function timeRuns(
   bench: BenchCloud,
   workflow: ReturnType<typeof chain>,

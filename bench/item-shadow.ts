@@ -1,4 +1,4 @@
-/** The tables as their writes have left them: an update says only what it changes, and is billed by the whole item. */
+/** Tracks the items of the tables from recorded writes: an update contains only changes but is billed by the whole item. */
 import * as z from 'zod';
 import type { TableShape } from './capacity.ts';
 import { wireItem, type WireItem } from './item-size.ts';
@@ -8,7 +8,7 @@ export interface Change {
   readonly key: WireItem;
   readonly before: WireItem | undefined;
   readonly after: WireItem | undefined;
-  /** what the caller wanted to put, also where the condition refused it */
+  /** the item of the put, even if its condition failed */
   readonly requested: WireItem | undefined;
   readonly isRefused: boolean;
 }
@@ -20,7 +20,7 @@ const updateInput = z.looseObject({
   Key: wireItem,
   UpdateExpression: z.string(),
   ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
-  // what the answer says of the attributes is all that is known of them afterwards
+  // Afterwards, only the attributes in the response are known.
   ReturnValues: z.literal('UPDATED_NEW'),
 });
 const updateOutput = z.looseObject({ Attributes: wireItem.default({}) });
@@ -29,7 +29,7 @@ const errorOutput = z.looseObject({ __type: z.string() });
 const isConditionFailure = (output: unknown): boolean =>
   errorOutput.safeParse(output).data?.__type.endsWith('ConditionalCheckFailedException') === true;
 
-/** The names behind `REMOVE` in an update expression; those of the attributes themselves, not of parts of them. */
+/** Top-level attribute names after `REMOVE` in an update expression. */
 function removedNames(expression: string, names: Readonly<Record<string, string>>): readonly string[] {
   const clause = /\bREMOVE\s+(.*?)(?=\s+(?:SET|ADD|DELETE)\s|$)/s.exec(expression)?.[1];
   return (clause ?? '')
@@ -47,7 +47,7 @@ export class ItemShadow {
     this.#tables = new Map(tables.map((table) => [table.name, table]));
   }
 
-  /** Follows one write; undefined where it was neither done nor refused by its condition. Throws where it is of no known kind. */
+  /** Applies one write. Undefined if it neither succeeded nor failed its condition. Throws for unknown operations. */
   follow(operation: string, input: unknown, status: number, output: unknown): Change | undefined {
     const isRefused = isConditionFailure(output);
     if (status !== 200 && !isRefused) return undefined;

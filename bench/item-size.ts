@@ -1,11 +1,11 @@
 /**
- * How many bytes DynamoDB counts for an item: the names and the values of its attributes. From
+ * The size of an item in bytes, as DynamoDB counts it: names and values of its attributes. From
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
- * (the 100 bytes that storage adds to each item are not part of what reads and writes are billed by).
+ * (reads and writes are billed without the 100 bytes that storage adds to each item).
  */
 import * as z from 'zod';
 
-/** An attribute's value as it travels: one type letter and what it holds. */
+/** An attribute value in the wire format: a type letter and the value. */
 type WireValue =
   | { readonly S: string }
   | { readonly N: string }
@@ -30,7 +30,7 @@ const wireValue: z.ZodType<WireValue> = z.lazy(() =>
 );
 export const wireItem: z.ZodType<WireItem> = z.record(z.string(), wireValue);
 
-/** A list or a map has this much around it, and so much again for each of its elements. */
+/** Overhead of a list or a map, and of each element. */
 const containerBytes = 3;
 const elementBytes = 1;
 
@@ -46,11 +46,11 @@ function valueBytes(value: WireValue): number {
   return 1;
 }
 
-/** A byte for two significant digits and one more; another for a sign, which the guide leaves out and measurements show. */
+/** One byte per two significant digits plus one; one more for a negative sign, which only measurements show. */
 function numberBytes(text: string): number {
   const [mantissa = ''] = text.replace(/^[+-]/, '').split(/[eE]/);
   const [whole = '', fraction = ''] = mantissa.split('.');
-  // trailing zeros are trimmed on both sides of the point, and the point itself is not stored
+  // Leading and trailing zeros and the decimal point are not stored.
   const digits = `${whole}${fraction}`.replace(/^0+/, '').replace(/0+$/, '');
   return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-/** How long a chain of no-op nodes takes, by the times that its own events state. */
+/** Latency of a chain of no-op nodes, from the times of its events. */
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
@@ -10,13 +10,13 @@ const eventsShape = z.looseObject({
 });
 
 export interface Latencies {
-  /** from before the request to the commit that completes the run, one for each run */
+  /** from the request to the final commit, for each run */
   readonly runMs: readonly number[];
-  /** from one node's commit to the next one's */
+  /** between the commits of consecutive nodes */
   readonly nodeMs: readonly number[];
 }
 
-/** One run after the other, until there were `runs` of them or `seconds` have passed. */
+/** Sequential runs, until `runs` runs or `seconds` seconds are reached. */
 export async function measureChain(bench: BenchCloud, length: number, runs: number, seconds: number): Promise<Latencies> {
   const workflow = chain(length);
   await bench.publish(workflow);

@@ -1,4 +1,4 @@
-/** Whether a node costs more the longer its run already is: the time from one node to the next, in runs of growing length. */
+/** Whether the time per node grows with the length of the run: measures runs of increasing length. */
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
@@ -13,16 +13,16 @@ const pageShape = z.looseObject({
 export interface LongRun {
   /** executed nodes */
   readonly nodes: number;
-  /** from one node's commit to the next one's, the mean of the middle half: of the whole run, of its first and of its last tenth */
+  /** time between commits (interquartile mean): of the whole run, of its first and its last tenth */
   readonly allMs: number;
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
-/** Enough times for a mean, of short runs too. */
+/** Minimum samples for a mean, in short runs too. */
 const minNodes = 300;
 
-/** A chain is as long as its definition; what is longer is passes of a loop, one after the other. */
+/** Short runs are chains of nodes; longer runs are sequential iterations of a loop. */
 const workflowBuilders = { chain, loop: looped } as const;
 
 export async function measureLongRuns(
@@ -35,7 +35,7 @@ export async function measureLongRuns(
     const workflow = workflowBuilders[kind](nodes);
     await bench.publish(workflow);
     const [all, first, last]: [number[], number[], number[]] = [[], [], []];
-    // The first run of each warms its functions up.
+    // The first run of each length is a warm-up.
     for (let run = 0; run <= Math.ceil(minNodes / nodes); run += 1) {
       const runId = await bench.start(workflow, `long-${kind}-${nodes}-${run}`);
       while (!bench.hasEnded(runId)) await wait(20);
@@ -52,7 +52,7 @@ export async function measureLongRuns(
   return measured;
 }
 
-/** Events state whole milliseconds, too coarse for a median of few: the mean of the middle half. */
+/** The interquartile mean: events have whole milliseconds, too coarse for a median of few samples. */
 function interquartileMean(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const quarter = Math.floor(sorted.length / 4);
@@ -60,7 +60,7 @@ function interquartileMean(values: readonly number[]): number {
   return middleHalf.reduce((sum, value) => sum + value, 0) / middleHalf.length;
 }
 
-/** Of a loop's run only the passes count. */
+/** Only the iterations of a loop count. */
 const ignoredNodes: ReadonlySet<string | undefined> = new Set(['items', 'each', 'end']);
 
 async function gapsOf(bench: BenchCloud, runId: string): Promise<readonly number[]> {
@@ -74,7 +74,7 @@ async function gapsOf(bench: BenchCloud, runId: string): Promise<readonly number
   }
 }
 
-/** The exponent b of `time per node = a · length^b`, by least squares over the logarithms: 0 where length does not matter. */
+/** The exponent b of `time per node = a · length^b`, fitted by least squares over the logarithms. 0: length has no effect. */
 export function growth(runs: readonly LongRun[]): number {
   const points = runs.map(({ nodes, allMs }) => [Math.log(nodes), Math.log(allMs)] as const);
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

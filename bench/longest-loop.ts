@@ -1,14 +1,14 @@
-/** The longest loop there may be, from its start to its end on stores in memory, and the memory that it is given. */
+/** Runs a loop of the maximum length on in-memory stores, with limited memory. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { isDeepStrictEqual } from 'node:util';
 
 const items = 100_000;
 const concurrency = 50;
-/** Twice what a fifth of it is given by `test/service/long-loops.test.ts`: all results are in hand when the loop is over. */
+/** Twice the memory that `test/service/long-loops.test.ts` uses for a fifth of the length: at the end, all results are in memory. */
 const megabytes = 96;
 
-/** Seconds. @throws where it does not end well, or its results are not in the order of the items */
+/** @returns seconds @throws if the run fails, or its results are out of order */
 export async function runLongestLoop(): Promise<{
   readonly items: number;
   readonly megabytes: number;

@@ -1,17 +1,17 @@
-/** How many commits an item of a loop costs whose passes lie side by side: their results are decided as many at once as have come. */
+/** Commits per item of a concurrent loop. Results that arrive together share a commit. */
 import type { BenchCloud } from './bench-cloud.ts';
 import { total } from './bill.ts';
 import { looped } from './workflows.ts';
 
 export interface LoopCommits {
   readonly concurrency: number;
-  /** of each item, all commits of the run shared out */
+  /** commits of the run divided by items */
   readonly commits: number;
-  /** the same with snapshots and all else that is written */
+  /** all writes of the run divided by items */
   readonly writeUnits: number;
 }
 
-/** Nothing else may run meanwhile. */
+/** No other run may be active. */
 export async function countLoops(
   bench: BenchCloud,
   items: number,

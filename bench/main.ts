@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: the bill of a run and the times of this machine, printed. `-- --write-golden` counts the bills anew and
- * writes the golden files instead; `-- --long` runs the longest loop there may be; `-- --peers` measures it beside engines of its
- * kind, and with `--long` a run of 25,000 steps too. docs/BENCH.md says what each figure means.
+ * `npm run bench`: prints the bill of a run and the latencies on this machine. `-- --write-golden` counts the bills again and
+ * writes the golden files. `-- --long` runs a loop of the maximum length. `-- --peers` compares with similar engines, and with
+ * `--long` also runs 25,000 steps. docs/BENCH.md explains each figure.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ import { measureWords } from './watch-latency.ts';
 const chainRuns = 100;
 const chainSeconds = 12;
 const barePuts = 500;
-/** for each of the two ways to start */
+/** for each of the two start modes */
 const rateSeconds = 5;
 const timedStarts = 300;
 const sustainedSeconds = 30;
@@ -91,11 +91,11 @@ async function measureAll(directory: string): Promise<void> {
     'stepwell --help, beside a Node that does nothing',
     table([['median', `${helpMs.toFixed(0)} ms`, `${(helpMs / bareMs).toFixed(1)} times`]]),
   );
-  // the first folder's synthesis is what all later starts find
+  // All later starts use the synthesis of the first directory.
   const { coldMs, warmMs, isSteady } = await measureStarts(directory);
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
   printSection(
-    'npm start, until the first request is answered',
+    'npm start, until the first response',
     table([
       ['from an empty folder', seconds(coldMs)],
       [isSteady ? 'with nothing changed' : 'SOURCES CHANGED MEANWHILE; again', seconds(warmMs)],

@@ -1,15 +1,15 @@
-/** What a request is for, in the words of docs/BENCH.md: told by the prefixes of its keys. */
+/** The part of a bill that a request belongs to, by its key prefixes. docs/BENCH.md explains the parts. */
 import { type ControlKind, type RunsKind, partitionOf } from '../lib/contract/record-kinds.ts';
 import type { WireItem } from './item-size.ts';
 
-/** The first whose kinds and sort fit the keys is it. */
+/** The first entry that matches the keys applies. */
 const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKind | ControlKind)[]; readonly sk?: RegExp }[] = [
   { part: 'idempotency', kinds: ['idempotency'] },
   { part: 'audit', kinds: ['audit'] },
   { part: 'rate windows', kinds: ['rate'] },
   { part: 'api keys', kinds: ['key', 'keys'] },
   { part: 'sweep', kinds: ['sweep'] },
-  // Read once by each process that needs one.
+  // Each process reads a setting once.
   { part: 'large settings', kinds: ['setting'] },
   { part: 'deletions', kinds: ['deletions', 'deletion'] },
   { part: 'worker crashes', kinds: ['crashes', 'crashes-code'] },
@@ -32,12 +32,13 @@ const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKin
   { part: 'snapshots', kinds: ['run', 'code'], sk: /^snapshot$/ },
 ];
 
-/** @throws where the keys are of no known kind: a new one needs a name here */
+/** @throws for an unknown record kind: add it to the list */
 export function partOf(pk: string, sk: string): string {
   const found = parts.find(
     ({ kinds, sk: sort }) => kinds.some((kind) => pk.startsWith(partitionOf(kind))) && sort?.test(sk) !== false,
   );
-  if (found === undefined) throw new Error(`the bill has no name for what lies under ${pk} / ${sk}`);
+  if (found === undefined)
+    throw new Error(`no part of the bill matches the keys ${pk} / ${sk}: add the record kind to bench/parts.ts`);
   return found.part;
 }
 

@@ -1,4 +1,4 @@
-/** What a bill comes to by the list prices of `lib/contract/prices.ts`. */
+/** The price of a bill, by the list prices of `lib/contract/prices.ts`. */
 import { dollarsPerMillion } from '../lib/contract/prices.ts';
 import { type Bill, total } from './bill.ts';
 
@@ -22,9 +22,9 @@ export interface Dollars {
   readonly dollars: number;
 }
 
-/** Dollars per million runs of this bill by what is counted, without the time that functions run. */
+/** Dollars per million runs, without the execution time of functions. */
 export const dollarsPerMillionRuns = (bill: Bill): readonly Dollars[] =>
   priced.map((kind) => ({ kind, count: total(bill[kind]), dollars: total(bill[kind]) * perMillion[kind] }));
 
-/** The time of functions, as long as they ran on this machine. */
+/** Price of the functions' execution time, as measured on this machine. */
 export const timeDollarsPerMillionRuns = (bill: Bill): number => total(bill.gbSeconds) * perMillion.gbSeconds;

@@ -5,7 +5,7 @@ export interface Quantiles {
   readonly max: number;
 }
 
-/** Of at least one value; each is a value that was measured, none is made between two. */
+/** Quantiles of at least one value, without interpolation. */
 export function quantilesOf(values: readonly number[]): Quantiles {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

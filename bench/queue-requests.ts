@@ -1,7 +1,6 @@
 /**
- * What SQS bills of one call: every call is a request, and one for each 64 KB that it carries
- * (https://aws.amazon.com/sqs/pricing/). A receive that finds nothing is billed like any other, and is counted apart: it is
- * what an event source costs while nothing happens, and no run is to blame for it.
+ * Billed SQS requests of one call: each 64 KB of payload is one request (https://aws.amazon.com/sqs/pricing/). Empty receives are
+ * billed too, but are counted separately: they are the idle cost of an event source and belong to no run.
  */
 import * as z from 'zod';
 
@@ -23,11 +22,11 @@ export interface QueueCall {
   /** the queue's name */
   readonly queue: string;
   readonly requests: number;
-  /** a receive that found nothing */
+  /** an empty receive */
   readonly isEmpty: boolean;
-  /** what it carries */
+  /** payload size */
   readonly bodies: readonly string[];
-  /** what was received or deleted */
+  /** received or deleted messages */
   readonly handles: readonly string[];
 }
 

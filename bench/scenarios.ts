@@ -1,4 +1,4 @@
-/** What is counted, and which of its counts depend on timing, with the bounds that they must keep. */
+/** The counted scenarios, with bounds for counts that depend on timing. */
 import { type BenchCloud, threads } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import type { Bound } from './golden.ts';
@@ -8,13 +8,13 @@ import { chain, chainWithEnds, fan, type Lens, looped, sleeper, fastLens, fastLe
 export interface Scenario {
   readonly name: string;
   readonly workflow: Workflow | CodeWorkflow;
-  /** the status of the run's head when nothing moves it any more */
+  /** final status in the run's head */
   readonly ends: 'completed' | 'pending';
-  /** what its nodes ask a model with */
+  /** the lens of its nodes */
   readonly lens?: Lens;
-  /** it has not run before: it is long, and reads its definition once */
+  /** runs without a warm-up run, because it is long; it reads its definition once */
   readonly isCold?: true;
-  /** results that are held back until so many have come, and are then collected together */
+  /** number of results that are collected together */
   readonly heldResults?: number;
   /** bounds by `kind.part`; everything else is exact */
   readonly bounds: Readonly<Record<string, Bound>>;
@@ -22,27 +22,27 @@ export interface Scenario {
 
 const between = (atLeast: number, atMost: number): Bound => ({ atLeast, atMost });
 
-/** A warm function reads a key again after 15 s, and an idle event source asks every 20 s, whoever runs. */
+/** A warm function reads a key again after 15 s, and an idle event source polls every 20 s, independent of runs. */
 const commonBounds = { 'readUnits.api keys': between(0, 1), 'emptyReceives.of any queue': between(0, 100) };
 
-/** While code is driven, its log is looked at every three seconds: on a slow machine that is oftener in a run. */
+/** A workflow task checks its log every three seconds, more often per run on a slow machine. */
 const codeBounds = { ...commonBounds, 'readUnits.commits': between(1, 60) };
 
-/** A snapshot weighs what its fold comes to when it is packed, and times and ids pack a little better or worse each time. */
+/** The size of a compressed snapshot varies with its times and ids. */
 const snapshots = (atLeast: number, atMost: number) => ({ 'writeUnits.snapshots': between(atLeast, atMost) });
 
-/** Several threads of the worker may have to read the definition, the head and the log, each for itself. */
+/** Each thread of the worker reads the definition, the head and the log itself. */
 const bySeveralThreads = (maxLogReads: number) => ({
   'readUnits.workflow': between(1, 1 + threads),
   'readUnits.head': between(1, threads + 1),
   'readUnits.commits': between(1, maxLogReads),
 });
 
-/** Branches that commit themselves lose puts to each other: the last of n at most n - 1. */
+/** Branches that commit concurrently lose puts to each other: the last of n at most n - 1. */
 const directBranches = 8;
 const maxLostPuts = (directBranches * (directBranches - 1)) / 2;
 const collectedBranches = 100;
-/** As the widest fan-out that is still one join. */
+/** The widest fan-out with one join. */
 const wideBranches = 1_000;
 
 export const scenarios: readonly Scenario[] = [
@@ -54,7 +54,7 @@ export const scenarios: readonly Scenario[] = [
   { name: 'code-100', workflow: codeChain(100), ends: 'completed', bounds: { ...codeBounds, ...snapshots(4, 6) } },
   { name: 'code-1000', workflow: codeChain(1_000), ends: 'completed', bounds: { ...codeBounds, ...snapshots(48, 54) } },
   { name: 'code-10-together', workflow: codeTogether(10), ends: 'completed', bounds: codeBounds },
-  // until it sleeps: what wakes it is the schedule, and 20 minutes later
+  // Counted until it sleeps; a schedule wakes it 20 minutes later.
   { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: commonBounds },
   {
     name: 'fan-8',
@@ -67,7 +67,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    // as a hundred functions end together on AWS, which four threads on two cores cannot
+    // On AWS, a hundred functions end together, which the local threads cannot reproduce.
     name: 'fan-100-together',
     workflow: fan(collectedBranches),
     ends: 'completed',
@@ -93,7 +93,7 @@ export const scenarios: readonly Scenario[] = [
     bounds: {
       ...commonBounds,
       ...bySeveralThreads(40),
-      // Measured 15 to 22; how results fall into batches is the machine's doing, and a loaded one scatters them more.
+      // Measured 15 to 22; the batches depend on the machine's load.
       'writeUnits.commits': between(11, 40),
       'commits.won': between(11, 40),
       'invocations.collect': between(10, 40),
@@ -104,7 +104,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Counted apart from the others: what takes its time by itself, and a pass of a loop at a time. */
+/** Counted separately: slow scenarios and sequential loops. */
 export const slowScenarios: readonly Scenario[] = [
   { name: 'loop-10', workflow: looped(10), ends: 'completed', bounds: commonBounds },
   { name: 'loop-100', workflow: looped(100), ends: 'completed', bounds: commonBounds },
@@ -113,7 +113,7 @@ export const slowScenarios: readonly Scenario[] = [
     workflow: looped(1_000),
     ends: 'completed',
     isCold: true,
-    // The commits that put results away hold more than one unit, and pack a little better or worse.
+    // Commits that store results exceed one unit, and their compressed size varies.
     bounds: { ...commonBounds, 'readUnits.workflow': between(1, 1 + threads), 'writeUnits.commits': between(1_001, 1_005) },
   },
   // 15 where its words come to the millisecond; a loaded machine says them more slowly, and a longer stream is more of them
@@ -126,9 +126,7 @@ export const slowScenarios: readonly Scenario[] = [
   },
 ];
 
-/**
- * The bill of one run of the scenario in a warm cloud: its workflow has run once before. Nothing else may run meanwhile.
- */
+/** The bill of one run of the scenario, after a warm-up run. No other run may be active. */
 export async function count(bench: BenchCloud, { name, workflow, ends, lens, isCold, heldResults }: Scenario): Promise<Bill> {
   if (lens !== undefined) await bench.publishLens(lens);
   await bench.publish(workflow);

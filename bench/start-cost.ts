@@ -1,4 +1,4 @@
-/** What one `POST /v1/runs` reads and writes by itself, with a key that the function has not read yet, and with it once more. */
+/** Reads and writes of one `POST /v1/runs`: with a key that is not cached, and with a cached key. */
 import type { BenchCloud } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import { chain } from './workflows.ts';
@@ -10,7 +10,7 @@ export interface StartCost {
 
 export const startGoldenName = (key: StartCost['key']): string => `start-${key}-key`;
 
-/** Counted until the answer; what works on the run afterwards is another function's. Nothing else may run meanwhile. */
+/** Counts until the response. No other run may be active. */
 export async function countStarts(bench: BenchCloud): Promise<readonly StartCost[]> {
   const workflow = chain(10);
   await bench.publish(workflow);

@@ -1,8 +1,8 @@
-/** How long `POST /v1/runs` takes on the embedded cloud, one after the other, while what was started runs. */
+/** Latency of sequential `POST /v1/runs` on the embedded cloud, while the started runs execute. */
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain } from './workflows.ts';
 
-/** Milliseconds of each start. A fifth as many before them are warming up and not among the answers. */
+/** Milliseconds of each start, after a fifth as many warm-up starts. */
 export async function measureStartTimes(bench: BenchCloud, starts: number): Promise<readonly number[]> {
   const workflow = chain(1);
   await bench.publish(workflow);

@@ -1,4 +1,4 @@
-/** How many runs can be started in a second, while those that were started run. */
+/** Starts per second, while the started runs execute. */
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain } from './workflows.ts';
 

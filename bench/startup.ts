@@ -1,4 +1,4 @@
-/** How long `npm start` takes until its first request is answered: from nothing, and with nothing changed. */
+/** Time of `npm start` until its first response: from scratch, and without changes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { root } from './bench-cloud.ts';
 
 const infoShape = z.object({ url: z.string(), pid: z.number() });
 
-/** Milliseconds from the start of the process to the first answer. The process is ended again. */
+/** Milliseconds from the process start to the first response. Ends the process afterwards. */
 async function timeStart(directory: string): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ['bin/check-node.mjs', 'lib/local/main.ts'], {
@@ -37,11 +37,11 @@ async function timeStart(directory: string): Promise<number> {
 export interface StartTimes {
   readonly coldMs: number;
   readonly warmMs: number;
-  /** false where a source was changed meanwhile: then the second start synthesized as well */
+  /** false if a source changed in between, so that the second start synthesized too */
   readonly isSteady: boolean;
 }
 
-/** @param directory an empty folder: the first start synthesizes, the second finds that result */
+/** @param directory an empty directory: the first start synthesizes, the second reuses the result */
 export async function measureStarts(directory: string): Promise<StartTimes> {
   const before = digestSources(root);
   const [coldMs, warmMs] = [await timeStart(directory), await timeStart(directory)];

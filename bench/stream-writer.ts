@@ -1,4 +1,4 @@
-/** A node that speaks, without a worker: a run that is to begin later, whose first node says what it is told to. */
+/** Writes a node's token stream without a worker: for a run with a later start time. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoStreams } from '../lib/aws/streams.ts';
 import { SystemClock } from '../lib/aws/system-clock.ts';
@@ -10,7 +10,7 @@ import type { Cloud } from '../lib/local/cloud.ts';
 import { awsEnvironment } from '../lib/local/aws-environment.ts';
 import { type StreamWriter, openStreamWriter } from '../lib/service/execution/stream-writer.ts';
 
-/** @param node of the run, which must be open */
+/** @param node a node of the run, which must be open */
 export function streamWriterIn({ template, tables }: Cloud, run: string, node: string): StreamWriter {
   const table = template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('RunsTable'))?.name ?? '';
   const client = new DynamoDBClient({ endpoint: tables.url, region: awsEnvironment.region, credentials: tables });

@@ -1,4 +1,4 @@
-/** Starts without a pause for a while, and looks afterwards whether each run that was accepted exists and has completed. */
+/** Starts runs continuously, then checks that every accepted run exists and has completed. */
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
@@ -8,16 +8,16 @@ export interface SustainedResult {
   readonly accepted: number;
   readonly perSecond: number;
   readonly completed: number;
-  /** the runs that were accepted and have not completed when there was time enough */
+  /** accepted runs that did not complete in time */
   readonly lost: readonly string[];
 }
 
 const runShape = z.looseObject({ status: z.string() });
-/** Longer than the sweep needs to find a run whose message was lost. */
+/** Longer than the sweep needs to recover a run with a lost message. */
 const timeoutMs = 300_000;
 const pollIntervalMs = 100;
 
-/** @throws where a start is answered with anything but 202 */
+/** @throws if the status of a start is not 202 */
 export async function sustainStarts(bench: BenchCloud, parallel: number, seconds: number): Promise<SustainedResult> {
   const workflow = chain(1);
   await bench.publish(workflow);

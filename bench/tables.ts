@@ -1,4 +1,4 @@
-/** What was measured, as lines for a person. */
+/** Formats the measurements as text. */
 import { type Bill, lineKinds, total } from './bill.ts';
 import { type BundleSize, maxBytesOf } from './bundles.ts';
 import type { Latencies } from './latency.ts';
@@ -7,7 +7,7 @@ import type { LoopCommits } from './loop-commits.ts';
 import { dollarsPerMillionRuns, timeDollarsPerMillionRuns } from './prices.ts';
 import { quantilesOf } from './quantiles.ts';
 
-/** Aligned columns, the first to the left and the others to the right. */
+/** Aligned columns: the first left, the others right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   const aligned = (cell: string, column: number): string =>
@@ -23,7 +23,7 @@ export interface NamedBill {
   readonly bill: Bill;
 }
 
-/** A column for each bill, a row for each part that costs something in any of them. */
+/** A column for each bill, a row for each part with a cost. */
 export function billTable(bills: readonly NamedBill[]): string {
   const kinds = lineKinds.filter((kind) => kind !== 'gbSeconds' && kind !== 'emptyReceives');
   const rows = kinds.flatMap((kind) => {
@@ -59,7 +59,7 @@ export function dollarTable(bills: readonly NamedBill[]): string {
   ]);
 }
 
-/** Times beside the bare put of the same run of the bench. */
+/** Times compared with the bare put of the same bench run. */
 const timesTable = (rows: readonly (readonly [string, readonly number[]])[], bareMs: readonly number[]): string => {
   const bare = quantilesOf(bareMs);
   const row = ([name, values]: readonly [string, readonly number[]]): readonly string[] => {

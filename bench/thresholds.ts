@@ -1,23 +1,23 @@
-/** The times that the bench holds the product to, on whatever machine it runs: it ends with an error where one is missed. */
+/** Thresholds of the bench on any machine. The bench fails if one is exceeded. */
 import { quantilesOf } from './quantiles.ts';
 
-/** Milliseconds from a word's being said to its being read, by the median. */
+/** Median milliseconds from writing a word to reading it. */
 const maxToReaderMs = 400;
-/** Of `time per node = a · length^b`: what machines scatter by, and far below what a node costs that reads the run so far. */
+/** Of `time per node = a · length^b`: above the variation between machines, and far below a node that reads its whole run. */
 const maxGrowth = 0.15;
 
-/** Small runs beside endless loops of their own project, by the median. Without shares it was several hundred. */
+/** Median slowdown of small runs beside endless loops of their project. Without shares it was several hundred. */
 const maxBesideEndless = 3;
 
 export interface Measured {
-  /** the exponents by the kind of run */
+  /** exponents by kind of run */
   readonly growths: Readonly<Record<string, number>>;
   readonly wordMs: readonly number[];
-  /** the median of small runs beside scripts that never end, as a multiple of that without them */
+  /** median duration of small runs beside endless scripts, as a multiple of that without them */
   readonly besideEndless: number;
 }
 
-/** One sentence for each that was missed. */
+/** One message for each exceeded threshold. */
 export function missedThresholds({ growths, wordMs, besideEndless }: Measured): readonly string[] {
   const { p50 } = quantilesOf(wordMs);
   return [

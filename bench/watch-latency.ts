@@ -5,14 +5,14 @@ import type { BenchCloud } from './bench-cloud.ts';
 import { slowLens, wordPauseMs, slowLensWorkflow } from './workflows.ts';
 import { writesIn } from './write-times.ts';
 
-/** Deltas as they came, by their index. */
+/** Deltas in order of arrival, by index. */
 interface ReceivedDelta {
   readonly index: number;
   readonly words: number;
   readonly at: number;
 }
 
-/** Milliseconds of each word; it may wait for others, and travel with them. The first waits for nothing, and is left out. */
+/** Latency of each word in milliseconds, including batching. The first word is not batched and is excluded. */
 export async function measureWords(bench: BenchCloud, words: number): Promise<readonly number[]> {
   const { cloud } = bench;
   const { url } = cloud;
@@ -38,8 +38,8 @@ export async function measureWords(bench: BenchCloud, words: number): Promise<re
 }
 
 /**
- * When a word was said only the worker knows. It was behind the write before, and each word is a pause behind the one before it:
- * each counts as said as early as it can have been, which is a pause too early at most.
+ * Only the worker knows when it produced a word. A word is later than the previous write, and one pause later than the previous word.
+ * Each word counts as produced at the earliest possible time, at most one pause too early.
  */
 const timesOf = ({ words, at }: ReceivedDelta, writtenBefore: number | undefined): readonly number[] =>
   writtenBefore === undefined

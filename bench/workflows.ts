@@ -1,23 +1,23 @@
-/** The workflows that are measured. Their nodes do nothing, so that what is counted is what the product adds. */
+/** The measured workflows. Their nodes do nothing, so that only the overhead of the platform is measured. */
 
 const noOp = (id: string) => ({ id, type: 'javascript', config: { code: 'return 1' } });
 const edges = (ids: readonly string[]) => ids.slice(1).map((target, at) => ({ source: ids[at] ?? '', target }));
 const numbered = (count: number) => Array.from({ length: count }, (_one, at) => `n${at + 1}`);
 
-/** One script that never ends by itself. */
+/** One endless script. */
 export const endless = {
   name: 'endless',
   nodes: [{ id: 'loop', type: 'javascript', config: { code: 'for (;;) {}' } }],
   edges: [],
 };
 
-/** Nodes one after the other, each of which is executed. */
+/** Sequential nodes; each is executed. */
 export function chain(length: number) {
   const ids = numbered(length);
   return { name: `chain-${length}`, nodes: ids.map(noOp), edges: edges(ids) };
 }
 
-/** The same number of nodes, the first and the last of which are only decided. */
+/** The same with a start and an end node, which are pure. */
 export function chainWithEnds(length: number) {
   const ids = numbered(length - 2);
   return {
@@ -27,14 +27,14 @@ export function chainWithEnds(length: number) {
   };
 }
 
-/** One node before a sleep that only EventBridge Scheduler is long enough for, and one after it. */
+/** A node, a sleep beyond the SQS maximum, and a node. */
 export const sleeper = {
   name: 'sleep-20-minutes',
   nodes: [noOp('before'), { id: 'sleep', type: 'delay', config: { delayType: 'fixed', delayMinutes: 20 } }, noOp('after')],
   edges: edges(['before', 'sleep', 'after']),
 };
 
-/** Branches that begin together, and one node that waits for all of them. */
+/** Parallel branches and a join. */
 export function fan(branches: number) {
   const ids = numbered(branches);
   return {
@@ -44,7 +44,7 @@ export function fan(branches: number) {
   };
 }
 
-/** One node, executed for each item of an array. */
+/** A loop with one node per item. */
 export function looped(items: number, concurrency = 1) {
   return {
     name: concurrency === 1 ? `looped-${items}` : `looped-${items}-by-${concurrency}`,
@@ -72,25 +72,25 @@ export interface Lens {
   readonly params: Readonly<Record<string, string | number>>;
 }
 
-/** Twenty tokens as one word: the deterministic model pauses behind words, and a pause of 2.5 ms would be late each time. */
+/** Twenty tokens per word: the deterministic model pauses after words, and a pause of 2.5 ms would be inaccurate. */
 const twentyTokens = 'to-be-or-not-to-be-that-is-the-question-asked-by-him-who-is-not-so-sure-of-it';
-/** What says 2,000 tokens at 400 a second, as fast as models are. */
+/** 2,000 tokens at 400 a second, the speed of fast models. */
 export const fastLens: Lens = {
   name: 'speech',
   template: 'Speak',
   params: { reply: Array.from({ length: 100 }, () => twentyTokens).join(' '), delayMs: 50 },
 };
 
-/** One node that has a model speak, and shows it as it comes. */
+/** One lens node with a token stream. */
 export const fastLensWorkflow = {
   name: 'lens-2000-tokens',
   nodes: [{ id: 'say', type: 'lens', config: { lens: fastLens.name } }],
   edges: edges(['say']),
 };
 
-/** Milliseconds. Not a part of the pause between two writes or two looks: words fall everywhere between them. */
+/** Milliseconds; no divisor of the write or poll interval, so that words are spread over the interval. */
 export const wordPauseMs = 23;
-/** Words one by one, each a pause behind the one before. */
+/** Single words with a pause after each. */
 export const slowLens = (words: number): Lens => ({
   name: 'talk',
   template: 'Talk',

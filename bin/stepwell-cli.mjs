@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `stepwell`: the command line, on the Node that came with the project where the machine's own is too old.
+// `stepwell`: the command line. Uses the Node of the package if the machine's Node is too old.
 import { fileURLToPath } from 'node:url';
 import { startProgram } from './check-node.mjs';
 

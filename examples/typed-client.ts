@@ -1,5 +1,5 @@
 /**
- * Publishes a workflow, starts a run of it and waits for what it comes to. Beside a running `npm start`:
+ * Publishes a workflow, starts a run and waits for its result. Needs a running `npm start`:
  * `npx node examples/typed-client.ts`
  */
 import { readFileSync } from 'node:fs';
@@ -10,11 +10,11 @@ export async function priceOrder(client: StepwellClient, items: readonly { qty: 
   try {
     await client.createWorkflow(workflow);
   } catch (error) {
-    // There from the last time: good enough.
+    // The workflow exists from an earlier execution.
     if (!(error instanceof ComputeClientError && error.code === 'workflow_exists')) throw error;
   }
 
-  // The same order is the same run, however often this is called within a day.
+  // The idempotency key: repeated calls within a day return the same run.
   const idempotencyKey = client.contentKey('order-total', { items });
   const { runId } = await client.trigger({ workflowName: 'order-total', input: { items } }, { idempotencyKey });
 

@@ -1,8 +1,8 @@
-/** Watches a run over a socket, as a page does: a ticket opens it, and after a lost connection it goes on behind the last id. */
+/** Watches a run over a WebSocket, as a web page does: opens it with a ticket and resumes after the last event id when it reconnects. */
 
 interface Watched {
   readonly apiUrl: string;
-  /** the output SocketUrl of the deployment */
+  /** the stack output SocketUrl */
   readonly socketUrl: string;
   readonly runId: string;
   readonly apiKey: string;
@@ -22,7 +22,7 @@ export async function watchRun(watched: Watched, tell: (frame: Frame) => void): 
   for (;;) {
     const hasEnded = await watchOnce(watched, after, (frame) => {
       const { nodeId, deltaIndex } = frame.payload ?? {};
-      // After a lost connection some of it comes again: what is known is dropped.
+      // Frames can repeat after a reconnect: drop known ones.
       if (frame.type === 'node.stream.delta') {
         if (typeof deltaIndex !== 'number' || deltaIndex < (next.get(nodeId) ?? 0)) return;
         next.set(nodeId, deltaIndex + 1);
@@ -37,9 +37,9 @@ export async function watchRun(watched: Watched, tell: (frame: Frame) => void): 
   }
 }
 
-/** Until the connection is lost, or the run has ended and all of it has been told. */
+/** Resolves when the connection is lost, or when the run has ended and all its events were received. */
 async function watchOnce({ apiUrl, socketUrl, runId, apiKey }: Watched, after: number, tell: (frame: Frame) => void) {
-  // A page asks its own server for the ticket: a key is nothing for a browser.
+  // A web page requests the ticket from its own server: an API key must not be in a browser.
   const headers = { authorization: `Bearer ${apiKey}` };
   const answer = await fetch(`${apiUrl}/v1/runs/${runId}/tickets`, { method: 'POST', headers });
   const { ticket }: { ticket: string } = JSON.parse(await answer.text());

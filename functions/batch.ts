@@ -1,5 +1,5 @@
 /** Handles an SQS batch message by message and reports which messages SQS must redeliver. */
-import { defined } from '../lib/engine/defined.ts';
+import { defined } from '../lib/base/defined.ts';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';

@@ -10,13 +10,13 @@ import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Where the bundles go unless told otherwise: one folder per function. */
+/** Default output directory, with one subdirectory per function. */
 export const bundleDirectory = join(root, 'dist', 'functions');
 
-/** ES modules have no `require`; bundled CommonJS packages still ask for Node's own modules with it. */
+/** ES modules have no `require`, but bundled CommonJS packages load Node's modules with it. */
 const requireBanner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
 
-/** zod carries its messages in fifty languages, a fifth of a bundle, of which the product speaks one. */
+/** Keeps only zod's English messages: its fifty languages are a fifth of a bundle. */
 const englishOnly: Plugin = {
   name: 'one-language',
   setup(bundling) {
@@ -26,16 +26,16 @@ const englishOnly: Plugin = {
   },
 };
 
-/** Code that a function starts on a thread lies beside its bundle. */
+/** Thread code of the code function, which is placed beside its bundle. */
 const threads: Partial<Record<FunctionName, readonly { readonly name: string; readonly source: string }[]>> = {
   worker: [sandboxFiles.thread],
   code: [bundleThreadFile, programThreadFile],
 };
-/** The function that runs scripts has their engine beside it, too. */
+/** The worker's script engine, which is placed beside its bundle. */
 const scriptFunction: FunctionName = 'worker';
 const require = createRequire(import.meta.url);
 
-/** A function's credentials are in its environment; the other ways to find some, sign-ons among them, are a tenth of a bundle. */
+/** Lambda provides credentials as environment variables. The other credential providers are a tenth of a bundle. */
 const environmentCredentials: Plugin = {
   name: 'environment-credentials',
   setup(build) {
@@ -46,7 +46,7 @@ const environmentCredentials: Plugin = {
   },
 };
 
-/** A function's region is in its environment, too: it has no instance whose metadata could say another. */
+/** Lambda provides the region as an environment variable and has no instance metadata. */
 const environmentRegion: Plugin = {
   name: 'environment-region',
   setup(build) {
@@ -57,8 +57,8 @@ const environmentRegion: Plugin = {
 };
 
 /**
- * DynamoDB's client has a cache for endpoints that it may be told of, which nobody here switches on, with the largest dependency
- * of the client. One key for the function's own credentials is all that it would ever keep: a map does.
+ * DynamoDB's client uses an LRU cache, its largest dependency, for endpoint discovery, which is off here. It would hold one entry for
+ * the function's credentials, so a map replaces it.
  */
 const mapForEndpoints: Plugin = {
   name: 'map-for-endpoints',
@@ -70,8 +70,8 @@ const mapForEndpoints: Plugin = {
 };
 
 /**
- * The clients of AWS describe each operation by a list. Many have computed keys, which esbuild takes for effects, so it keeps the
- * lists of operations that no function calls. A list has no effects: what nothing refers to goes.
+ * The AWS clients describe each operation by a list. esbuild treats computed keys as side effects and keeps the lists of unused
+ * operations. Marking the lists as pure lets it remove them.
  */
 const schemasWithoutEffects: Plugin = {
   name: 'schemas-without-effects',
@@ -91,7 +91,7 @@ const bundling = {
   bundle: true,
   format: 'esm',
   platform: 'node',
-  // Without a target esbuild emits Uint8Array.fromBase64 for .wasm files, which Node 24 does not have.
+  // Without a target, esbuild emits Uint8Array.fromBase64 for .wasm files, which Node 24 does not support.
   target: 'node24',
   mainFields: ['module', 'main'],
   loader: { '.wasm': 'binary' },
@@ -101,7 +101,7 @@ const bundling = {
   logLevel: 'warning',
 } as const satisfies BuildOptions;
 
-/** What `stepwell worker start` starts where there are no sources. Its credentials may come from anywhere, so all ways are in it. */
+/** The worker program of the package, for `stepwell worker start`. It includes all credential providers, because it runs anywhere. */
 export async function buildWorker(outdir: string): Promise<void> {
   const { outputFiles } = await bundle({
     ...bundling,
@@ -121,14 +121,14 @@ export interface Bundle {
   readonly bytes: number;
 }
 
-/** The functions whose handler is written, in the order of the contract. */
+/** The functions that have a handler, in the order of the contract. */
 function functionsWithHandler(sources = join(root, 'functions')): readonly FunctionName[] {
   return functionNames.filter((name) => existsSync(join(sources, name, 'handler.ts')));
 }
 
 /**
- * Bundles every function that is written. Bundles of functions that are no longer there are removed, so that the folder
- * is the truth about what can be deployed. Throws esbuild's error where a handler does not compile.
+ * Bundles every function and removes the bundles of deleted functions, because every bundle in the directory is deployed. Throws
+ * esbuild's error if a handler does not compile.
  */
 export async function buildFunctions(
   options: {
@@ -136,7 +136,7 @@ export async function buildFunctions(
     readonly outdir?: string;
     /** Default: true. */
     readonly maps?: boolean;
-    /** Beside the product's own: tests make bundles of another version with them. */
+    /** Additional esbuild plugins: tests use them to build bundles of another version. */
     readonly plugins?: readonly Plugin[];
   } = {},
 ): Promise<readonly Bundle[]> {
@@ -166,7 +166,7 @@ export async function buildFunctions(
       ),
     ],
     outdir,
-    // Beside the bundle and left out of the asset: a cold start should not carry them.
+    // Source maps are placed beside the bundle and excluded from the asset, to keep cold starts short.
     sourcemap: options.maps === false ? false : 'external',
   });
   for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
@@ -180,7 +180,7 @@ export async function buildFunctions(
   });
 }
 
-/** Whole or not at all, and only what has changed: whoever else starts from this checkout now reads the same files. */
+/** Writes atomically, and only changed files: other processes can read the same bundles at the same time. */
 function writeIfChanged(file: string, contents: Uint8Array): void {
   if (existsSync(file) && readFileSync(file).equals(contents)) return;
   mkdirSync(dirname(file), { recursive: true });

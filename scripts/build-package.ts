@@ -1,7 +1,7 @@
 /**
- * `npm run build`: the package `stepwell`, in dist/package unless told otherwise: the construct with the functions' bundles, the
- * SDK, the testing kit, the client, the guard of an application, the names of openworkflow and the command line with its worker,
- * as JavaScript with types. It asks for no package that they do not use.
+ * `npm run build`: builds the package `stepwell` (default: dist/package) as JavaScript with types. It contains the construct with the
+ * function bundles, the SDK, the test runner, the client, the application guard, the openworkflow API and the command line with its
+ * worker. The package depends only on packages that these use.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { buildFunctions, buildWorker } from './build-functions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** What the package is imported by, and the room behind it. */
+/** The package's exports and their modules. */
 const entryPoints = {
   '.': 'constructs',
   './sdk': 'sdk',
@@ -22,9 +22,9 @@ const entryPoints = {
   './openworkflow': 'openworkflow',
   './openworkflow/backend': 'openworkflow/backend',
 } as const;
-/** An application has these itself: two copies of a construct library are no library. */
+/** Peer dependencies: an application must not have two copies of a construct library. */
 const peers = ['aws-cdk-lib', 'constructs'] as const;
-/** What the product is built from; a package that the doors use has its version from here. */
+/** The versions of all dependencies; the package's dependencies take theirs from here. */
 const projectShape = z.object({
   name: z.string(),
   version: z.string(),
@@ -32,20 +32,20 @@ const projectShape = z.object({
   license: z.string(),
   dependencies: z.record(z.string(), z.string()),
 });
-/** The oldest Node that the doors run on. */
+/** The minimum Node version of the exports. */
 const engines = { node: '>=20' };
 const commandFile = 'bin/stepwell.mjs';
-/** The Node that reads an author's TypeScript as it is. */
+/** The minimum Node version of the command line, which loads TypeScript without a build. */
 const command = `#!/usr/bin/env node
-const oldestMajor = 24;
-if (Number(process.versions.node.split('.')[0]) < oldestMajor) {
-  console.error(\`stepwell needs Node \${oldestMajor} or newer, and found \${process.versions.node}\`);
+const minNodeMajor = 24;
+if (Number(process.versions.node.split('.')[0]) < minNodeMajor) {
+  console.error(\`stepwell needs Node \${minNodeMajor} or newer, but this is Node \${process.versions.node}\`);
   process.exit(1);
 }
 await import('../cli/main.js');
 `;
 
-/** @throws where the compiler finds a fault, which it has printed by then */
+/** @throws if the compiler reports an error, which it prints first */
 export async function buildPackage(target: string): Promise<void> {
   rmSync(target, { recursive: true, force: true });
   const compiler = createRequire(import.meta.url)
@@ -73,7 +73,7 @@ export async function buildPackage(target: string): Promise<void> {
     ),
     dependencies: versionsOf((name) => used.has(name) && !isPeer(name)),
     peerDependencies: Object.fromEntries(Object.keys(versionsOf(isPeer)).map((name) => [name, `^${dependencies[name]}`])),
-    // The client and the SDK need none of them.
+    // Optional, because the client and the SDK need none of them.
     peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
   };
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -83,7 +83,7 @@ export async function buildPackage(target: string): Promise<void> {
 
 const isPeer = (name: string): boolean => peers.some((peer) => peer === name);
 
-/** Packages that some file of the folder imports, as code, as a type, or only when it comes to that. */
+/** Packages that the files of the directory import: statically, dynamically or as types. */
 function packagesIn(folder: string): ReadonlySet<string> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(js|d\.ts)$/.test(file));
   const imported = files.flatMap((file) => [
@@ -94,7 +94,7 @@ function packagesIn(folder: string): ReadonlySet<string> {
   );
 }
 
-// Started through bin/check-node.mjs, which imports it: it is the program, and not the main module.
+// bin/check-node.mjs imports this file, so it is not the main module.
 if (process.argv[1] !== undefined && basename(process.argv[1]) === 'build-package.ts') {
   const [folder = join(root, 'dist', 'package'), ...more] = process.argv.slice(2);
   if (more.length > 0) {

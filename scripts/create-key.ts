@@ -1,6 +1,6 @@
 /**
- * `npm run create-key -- --table <control table> --scopes admin`: makes an API key with the operator's own AWS credentials.
- * The key is printed once and kept nowhere; the table holds the SHA-256 of its secret.
+ * `npm run create-key -- --table <control table> --scopes admin`: creates an API key with the operator's AWS credentials.
+ * The key is printed once and not stored; the table contains the SHA-256 of its secret.
  */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -56,11 +56,11 @@ const stored = await new DynamoKeys(new Table(dynamoClient(), keyOptions.table))
   ...(keyOptions.rate === undefined ? {} : { rateLimitPerMinute: keyOptions.rate }),
 });
 if (stored === 'occupied') {
-  console.error(`The key id ${keyId} is taken already. Ask again.`);
+  console.error(`The key id ${keyId} is already in use. Run the command again.`);
   process.exit(1);
 }
-// The key alone on the standard output, so that it can be piped into a secret store.
+// Only the key is written to standard output, so that it can be piped into a secret store.
 console.log(text);
 console.error(
-  `Key ${keyId} of ${keyOptions.project}/${keyOptions.environment}: ${keyOptions.scopes.join(', ')}. It is shown this once.`,
+  `Key ${keyId} of ${keyOptions.project}/${keyOptions.environment}: ${keyOptions.scopes.join(', ')}. It is not shown again.`,
 );

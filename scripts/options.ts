@@ -1,13 +1,13 @@
-/** What is typed behind a script: read as a whole before anything is done. What is mistyped ends it with 2 and the right form. */
+/** Parses the command line of a script before the script does anything. Invalid options print the usage and exit with status 2. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import * as z from 'zod';
 
 export interface OptionsSpec<Shape extends z.ZodType> {
   readonly usage: string;
-  /** as `parseArgs` takes them; `--help` is added */
+  /** options of `parseArgs`; `--help` is added */
   readonly options: NonNullable<ParseArgsConfig['options']>;
   readonly allowPositionals?: boolean;
-  /** of what was typed, by the names of the options, and `positionals` */
+  /** schema of the option values and of `positionals` */
   readonly shape: Shape;
 }
 
@@ -18,10 +18,10 @@ export type OptionsResult<Values> =
 
 export const wholeNumber = z
   .string()
-  .regex(/^\d{1,15}$/, 'a whole number is wanted')
+  .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number);
 
-/** @param args what stands behind the script's name */
+/** @param args the arguments after the script's name */
 export function readOptions<Shape extends z.ZodType>(
   { options, shape, allowPositionals = false }: OptionsSpec<Shape>,
   args: readonly string[],
@@ -37,7 +37,7 @@ export function readOptions<Shape extends z.ZodType>(
   }
 }
 
-/** The options of this process; without them it ends here. */
+/** Parses the options of this process, or ends the process. */
 export function parseOptionsOrExit<Shape extends z.ZodType>(spec: OptionsSpec<Shape>): z.output<Shape> {
   const read = readOptions(spec, process.argv.slice(2));
   if (read.kind === 'read') return read.values;

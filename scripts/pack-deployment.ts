@@ -1,6 +1,6 @@
 /**
- * `npm run pack -- <folder> <deployment id>`: makes the archive of a deployment and its manifest, without asking any service.
- * The folder's own `manifest.json` names the workflows and steps; every other file in it goes into the archive.
+ * `npm run pack -- <directory> <deployment id>`: creates the archive and the manifest of a deployment, without any network request.
+ * The directory's `manifest.json` names the workflows and steps; all other files go into the archive.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { packDirectory } from '../lib/cli/actions/artifact.ts';
 
 const [folder, deploymentId, ...more] = process.argv.slice(2);
 if (folder === undefined || deploymentId === undefined || more.length > 0) {
-  console.error('usage: npm run pack -- <folder> <deployment id>');
+  console.error('usage: npm run pack -- <directory> <deployment id>');
   process.exit(2);
 }
 try {

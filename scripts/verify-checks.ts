@@ -1,14 +1,14 @@
-/** The end-to-end checks of an installation: what a newcomer is promised, asked over HTTPS of any URL. */
+/** End-to-end checks of an installation over HTTPS: health, workflows, runs, events, idempotency and errors. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
 export interface Installation {
-  /** without a slash at its end */
+  /** without a trailing slash */
   readonly url: string;
   readonly apiKey: string;
-  /** part of every name and key that the checks use, so that they can be run again and again */
+  /** suffix of all names and keys, so that the checks can be repeated */
   readonly uniqueSuffix: string;
-  /** how long a run may take */
+  /** maximum duration of a run */
   readonly runTimeoutMs: number;
 }
 
@@ -53,7 +53,7 @@ const start = (installation: Installation, key: string, price: number): Promise<
     { 'idempotency-key': `${installation.uniqueSuffix}-${key}` },
   );
 
-/** Asks again and again until the run has ended. */
+/** Polls until the run has ended. */
 async function waitForEnd(installation: Installation, runId: unknown): Promise<Body> {
   const deadline = Date.now() + installation.runTimeoutMs;
   for (;;) {
@@ -67,7 +67,7 @@ async function waitForEnd(installation: Installation, runId: unknown): Promise<B
 
 export const checks: readonly Check[] = [
   {
-    name: 'it is healthy',
+    name: 'the installation is healthy',
     run: async (installation) => {
       const { status, body } = await request(installation, 'GET', '/v1/health');
       assert.equal(status, 200);
@@ -93,7 +93,7 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'a run is accepted, ends with its output, and says what became of each node',
+    name: 'a run is accepted, completes with its output and reports the status of each node',
     run: async (installation) => {
       const { status, body } = await start(installation, 'first', 50);
       assert.equal(status, 202, JSON.stringify(body));
@@ -108,7 +108,7 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'its events have dense ids from 1',
+    name: 'the events of a run have dense ids from 1',
     run: async (installation) => {
       const { body } = await start(installation, 'first', 50);
       const { body: page } = await request(installation, 'GET', `/v1/runs/${String(body['runId'])}/events`);
@@ -121,7 +121,7 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'the same request under the same key is answered with the same run',
+    name: 'a repeated request with the same idempotency key returns the same run',
     run: async (installation) => {
       const [first, second] = [await start(installation, 'first', 50), await start(installation, 'first', 50)];
       assert.equal(second.body['runId'], first.body['runId']);
@@ -129,21 +129,21 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'another body under the same key is a conflict',
+    name: 'another body with the same idempotency key is a conflict',
     run: async (installation) => {
       const { status, body } = await start(installation, 'first', 51);
       assert.deepEqual([status, body['code']], [409, 'idempotency_conflict']);
     },
   },
   {
-    name: 'a start without a key for its idempotency is refused',
+    name: 'a start without an idempotency key is refused',
     run: async (installation) => {
       const { status, body } = await request(installation, 'POST', '/v1/runs', { workflowName: workflowName(installation) });
       assert.deepEqual([status, body['code']], [400, 'idempotency_required']);
     },
   },
   {
-    name: 'a body that does not parse is refused with the place of each fault',
+    name: 'an invalid body is refused with a JSON pointer for each error',
     run: async (installation) => {
       const { status, body } = await request(
         installation,
@@ -158,7 +158,7 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'a body of 7 MB is refused as too large',
+    name: 'a body of 7 MB is refused',
     run: async (installation) => {
       const { status, body } = await request(
         installation,
@@ -171,7 +171,7 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: 'a route that is not there is answered in the same form',
+    name: 'an unknown route returns an error in the same format',
     run: async (installation) => {
       const { status, body } = await request(installation, 'GET', '/v1/nowhere');
       assert.deepEqual([status, body['code']], [404, 'not_found']);
@@ -183,7 +183,7 @@ export const checks: readonly Check[] = [
     run: async (installation) => {
       const { body } = await start(installation, 'cancelled', 10);
       const { status, body: cancelResult } = await request(installation, 'POST', `/v1/runs/${String(body['runId'])}/cancel`);
-      // It may have ended before the cancel came: then it says as what.
+      // The run may have ended before the cancel request.
       if (status === 409) return assert.equal(cancelResult['code'], 'run_terminal');
       assert.deepEqual([status, cancelResult['status']], [200, 'cancelled']);
       assert.equal((await waitForEnd(installation, body['runId']))['status'], 'cancelled');

@@ -1,4 +1,4 @@
-/** `npm run verify -- --url https://… --key sw_…`: the end-to-end checks against any installation. Ends with 1 if one fails. */
+/** `npm run verify -- --url https://… --key sw_…`: runs the end-to-end checks against an installation. Exits with status 1 if a check fails. */
 import * as z from 'zod';
 import { parseOptionsOrExit, wholeNumber } from './options.ts';
 import { checks } from './verify-checks.ts';

@@ -1,4 +1,4 @@
-/** The local runner of AWS Lambda durable functions: the functions in this process, what they checkpoint in a thread's memory. */
+/** The local runner of AWS Lambda durable functions: functions in this process, checkpoints in the memory of a thread. */
 import { type DurableContext, type DurableLambdaHandler, withDurableExecution } from '@aws/durable-execution-sdk-js';
 import { LocalDurableTestRunner, WaitingOperationStatus } from '@aws/durable-execution-sdk-js-testing';
 import { type Engine, type Started, runPooled } from './engine.ts';
@@ -19,10 +19,10 @@ const handlerOf = (program: ProgramName): DurableLambdaHandler =>
 function start(program: ProgramName, input: Input): Started {
   const runner = new LocalDurableTestRunner<Result>({ handlerFunction: handlerOf(program) });
   runner.registerDurableFunction('stamp', handlerOf('stamp'));
-  // Asked for before it runs: a runner does not look back.
+  // Registered before the run: the runner does not report past operations.
   const callback = runner.getOperation(signalName);
   const ended = runner.run({ payload: input });
-  // It is asked for later, and a run that fails meanwhile is no fault of nobody's.
+  // Awaited later; an earlier failure must not be an unhandled rejection.
   ended.catch(() => undefined);
   return {
     async result() {

@@ -1,31 +1,31 @@
-/** An engine that runs the programs, the same for all of them. */
+/** The interface of a compared engine. */
 import type { Input, ProgramName, Result } from './programs.ts';
 
 export interface Started {
-  /** @throws where the run has failed */
+  /** @throws if the run failed */
   result(): Promise<Result>;
-  /** Ends its wait for a signal. @throws where nobody was waiting, and the engine keeps no signals */
+  /** Sends the signal that the run awaits. @throws if no run waits and the engine stores no signals */
   signal(): Promise<void>;
 }
 
 export interface Engine {
   readonly name: string;
-  /** what is compared: where a step is kept before the next one begins, and what stands between the two */
+  /** what is compared: where a step is persisted before the next one starts, and the layers in between */
   readonly persistence: string;
-  /** Answers when the run is accepted. Somebody is there to work on it at once. */
+  /** Resolves when the run is accepted. A worker is available at once. */
   start(program: ProgramName, input: Input): Promise<Started>;
-  /** Runs all of them, at most so many at once, in the way that suits the engine best. */
+  /** Executes all runs with limited concurrency, in the most suitable way for the engine. */
   runAll(program: ProgramName, inputs: readonly Input[], atOnce: number): Promise<WorkResult>;
   stop(): Promise<void>;
 }
 
 interface WorkResult {
-  /** when the work began, as the programs tell the time */
+  /** start of the work, by the clock of the programs */
   readonly beganAt: number;
   readonly results: readonly Result[];
 }
 
-/** Does all of it, so many at once: the next begins when one ends. */
+/** Executes tasks with limited concurrency: the next starts when one ends. */
 export async function runPooled<Item, Output>(
   items: readonly Item[],
   atOnce: number,
@@ -33,7 +33,7 @@ export async function runPooled<Item, Output>(
 ): Promise<readonly Output[]> {
   const results: Output[] = [];
   const remaining = items.values();
-  // one iterator for all of them: each takes what nobody has taken
+  // One shared iterator, from which each loop takes the next task.
   const takeNext = async (): Promise<void> => {
     for (const item of remaining) results.push(await work(item));
   };

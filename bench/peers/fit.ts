@@ -1,11 +1,11 @@
 /** Whether time grows faster than the number of steps: `T(n) = a + b·n + c·n²`, by least squares. */
 
 export interface Curve {
-  /** of the measured time; ms */
+  /** constant part, ms */
   readonly a: number;
-  /** ms for a step */
+  /** ms per step */
   readonly b: number;
-  /** ms for a step, more for each step before it */
+  /** additional ms per step for each previous step */
   readonly c: number;
 }
 
@@ -14,9 +14,9 @@ export interface Point {
   readonly ms: number;
 }
 
-/** @param points of at least three different numbers of steps */
+/** @param points points with at least three different numbers of steps */
 export function fitCurve(points: readonly Point[]): Curve {
-  // Between 0 and 1, so that the squares of thousands do not swallow what there is beside them.
+  // Scaled to 0–1, for numerical stability with large squares.
   const scale = Math.max(...points.map(({ steps }) => Math.abs(steps)), 1);
   const rows = points.map(({ steps }) => [1, steps / scale, (steps / scale) ** 2] as const);
   const normal = [0, 1, 2].map((row) => [
@@ -29,12 +29,12 @@ export function fitCurve(points: readonly Point[]): Curve {
 
 export const timeAt = ({ a, b, c }: Curve, steps: number): number => a + b * steps + c * steps ** 2;
 
-/** How much of the time of so many steps is there because they are so many: near 0 where time is linear. */
+/** Share of the quadratic term in the time of this number of steps; near 0 for linear time. */
 export const quadraticShare = (curve: Curve, steps: number): number => (curve.c * steps ** 2) / timeAt(curve, steps);
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Gauss's elimination, with the largest pivot of each column. Each row ends with its right side. */
+/** Gaussian elimination with partial pivoting. The last element of each row is the right side. */
 function solve(rows: readonly (readonly number[])[]): readonly number[] {
   let remaining = rows;
   const found: { readonly row: readonly number[]; readonly column: number }[] = [];

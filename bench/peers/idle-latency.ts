@@ -1,4 +1,4 @@
-/** How long an engine that has nothing to do takes until it is at work. */
+/** Latency of idle engines until they start to work. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, Started } from './engine.ts';
 import { rotate } from './rotate.ts';
@@ -8,7 +8,7 @@ import type { Samples } from './samples.ts';
 export const idleMeasures = ['trigger → first step', 'signal → wake', 'child → parent'] as const;
 type IdleMeasure = (typeof idleMeasures)[number];
 
-/** Whoever polls has waited for its longest time by then, and is anywhere within the next. */
+/** Idle time after which a polling engine has reached its maximum poll interval. */
 const idleWaitMs = 2_000;
 const phaseMs = 1_000;
 
@@ -20,7 +20,7 @@ const timeOf = ({ at }: Result, index: number): number => {
   return time;
 };
 
-/** Everybody rests; then one engine after the other is asked, each round another one first. */
+/** All engines idle; then each gets a request, in an order that rotates between rounds. */
 export async function measureIdle(engines: readonly Engine[], rounds: number, phase: () => number): Promise<readonly Samples[]> {
   const measured = new Map<string, { readonly engine: string; readonly measure: IdleMeasure; readonly values: number[] }>();
   const recordSample = (engine: Engine, measure: IdleMeasure, value: number): void => {
@@ -30,7 +30,7 @@ export async function measureIdle(engines: readonly Engine[], rounds: number, ph
     measured.set(key, samplesOfKey);
   };
   const waitIdle = (): Promise<void> => wait(idleWaitMs + phase() * phaseMs);
-  // The first round loads what is loaded once, and is none of the samples.
+  // The first round is a warm-up and not a sample.
   for (let round = -1; round < rounds; round += 1) {
     const rotatedEngines = rotate(engines, round + 1);
     const start = (engine: Engine, program: ProgramName): Promise<Started> => engine.start(program, once(`${program}-${round}`));

@@ -5,7 +5,7 @@ import { BackendSqlite } from 'openworkflow/sqlite';
 import type { Engine, Started } from './engine.ts';
 import { type Input, type ProgramName, type Result, type Steps, programNames, programs, signalName } from './programs.ts';
 
-/** Runs that the worker takes on at once where nobody says otherwise. */
+/** Default concurrency of the worker. */
 const idleConcurrency = 10;
 
 type Arguments = Parameters<Parameters<OpenWorkflow['defineWorkflow']>[1]>[0];
@@ -47,7 +47,7 @@ export async function startOpenWorkflow(directory: string): Promise<Engine> {
     persistence:
       'a file of SQLite (WAL, each write synced) in this process, two writes for a step; a worker in this process polls it',
     start: accept,
-    // Its worker does best on work that is there before it begins: it asks for more at once while it finds some.
+    // The worker is fastest if all runs exist before it starts: it polls without a delay while it finds runs.
     async runAll(program, inputs, atOnce) {
       await worker.stop();
       const runs: Started[] = [];

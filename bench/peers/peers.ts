@@ -1,4 +1,4 @@
-/** The product beside engines of the same kind: the same programs, in the same process, in turn. docs/BENCH.md says how to read it. */
+/** Compares Stepwell with similar engines: the same programs, alternating in one process. docs/BENCH.md explains the results. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ import { measureThroughput } from './throughput.ts';
 
 const repeats = 3;
 const idleRounds = 8;
-/** As many as openworkflow allows in a run, less one. */
+/** One less than openworkflow's maximum per run. */
 const rowSteps = 999;
 const barePuts = 300;
 const longRunSteps = 25_000;
-/** so many steps between two points of the longest run's curve */
+/** steps between two points of the longest run's curve */
 const longRunSampleEvery = 25;
 
 export interface PeerSettings {

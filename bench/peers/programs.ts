@@ -1,37 +1,37 @@
 /**
- * The programs that every engine runs, in words that all of them have. Their steps do nothing but say what time it is, so
- * that what is measured is what an engine adds.
+ * The programs that every engine runs, with operations that all engines support. Their steps only read the clock, so that the overhead
+ * of the engine is measured.
  */
 
-/** What a program asks of its engine. */
+/** The operations of an engine. */
 export interface Steps {
   run<Output extends number>(name: string, stepFunction: () => Output): Promise<number>;
-  /** Runs the program `stamp` as a run of its own, and waits for its result. */
+  /** Executes the program `stamp` as a child run and waits for its result. */
   child(): Promise<Result>;
-  /** Waits for the signal that is sent to this run. */
+  /** Waits for the signal of this run. */
   signal(): Promise<void>;
 }
 
 export interface Input {
-  /** unlike that of any other run */
+  /** unique per run */
   readonly run: string;
   readonly steps: number;
-  /** of each so many steps one time is in the result: that of thousands would be a large value, and another matter */
+  /** the result has one time per this number of steps, because thousands of times would be a large payload */
   readonly every: number;
 }
 
 export interface Result {
   /** the same on every engine */
   readonly sum: number;
-  /** when the bodies of steps ran: milliseconds since 1970, with their fractions */
+  /** execution times of the step functions: milliseconds since 1970, with fractions */
   readonly at: readonly number[];
 }
 
-/** The clock of all threads of this machine alike, finer than whole milliseconds. */
+/** A clock that all threads share, with sub-millisecond resolution. */
 export const nowMs = (): number => performance.timeOrigin + performance.now();
 
 export const programs = {
-  /** Steps one after the other. */
+  /** Sequential steps. */
   async chain(steps: Steps, { steps: count, every }: Input): Promise<Result> {
     let sum = 0;
     const at: number[] = [];
@@ -46,7 +46,7 @@ export const programs = {
   async stamp(steps: Steps): Promise<Result> {
     return { sum: 1, at: [await steps.run('stamp', nowMs)] };
   },
-  /** A step, a child of one step, a step. */
+  /** A step, a child run with one step, a step. */
   async parent(steps: Steps): Promise<Result> {
     const before = await steps.run('before', nowMs);
     const child = await steps.child();

@@ -1,4 +1,4 @@
-/** What was measured of all engines, as lines for a person. */
+/** Formats the measurements of all engines as text. */
 import { quantilesOf } from '../quantiles.ts';
 import { table } from '../tables.ts';
 import type { Engine } from './engine.ts';
@@ -11,7 +11,7 @@ import { atOnce, runsByConcurrency } from './throughput.ts';
 export const engineTable = (engines: readonly Pick<Engine, 'name' | 'persistence'>[]): string =>
   engines.map(({ name, persistence }) => `  ${name}\n    keeps its steps in ${persistence}`).join('\n');
 
-/** A row for each measure, a column for each engine, and how much longer the polling one takes than the first. */
+/** A row for each measure, a column for each engine, and the ratio of the polling engine to the first. */
 export function idleTable(names: readonly string[], all: readonly Samples[]): string {
   const [baseline = '', polling = ''] = names;
   return table([

@@ -1,4 +1,4 @@
-/** What was measured, sample by sample: a figure that somebody doubts can be made again from these. */
+/** The raw samples, from which every reported figure can be recomputed. */
 import { quantilesOf } from '../quantiles.ts';
 
 export interface Samples {
@@ -8,7 +8,7 @@ export interface Samples {
   readonly values: readonly number[];
 }
 
-/** The middle, and between what and what all of them were. */
+/** The median and the range. */
 export function spread(values: readonly number[]): string {
   const { p50, max } = quantilesOf(values);
   return `${amount(p50)} (${amount(Math.min(...values))} to ${amount(max)})`;
@@ -16,7 +16,7 @@ export function spread(values: readonly number[]): string {
 
 export const amount = (value: number): string => (Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0));
 
-/** One line for each, so that programs can read them too. */
+/** One line for each sample, in a machine-readable format. */
 export const rawLines = (all: readonly Samples[]): string =>
   all
     .map((samples) => JSON.stringify({ ...samples, values: samples.values.map((value) => Number(value.toFixed(2))) }))

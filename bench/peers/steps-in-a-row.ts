@@ -1,4 +1,4 @@
-/** From one step to the next in a run of many: beside a bare conditional put, and whether it takes longer the more there are. */
+/** Time between sequential steps, compared with a bare conditional put, and its growth with the number of steps. */
 import type { Engine } from './engine.ts';
 import { type Curve, type Point, fitCurve } from './fit.ts';
 import { rotate } from './rotate.ts';
@@ -19,7 +19,7 @@ export interface Rows {
   readonly chains: readonly LongChain[];
 }
 
-/** @param barePuts milliseconds of puts, made anew for each repeat: what this machine takes at that moment */
+/** @param barePuts measures bare puts in milliseconds; called for each repeat */
 export async function measureRows(
   engines: readonly Engine[],
   steps: number,
@@ -41,7 +41,7 @@ export async function measureRows(
   return { samples: [...gaps].map(([engine, values]) => ({ engine, measure: stepMeasure, unit: 'ms', values })), chains };
 }
 
-/** One run, timed from its first step on. @param every so many steps there is a point */
+/** One run, timed from its first step. @param every steps per point of the curve */
 export async function measureChain(engine: Engine, steps: number, every: number, name: string): Promise<LongChain> {
   const run = await engine.start('chain', { run: `row-${steps}-${name}`, steps, every });
   const { at } = await run.result();

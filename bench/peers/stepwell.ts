@@ -1,4 +1,4 @@
-/** The product on its embedded cloud, in this process. */
+/** Stepwell on its embedded cloud, in this process. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
@@ -11,7 +11,7 @@ import { type Input, type ProgramName, nowMs, signalName } from './programs.ts';
 
 const projectFolder = fileURLToPath(new URL('project', import.meta.url));
 const endPollIntervalMs = 2;
-/** A machine that is busy with a hundred runs may answer late; a start that is sent again is the same start. */
+/** Generous, because a machine with a hundred active runs responds slowly; a retried start is idempotent. */
 const retryOptions = { timeoutMs: 30_000, retries: 5 } as const;
 const pollMs = 50;
 
@@ -34,7 +34,7 @@ export async function startStepwell(bench: BenchCloud): Promise<Engine> {
         return resultShape.parse(run.output);
       },
       async signal() {
-        // One that comes before its wait is kept for it.
+        // A signal that arrives before the wait is stored.
         await client.sendSignal({ name: signalName, correlation: input.run });
       },
     };

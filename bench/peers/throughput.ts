@@ -1,11 +1,11 @@
-/** How many steps an engine does in a second while several runs are at work at once. */
+/** Steps per second of an engine with concurrent runs. */
 import type { Engine } from './engine.ts';
 import { rotate } from './rotate.ts';
 import type { Samples } from './samples.ts';
 
-/** of a run */
+/** per run */
 const steps = 10;
-/** By how many are at work at once: enough of them for a second or more of work. */
+/** Number of runs by concurrency: enough for at least a second of work. */
 export const runsByConcurrency: Readonly<Record<number, number>> = { 1: 20, 10: 60, 100: 200 };
 
 export const atOnce = (runs: number): string => `${runs} at once`;
@@ -18,7 +18,7 @@ export async function measureThroughput(engines: readonly Engine[], repeats: num
       for (const engine of rotate(engines, repeat)) {
         const inputs = Array.from({ length: runs }, (_one, at) => ({ run: `${concurrency}-${repeat}-${at}`, steps, every: 1 }));
         const { beganAt, results } = await engine.runAll('chain', inputs, Number(concurrency));
-        // Until the last step of the last run: how a run's end is told is another matter.
+        // Until the last step of the last run, because engines report a run's end differently.
         const endedAt = Math.max(...results.flatMap(({ at }) => at));
         perSecond.get(engine)?.push((runs * steps * 1_000) / (endedAt - beganAt));
       }

@@ -8,7 +8,7 @@ import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
-import { defined } from '../../lib/engine/defined.ts';
+import { defined } from '../../lib/base/defined.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';
 import type { Bundles } from '../../lib/ports/bundles.ts';

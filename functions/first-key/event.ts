@@ -1,5 +1,5 @@
 /** The custom resource protocol of CloudFormation: parses requests and sends responses. */
-import { defined } from '../../lib/engine/defined.ts';
+import { defined } from '../../lib/base/defined.ts';
 import * as z from 'zod';
 import { firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
 import { secretArnPattern } from '../../lib/contract/secret-arn.ts';

@@ -54,7 +54,7 @@ const isDenied = (error: unknown): boolean =>
   error instanceof Error && /^(AccessDenied|UnrecognizedClient|InvalidClientTokenId)/.test(error.name);
 
 /** Retries a denied request for up to 90 seconds. */
-export async function retryWhileDenied<Result>(
+async function retryWhileDenied<Result>(
   operation: () => Promise<Result>,
   sleep: (ms: number) => Promise<unknown>,
 ): Promise<Result> {

@@ -1,5 +1,5 @@
 /** Creates the first admin key and registers the configured keys. */
-import { defined } from '../../lib/engine/defined.ts';
+import { defined } from '../../lib/base/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { newKey, parseKey } from '../../lib/api/auth/key-format.ts';
 import type { FirstKeySetting, SeedKeySetting } from '../../lib/api/schemas/seed-keys.ts';

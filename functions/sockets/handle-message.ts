@@ -1,5 +1,5 @@
 /** Handles messages of WebSocket clients. The run's broadcaster posts the updates of a run. */
-import { defined } from '../../lib/engine/defined.ts';
+import { defined } from '../../lib/base/defined.ts';
 import { allows } from '../../lib/api/auth/authorize.ts';
 import { createErrorEnvelope } from '../../lib/api/error-body.ts';
 import type { ErrorDetail } from '../../lib/api/errors.ts';

@@ -1,7 +1,7 @@
 /** Handles the WebSocket events: connect, message, disconnect. Every event gets a response, even after an error. */
 import { createErrorEnvelope } from '../../lib/api/error-body.ts';
 import { errorCatalogue } from '../../lib/api/errors.ts';
-import { defined } from '../../lib/engine/defined.ts';
+import { defined } from '../../lib/base/defined.ts';
 import { runId } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import { traceFields } from '../../lib/engine/trace.ts';
@@ -68,7 +68,7 @@ const connectionLifetime = minutes(125);
 
 const connectRoute = { method: 'GET', path: '$connect', scope: 'runs:read' } as const;
 
-export async function openSocket(tools: SocketTools, event: SocketEvent): Promise<Refusal | undefined> {
+async function openSocket(tools: SocketTools, event: SocketEvent): Promise<Refusal | undefined> {
   const { deps } = tools.decider;
   const call = callOf(event);
   const trace = traceOf(event);

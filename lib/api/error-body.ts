@@ -1,5 +1,5 @@
 /** Builds the body of error responses. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { type ErrorCode, type ErrorDetail, type ErrorEntry, type ErrorResponseFields, errorCatalogue } from './errors.ts';
 
 export interface ErrorEnvelope {

@@ -1,5 +1,5 @@
 /** Builds the OpenAPI 3.1 document from the route table. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue } from './errors.ts';

@@ -1,5 +1,5 @@
 /** The responses of an application whose runs execute elsewhere: it refuses queue callbacks and serves the diagnostics. */
-import { isBearer } from './bearer.ts';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Environment, hostFacts } from './environment.ts';
 import type { HitStore } from './hit-store.ts';
 import { memoryHits } from './memory-hits.ts';
@@ -92,3 +92,11 @@ export const appHost = ({
 
 const jsonResponse = (status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response =>
   Response.json(body, { status, headers: { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', ...headers } });
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Compares in constant time, also for tokens of different lengths. */
+const isBearer = (header: string | null, token: string): boolean => {
+  const presented = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1];
+  return presented !== undefined && timingSafeEqual(digest(presented), digest(token));
+};

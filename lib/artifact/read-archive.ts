@@ -2,7 +2,7 @@
  * Reads an untrusted gzip-compressed tar archive. Writes no files, follows no links, and stops at the limits before it unpacks
  * more.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Header, extract } from 'tar-stream';

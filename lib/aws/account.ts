@@ -2,7 +2,7 @@
  * Reads the quotas of an AWS account with the operator's credentials. It signs four requests with the SDK's signer, because
  * SDK clients would need three more packages.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
 import * as z from 'zod';

@@ -1,5 +1,5 @@
 /** Moderation with a Bedrock guardrail. Only the action NONE allows a text. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { ApplyGuardrailCommand, type BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
 

@@ -6,7 +6,7 @@ import {
   type ConverseStreamOutput,
 } from '@aws-sdk/client-bedrock-runtime';
 import * as z from 'zod';
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type {
   Attachment,

@@ -1,5 +1,5 @@
 /** The AWS clients: few attempts, short time limits, keep-alive connections (the SDK's default). */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';

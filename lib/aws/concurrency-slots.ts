@@ -1,5 +1,5 @@
 /** Concurrency slots in the control table: one partition for each workflow, one item for each taken slot and each waiting run. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';

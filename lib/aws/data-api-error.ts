@@ -1,5 +1,5 @@
 /** Translates errors of the RDS Data API. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { DatabaseCallError } from '../ports/databases.ts';
 
 const kindsByName: Readonly<Record<string, 'busy' | 'forbidden' | 'misconfigured' | 'refused' | 'timed_out' | 'resuming'>> = {

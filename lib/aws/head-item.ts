@@ -1,5 +1,5 @@
 /** The item of a head: commit 1, the creation record, and the projection. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { failure } from '../codec/events.ts';

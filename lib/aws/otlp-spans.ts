@@ -3,7 +3,7 @@
  * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ids are hex, 64-bit numbers are strings, and enums
  * are numbers.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Span, Spans } from '../ports/spans.ts';

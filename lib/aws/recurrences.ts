@@ -1,5 +1,5 @@
 /** Recurring EventBridge schedules that send to the delay queue, one for each setting of a schedule. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { createHash } from 'node:crypto';
 import {
   ConflictException,

@@ -4,7 +4,7 @@ import * as schema from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';

@@ -1,5 +1,5 @@
 /** Items beside a run's log: attachments, heartbeats, the snapshot. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { jsonValue } from '../codec/events.ts';

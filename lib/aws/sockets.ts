@@ -2,7 +2,7 @@
  * WebSocket connections and watchers in the control table. A connection's partition lists the runs that it watches, so that
  * closing it can delete all memberships. A run's partition has its watchers, so that one query finds them.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { connectionId, environment, instant, keyId, nonce, projectId, runId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';

@@ -1,5 +1,5 @@
 /** Stored settings in the control table: one partition for each setting, one item for each version. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';

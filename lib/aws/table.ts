@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { read } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type Item, text, textAttribute } from './attributes.ts';

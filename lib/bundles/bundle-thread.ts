@@ -1,14 +1,15 @@
 /** One thread with the HTTP bundles of a deployment. It handles several requests at once; all of them fail when the thread ends. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { DeploymentId } from '../engine/ids.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { errorText } from '../engine/error-text.ts';
+import type { JsonValue } from '../engine/json.ts';
+import { findBodyError } from '../engine/validate-json.ts';
 import type { BundleResult, BundleRequest } from '../ports/bundles.ts';
 import { responseLimits } from './response-limits.ts';
-import { parseBundleResponse } from './parse-bundle-response.ts';
 import { type PrintedLines, printedLines } from './printed-lines.ts';
 import { environmentOf } from './thread-environment.ts';
 import { bundleThreadFile, threadFile } from './thread-file.ts';
@@ -174,3 +175,22 @@ export class BundleThread {
 }
 
 const describeError = (error: unknown): string => errorText(error).slice(0, responseLimits.message);
+
+const invalidResponse = (reason: string): BundleResult => ({ kind: 'crashed', message: `the response ${reason}` });
+
+/**
+ * Validates the HTTP response that a thread returns. A body that is not JSON counts as absent. A body that cannot be stored makes the
+ * response invalid. Messages never quote the response, because it is untrusted.
+ */
+export function parseBundleResponse(status: number, text: string): BundleResult {
+  if (Buffer.byteLength(text) > responseLimits.bodyBytes)
+    return invalidResponse(`is larger than ${responseLimits.bodyBytes} bytes`);
+  let body: JsonValue;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return { kind: 'responded', status, body: undefined };
+  }
+  const finding = findBodyError(body);
+  return finding === undefined ? { kind: 'responded', status, body } : invalidResponse(finding.message);
+}

@@ -1,5 +1,5 @@
 /** Runs inside the thread: imports the deployment's module, and executes its workflow tasks, several at a time. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { StepResult, CommandBatchResult } from '../engine/durable/command-batch.ts';
@@ -11,7 +11,6 @@ import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTas
 import type { ProgramClock } from '../program/clock.ts';
 import type { FromProgram, ProgramThreadData, ToProgram } from './program-messages.ts';
 import { forwardOutput } from './forward-output.ts';
-import { findWorkflowsError } from './workflow-list.ts';
 
 export type StartWorkflowTask = (
   workflows: unknown,
@@ -151,4 +150,40 @@ function dispatch({ handle, resolveBatch, calls }: ActiveTask, message: Exclude<
     case 'kill':
       return void handle.kill(message.message);
   }
+}
+
+/** The SDK's mark of a workflow. The artifact bundles its own copy of the SDK, so classes cannot be compared. */
+const mark = Symbol.for('stepwell.workflow');
+
+interface NamedSpec {
+  readonly name: string;
+  readonly version?: string;
+}
+
+/** @returns an error message, or undefined for a valid `workflows` export */
+function findWorkflowsError(workflows: unknown): string | undefined {
+  if (workflows === undefined) return 'the module exports no `workflows`';
+  if (!Array.isArray(workflows)) return '`workflows` must be an array';
+  const seen = new Set<string>();
+  for (const [index, each] of workflows.entries()) {
+    const spec = specOf(each);
+    if (spec === undefined) return `\`workflows[${index}]\` was not made by defineWorkflow`;
+    const { name, version } = spec;
+    const identity = JSON.stringify([name, version]);
+    if (seen.has(identity))
+      return `two workflows have the name ${name}${version === undefined ? ' and no version' : ` and the version ${version}`}`;
+    seen.add(identity);
+  }
+  return undefined;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function specOf(workflow: unknown): NamedSpec | undefined {
+  if (!isObject(workflow) || !(mark in workflow) || !('spec' in workflow) || !isObject(workflow.spec)) return undefined;
+  const { spec } = workflow;
+  if (!('name' in spec) || typeof spec.name !== 'string') return undefined;
+  const version = 'version' in spec ? spec.version : undefined;
+  if (version === undefined) return { name: spec.name };
+  return typeof version === 'string' ? { name: spec.name, version } : undefined;
 }

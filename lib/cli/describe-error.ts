@@ -1,5 +1,5 @@
 /** Turns an error into the printed error (message and fields) and the exit code. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { ComputeClientError, ScopeComputeClientError, TransportComputeClientError } from '../client/errors.ts';
 import { errorCatalogue } from '../api/errors.ts';
 import { type ExitCode, exitCodes } from './command.ts';

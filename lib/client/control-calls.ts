@@ -1,5 +1,5 @@
 /** Client calls for deployments, messages to bundle runs, API keys and the audit trail. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { type CallOptions, sendRequest } from './send-request.ts';
 import type { ClientConfig } from './options.ts';
 import { readFirstNonEmptyPage } from './pagination.ts';

@@ -1,5 +1,5 @@
 /** Sends one request, retries it if that is safe, and parses its response. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type * as z from 'zod';
 import type { Route, RouteBody } from '../api/route.ts';
 import {

@@ -1,6 +1,6 @@
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 
-/** Without the path: it may hold a token. `resourcePath` says which route it was, the function's own log says the rest. */
+/** Access log fields. The path is left out because it can contain a token; `resourcePath` names the route. */
 export function accessLogFormat(): apigateway.AccessLogFormat {
   const { AccessLogField: field } = apigateway;
   return apigateway.AccessLogFormat.custom(

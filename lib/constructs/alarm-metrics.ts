@@ -1,6 +1,6 @@
 /**
- * What alarms look at, over five minutes each: one metric for each alarm that it takes, since an alarm sums ten metrics at
- * most. None: what is measured is not part of this deployment.
+ * The metrics of the alarms, over five minutes. Each returned metric gets its own alarm, because one alarm can sum at most ten
+ * metrics. An empty list means that the measured resource is not deployed.
  */
 import { Duration } from 'aws-cdk-lib';
 import type * as apigateway from 'aws-cdk-lib/aws-apigateway';
@@ -19,7 +19,7 @@ export interface MonitoredResources {
   readonly timers: Timers;
   readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly consumesQueues?: boolean }>;
   readonly restApi: apigateway.RestApi | undefined;
-  /** undefined: no traces are sent */
+  /** undefined: the traces function is not deployed */
   readonly traceQueue?: sqs.IQueue | undefined;
 }
 
@@ -44,7 +44,7 @@ export const messageAgeIn =
 export const traceMessageAge: MetricsOf = ({ traceQueue }) =>
   optionalMetric(traceQueue?.metricApproximateAgeOfOldestMessage(maximum));
 
-/** Of one function, or of several together. */
+/** Errors of one function, or the sum of several. */
 export const errorsOf =
   (...names: readonly FunctionName[]): MetricsOf =>
   ({ functions }) => {
@@ -57,7 +57,7 @@ export const invocationsOf =
   ({ functions }) =>
     optionalMetric(functions.get(name)?.lambda.metricInvocations(total));
 
-/** Asynchronous events that Lambda has given up: too old, or failed as often as they may. */
+/** Asynchronous events that Lambda dropped: too old, or out of retries. */
 export const droppedEventsOf =
   (name: FunctionName): MetricsOf =>
   ({ functions }) =>
@@ -76,7 +76,7 @@ export const throttlesOf =
   ({ functions }) =>
     sums([...functions].flatMap(([name, { lambda }]) => (isIncluded(name) ? [lambda.metricThrottles(total)] : [])));
 
-/** Of the functions that queues start. Lambda reports it only for a function whose loops it ends. */
+/** Covers the functions that consume queues. Lambda reports the metric only for functions whose recursive loops it ends. */
 export const recursiveInvocationsDropped: MetricsOf = ({ functions }) =>
   sums(
     [...functions.values()].flatMap(({ lambda, consumesQueues }) =>
@@ -84,7 +84,7 @@ export const recursiveInvocationsDropped: MetricsOf = ({ functions }) =>
     ),
   );
 
-/** Of this installation: the functions count it, whether or not they count anything else. */
+/** The functions emit this metric of the installation even with the setting `metrics` off. */
 export const slowedMessageCount: MetricsOf = ({ storage }) => [
   new cloudwatch.Metric({
     namespace: metricNamespace,
@@ -106,7 +106,7 @@ export const timersDropped: MetricsOf = ({ timers }) => [timers.group.metricDrop
 const optionalMetric = (metric: cloudwatch.IMetric | undefined): readonly cloudwatch.IMetric[] =>
   metric === undefined ? [] : [metric];
 
-/** As many sums as it takes: the line of the alarm holds for each. */
+/** Sums of up to ten metrics. The alarm's threshold applies to each sum. */
 function sums(metrics: readonly cloudwatch.IMetric[]): readonly cloudwatch.IMetric[] {
   const parts = Array.from({ length: Math.ceil(metrics.length / maxMetricsPerAlarm) }, (_, part) =>
     metrics.slice(part * maxMetricsPerAlarm, (part + 1) * maxMetricsPerAlarm),
@@ -114,7 +114,7 @@ function sums(metrics: readonly cloudwatch.IMetric[]): readonly cloudwatch.IMetr
   return parts.map(sum);
 }
 
-/** A metric without data counts as zero, so that it does not hide the others. */
+/** A metric without data counts as zero; otherwise it would make the whole sum undefined. */
 function sum(metrics: readonly cloudwatch.IMetric[]): cloudwatch.IMetric {
   const metricById = metrics.map((metric, index) => [`m${index}`, metric] as const);
   const expression = metricById.map(([name]) => `FILL(${name}, 0)`).join(' + ');

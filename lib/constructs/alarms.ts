@@ -7,11 +7,11 @@ import type { MonitoredResources } from './alarm-metrics.ts';
 
 export interface AlarmsProps {
   readonly monitored: MonitoredResources;
-  /** Told of every alarm and of its end. */
+  /** Topic that is notified of every alarm and of its end. */
   readonly topic: sns.ITopic | undefined;
 }
 
-/** Where the alarms send whoever is on call: the page of the same heading. */
+/** Each alarm's description links to its page, by the heading. */
 const runbook = 'docs/RUNBOOK.md';
 
 export class Alarms extends Construct {
@@ -40,5 +40,5 @@ const alarmProps = ({ heading, reason, threshold, periods, alarmsWhen }: AlarmEn
   treatMissingData: alarmsWhen === 'below' ? cloudwatch.TreatMissingData.BREACHING : cloudwatch.TreatMissingData.NOT_BREACHING,
 });
 
-/** The fragment under which a heading of a Markdown page is found. */
+/** The URL fragment of a Markdown heading. */
 export const anchor = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');

@@ -1,12 +1,12 @@
-/** Statements of roles: what may be done, with what, and in which part of it. */
+/** IAM statements: actions, resources and conditions. */
 import * as iam from 'aws-cdk-lib/aws-iam';
 
 export const allow = (actions: readonly string[], resources: readonly string[], conditions: Record<string, unknown> = {}) =>
   new iam.PolicyStatement({ actions: [...actions], resources: [...resources], conditions });
 
-/** The partitions of the control table whose keys match, and no others: a role without them cannot reach a key or a pointer. */
+/** Limits a statement to partitions whose keys match the patterns. */
 export const partitionCondition = (...patterns: readonly string[]) => ({
   'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
-  // A request that names no partition has no value that could be wrong.
+  // ForAllValues is true for a request without leading keys, so require that the key is present.
   Null: { 'dynamodb:LeadingKeys': 'false' },
 });

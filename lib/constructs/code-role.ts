@@ -1,14 +1,14 @@
-/** The role with which the code of deployments asks AWS. It is lent to whoever runs that code, and to nobody else. */
+/** The role that gives deployed code its AWS permissions. Only the code function and, if allowed, worker processes can assume it. */
 import { Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { allow } from './allow.ts';
 
 interface CodeRoleProps {
-  /** of the function that runs the code */
+  /** role of the code function */
   readonly executionRole: iam.Role;
   readonly permissions: readonly iam.PolicyStatement[];
-  /** Processes run code too: whoever in the account may ask for it (`grantWorker`, the worker's policy). */
+  /** worker processes run code too: any role of the account with the permission may assume it (`grantWorker`, the worker policy) */
   readonly canProcessesAssume: boolean;
 }
 
@@ -18,7 +18,7 @@ export class CodeRole extends Construct {
   constructor(scope: Construct, id: string, { executionRole, permissions, canProcessesAssume }: CodeRoleProps) {
     super(scope, id);
     this.role = new iam.Role(this, 'Role', {
-      description: 'Stepwell: what the code of deployments may do in this account',
+      description: 'Stepwell: permissions of the code of deployments in this account',
       assumedBy: new iam.ArnPrincipal(executionRole.roleArn),
     });
     if (canProcessesAssume) {

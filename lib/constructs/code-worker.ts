@@ -1,4 +1,4 @@
-/** What a process may do, and is told, that runs code beside the function or in its place: what the function has, and its queue. */
+/** Permissions and environment variables of a worker process, which runs deployed code beside or instead of the code function. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
@@ -10,7 +10,7 @@ import { type PermissionName, type ProductResources, statementsOf } from './perm
 
 const workerPermissions: readonly PermissionName[] = [...functionShapes.code.permissions, 'take code messages'];
 
-/** Gives these permissions to a role, a user, or a policy of the owner's own. */
+/** Grants the permissions to a role, a user or a managed policy. */
 export function grantCodeWorker(
   scope: Construct,
   grantee: iam.IGrantable,

@@ -1,4 +1,4 @@
-/** What runs cost, estimated from what AWS and the functions count and from list prices. */
+/** Graphs of the estimated cost of runs, from usage metrics and list prices. */
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { runsTableKeys } from '../contract/environment.ts';
@@ -7,20 +7,20 @@ import { dollarsPerMillion } from '../contract/prices.ts';
 import type { MonitoredResources } from './alarm-metrics.ts';
 import type { ProductFunction } from './product-function.ts';
 
-/** Of the installation, all that graphs are drawn of. */
+/** The resources of the installation that the graphs measure. */
 export interface DashboardResources extends Omit<MonitoredResources, 'functions'> {
   readonly functions: ReadonlyMap<string, Pick<ProductFunction, 'lambda' | 'memoryMb'>>;
 }
 
 export interface Graph {
-  /** docs/RUNBOOK.md names graphs by it */
+  /** docs/RUNBOOK.md refers to graphs by title */
   readonly title: string;
   readonly unit: string;
   readonly metrics: readonly cloudwatch.IMetric[];
   readonly isStacked?: boolean;
 }
 
-/** What the functions count for the whole installation. */
+/** A metric that the functions emit for the whole installation. */
 export const installationMetric = (
   runsTable: string,
   metricName: string,
@@ -36,7 +36,7 @@ export const installationMetric = (
 
 const hourly = { period: Duration.hours(1), statistic: 'Sum' };
 
-/** A sum in dollars: what is counted, and the price of one. */
+/** Terms of a sum in dollars: a metric and its unit price. */
 type PricedMetrics = readonly (readonly [metric: cloudwatch.IMetric, dollars: number])[];
 
 export function costs({ queues, storage, functions, restApi }: DashboardResources): readonly Graph[] {
@@ -57,9 +57,9 @@ export function costs({ queues, storage, functions, restApi }: DashboardResource
     [
       'functions',
       [...functions.values()].flatMap(({ lambda, memoryMb }): PricedMetrics => [
-        // Milliseconds.
+        // The metric is in milliseconds.
         [lambda.metricDuration(hourly), ((memoryMb / 1_024) * priceOf('gbSeconds')) / 1_000],
-        // As many durations as invocations: the same metric once more, and not one more metric.
+        // The sample count of the duration is the number of invocations. It needs no further metric.
         [lambda.metricDuration({ ...hourly, statistic: 'SampleCount' }), priceOf('invocations')],
       ]),
     ],
@@ -71,7 +71,7 @@ export function costs({ queues, storage, functions, restApi }: DashboardResource
         ...tables.map((table) => [table.metricConsumedReadCapacityUnits(hourly), priceOf('readUnits')] as const),
       ],
     ],
-    // Sent, received, deleted.
+    // Three requests for each message: send, receive, delete.
     ['queues', queues.all.map((queue) => [queue.metricNumberOfMessagesSent(hourly), 3 * priceOf('queueRequests')] as const)],
   ];
   const dollars = parts.flatMap(([label, priced]) => (priced.length === 0 ? [] : [sumOf(label, priced)]));
@@ -86,10 +86,10 @@ export function costs({ queues, storage, functions, restApi }: DashboardResource
 
 const priceOf = (kind: keyof typeof dollarsPerMillion): number => dollarsPerMillion[kind] / 1_000_000;
 
-/** Without an exponent, which is no number of CloudWatch's grammar. */
+/** Without an exponent, which CloudWatch's expression syntax does not support. */
 const decimal = (dollars: number): string => dollars.toFixed(12).replace(/0+$/, '');
 
-/** Names in an expression are those of the whole graph, so each part begins its own with its first letter. A metric without data is zero. */
+/** Metric names are global in a graph, so each part prefixes its names with its first letter. A metric without data counts as zero. */
 function sumOf(label: string, priced: PricedMetrics): cloudwatch.MathExpression {
   const termById = priced.map(([metric, dollars], index) => ({
     name: `${label.slice(0, 1).toLowerCase()}${index}`,
@@ -104,7 +104,7 @@ function sumOf(label: string, priced: PricedMetrics): cloudwatch.MathExpression 
   });
 }
 
-/** Nothing where no run has ended: a division by zero has no value. */
+/** No value for an hour in which no run ended. */
 function perRun(dollars: readonly cloudwatch.IMetric[], ended: readonly cloudwatch.IMetric[]): cloudwatch.MathExpression {
   const parts = dollars.map((metric, index) => [`d${index}`, metric] as const);
   const runs = ended.map((metric, index) => [`r${index}`, metric] as const);

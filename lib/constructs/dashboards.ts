@@ -1,8 +1,7 @@
 /**
- * What the installation does, as graphs of CloudWatch: one dashboard for operation, and, where runs are counted, one for what they
- * cost. Each looks at 50 metrics at most, because the first three dashboards of an account are free up to that number
- * (https://aws.amazon.com/cloudwatch/pricing/). Neither has a name of its own: names of dashboards are global in an account, so that the
- * same name in two regions would be one dashboard.
+ * CloudWatch dashboards: one for operation and, with the setting `metrics`, one for the cost of runs. Each uses at most 50 metrics,
+ * because the first three dashboards of an account are free up to that number (https://aws.amazon.com/cloudwatch/pricing/).
+ * CloudFormation generates their names: dashboard names are global in an account, so a fixed name would collide between regions.
  */
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
@@ -12,13 +11,13 @@ import { type Graph, type DashboardResources, costs, installationMetric } from '
 
 export interface DashboardsProps {
   readonly monitored: DashboardResources;
-  /** whether runs are counted */
+  /** whether the functions emit metrics of runs */
   readonly metrics: boolean;
 }
 
 export class Dashboards extends Construct {
   readonly operation: cloudwatch.Dashboard;
-  /** undefined: runs are not counted */
+  /** undefined without the setting `metrics` */
   readonly cost: cloudwatch.Dashboard | undefined;
 
   constructor(scope: Construct, id: string, { monitored, metrics }: DashboardsProps) {
@@ -35,7 +34,7 @@ export class Dashboards extends Construct {
   }
 }
 
-/** Of the 24 columns of a dashboard. */
+/** Widths in columns: a dashboard has 24. */
 const halfWidth = 12;
 const fullWidth = 24;
 
@@ -54,10 +53,10 @@ const operationDescription = (metrics: boolean): cloudwatch.IWidget =>
     width: fullWidth,
     height: 3,
     markdown: [
-      '**Stepwell: operation.** Each page of `docs/RUNBOOK.md` names the graph to look at. This dashboard is a part of the stack: a deployment writes it again.',
+      '**Stepwell: operation.** Each page of `docs/RUNBOOK.md` names a graph. A deployment of the stack overwrites changes to this dashboard.',
       metrics
-        ? 'Runs are counted by the functions (setting `metrics`, `docs/METRICS.md`). Everything else AWS counts by itself.'
-        : 'Runs are not counted: deploy with `-c stepwell:metrics=true` to see how many start and end, and what a run costs.',
+        ? 'The functions emit the metrics of runs (setting `metrics`, `docs/METRICS.md`). AWS provides all other metrics.'
+        : 'Metrics of runs are off. Deploy with `-c stepwell:metrics=true` to see started and ended runs and the cost of a run.',
     ].join('\n\n'),
   });
 
@@ -66,7 +65,7 @@ const costDescription = new cloudwatch.TextWidget({
   height: 3,
   markdown: [
     '**Stepwell: estimated cost.** List prices of us-east-1 (`lib/contract/prices.ts`), without free tiers, divided by the runs that ended in the hour.',
-    'Contained: requests of the REST API; requests and time of the functions; read and write units of the tables; three requests for each message. Not contained: polls of empty queues, alarms, storage, logs, bus events, schedules, the bucket, WebSockets, models, data transfer.',
+    'Included: requests of the REST API; requests and time of the functions; read and write units of the tables; three requests for each message. Not included: polls of empty queues, alarms, storage, logs, bus events, schedules, the bucket, WebSockets, models, data transfer.',
   ].join('\n\n'),
 });
 
@@ -74,7 +73,7 @@ const period = Duration.minutes(5);
 const sum = { period, statistic: 'Sum' };
 const maximum = { period, statistic: 'Maximum' };
 
-/** It runs while the product is deployed, and CloudFormation tells of it. */
+/** The first-key function runs during a deployment only, and CloudFormation reports its failure. */
 const isInOperation = ([name]: readonly [string, unknown]): boolean => name !== 'first-key';
 
 function operation(
@@ -126,9 +125,12 @@ function operation(
       {
         title: 'Lost puts',
         unit: 'writes',
-        // A commit that another writer was faster with, and every other condition of the table of runs that did not hold.
+        // Commits that lost to another writer, and every other failed condition of the Runs table.
         metrics: [
-          storage.runsTable.metricConditionalCheckFailedRequests({ ...sum, label: 'conditions of the Runs table that failed' }),
+          storage.runsTable.metricConditionalCheckFailedRequests({
+            ...sum,
+            label: 'failed conditional writes of the Runs table',
+          }),
         ],
       },
       {

@@ -1,4 +1,4 @@
-/** What those may do who delete runs: of tests that are stopped, and of workflows that are being deleted. */
+/** Permissions of the functions that delete runs: of stopped test runs and of deleted workflows. */
 import { runsTableKeys } from '../contract/environment.ts';
 import { allow } from './allow.ts';
 import type { Permission } from './permissions.ts';
@@ -6,8 +6,8 @@ import { payloadPrefix } from './storage.ts';
 
 export const deletionPermissions = {
   /**
-   * What a run wrote, when the sweep was to look at it, and its large values. The keys do not tell which run may be deleted: a test
-   * that is stopped, or one of a workflow that is being deleted. The two functions that have this look that up.
+   * The records, due items and payloads of a run. IAM cannot tell from a key whether a run may be deleted, so the two functions with
+   * this permission check that the run is a stopped test run or belongs to a workflow in deletion.
    */
   'delete runs': {
     environment: ['runsTable', 'bucket'],
@@ -17,12 +17,9 @@ export const deletionPermissions = {
       allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
-  /** The key of a test that was stopped is free again. */
+  /** Releases the idempotency key of a stopped test run. */
   'release idempotency keys of tests': { environment: ['controlTable'], records: { control: { idempotency: 'd' } } },
-  /**
-   * Workflows that are being deleted: the list of the project's runs, how far it has come, the runs that it has found, their versions,
-   * their names, and the entry of the audit trail.
-   */
+  /** Deletes workflows: lists the project's runs, records progress and found runs, deletes versions and names, writes the audit entry. */
   'continue deletions': {
     environment: ['runsTable', 'controlTable'],
     records: {

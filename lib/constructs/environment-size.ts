@@ -1,6 +1,6 @@
 /**
- * Lambda takes 4 KB of environment variables, measured as JSON: names, quotes and escapes count. CloudFormation would only find out
- * at the deployment. (Lambda Developer Guide, "Lambda quotas"; github-aws-runners/terraform-aws-github-runner#3594)
+ * Lambda limits environment variables to 4 KB, measured as JSON: names, quotes and escapes count. Without this check only the
+ * deployment would fail. (Lambda Developer Guide, "Lambda quotas"; github-aws-runners/terraform-aws-github-runner#3594)
  */
 import { Stack } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
@@ -10,14 +10,14 @@ import { environmentNames } from '../contract/environment.ts';
 const maxBytes = 4_096;
 
 /**
- * What a token is counted with, in bytes: names, URLs and ARNs are known only at the deployment. The longest that the product uses
- * is the URL of a queue, which has at most 80 characters of name and 57 of host and account.
+ * Assumed size of a token in bytes: names, URLs and ARNs are resolved during the deployment. The longest in use is a queue URL, with
+ * at most 80 characters of name and 57 of host and account.
  */
 const tokenBytes = 140;
 
 const environmentShape = z.object({ variables: z.record(z.string(), z.unknown()) });
 
-/** Makes the synthesis fail where the function could not be deployed. Variables that the owner adds count too. */
+/** Fails the synthesis if the variables exceed the limit. Variables that the owner adds count too. */
 export function checkEnvironmentSize(fn: lambda.Function, name: string): void {
   fn.node.addValidation({
     validate: () => {
@@ -28,22 +28,22 @@ export function checkEnvironmentSize(fn: lambda.Function, name: string): void {
         key,
         bytes: entryBytes(key, value),
       }));
-      // Two braces, and a comma between two entries.
+      // Two braces, and a comma between entries.
       const bytes = sizes.reduce((sum, entry) => sum + entry.bytes, 1 + Math.max(1, sizes.length));
       const largest = sizes.toSorted((one, other) => other.bytes - one.bytes)[0];
       if (bytes <= maxBytes || largest === undefined) return [];
       return [
-        `the environment variables of the function ${name} take ${bytes} bytes as JSON, and Lambda takes ${maxBytes}. ` +
-          `The largest is ${largest.key} with ${largest.bytes}: shorten ${settingOf(largest.key)}`,
+        `The environment variables of the function ${name} take ${bytes} bytes as JSON; Lambda's limit is ${maxBytes}. ` +
+          `The largest is ${largest.key} with ${largest.bytes} bytes: shorten ${settingOf(largest.key)}`,
       ];
     },
   });
 }
 
-/** `"NAME":"value"`, as `JSON.stringify` writes it. */
+/** Size of `"NAME":"value"` in JSON. */
 const entryBytes = (key: string, value: unknown): number => Buffer.byteLength(JSON.stringify(key)) + 1 + valueBytes(value);
 
-/** What is no text by now is an intrinsic; the texts in a `Fn::Join` count as they are. */
+/** A value that is not a string after resolving is an intrinsic. The literal parts of a `Fn::Join` count with their length. */
 function valueBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value));
   const { data: join } = joinShape.safeParse(value);
@@ -55,5 +55,5 @@ const joinShape = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unkno
 
 const settingOf = (variable: string): string => {
   const name = Object.entries(environmentNames).find(([, variableName]) => variableName === variable)?.[0];
-  return name === undefined ? 'it, or take it out of addEnvironment' : `the setting ${name}`;
+  return name === undefined ? 'it, or remove it from addEnvironment' : `the setting ${name}`;
 };

@@ -1,4 +1,4 @@
-/** Has the first admin key made, the keys of the configuration registered and its large settings written, when the stack is deployed. */
+/** Custom resource that creates the first admin key, registers the configured keys and stores large settings during a deployment. */
 import { CustomResource, Duration } from 'aws-cdk-lib';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
@@ -7,9 +7,9 @@ import { checkLength } from './ranges.ts';
 import type { StoredSetting } from './stored-settings.ts';
 
 export interface FirstKeyProps {
-  /** makes and registers them; it answers CloudFormation itself */
+  /** the first-key function, which responds to CloudFormation itself */
   readonly provisioner: lambda.IFunction;
-  /** the secret that gets the first key's text */
+  /** the secret that receives the first key */
   readonly secretArn: string;
   readonly firstKey: FirstKeySetting;
   readonly seedKeys: readonly SeedKeySetting[];
@@ -17,8 +17,8 @@ export interface FirstKeyProps {
 }
 
 /**
- * Of the properties, as JSON. CloudFormation invokes the function asynchronously, with at most 1 MB, and an update has the old
- * properties beside the new ones. It also keeps each setting below the 400 KB of an item.
+ * Maximum size of the properties as JSON. CloudFormation invokes the function asynchronously, with at most 1 MB, and an update
+ * contains the old and the new properties. The limit also keeps each setting below the 400 KB of a DynamoDB item.
  */
 const maxBytes = 400_000;
 
@@ -27,7 +27,7 @@ export class FirstKey extends Construct {
 
   constructor(scope: Construct, id: string, { provisioner, secretArn, firstKey, seedKeys, storedSettings }: FirstKeyProps) {
     super(scope, id);
-    // As text: CloudFormation would make texts of all numbers within. Names of secrets and digests, and nothing of a key.
+    // As a JSON string, because CloudFormation converts numbers in properties to strings. Contains secret names and digests, never a key.
     const largeProperties = { SeedKeys: JSON.stringify(seedKeys), Settings: JSON.stringify(storedSettings) };
     checkLength(this, {
       name: 'seedKeys, webhooks, secrets, models, moderation, databases and codeVariables together',
@@ -37,7 +37,7 @@ export class FirstKey extends Construct {
     this.resource = new CustomResource(this, 'Keys', {
       resourceType: 'Custom::StepwellKeys',
       serviceToken: provisioner.functionArn,
-      // Without it CloudFormation waits for an hour for a function that died.
+      // Without it, CloudFormation waits an hour for a function that crashed.
       serviceTimeout: Duration.minutes(5),
       properties: { SecretArn: secretArn, FirstKey: JSON.stringify(firstKey), ...largeProperties },
     });

@@ -1,4 +1,4 @@
-/** What each function is: its memory and time, and what it may do. */
+/** The shape of each function: memory, timeout, permissions and environment variables. */
 import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
 import type { PermissionName } from './permissions.ts';
 
@@ -6,19 +6,19 @@ export interface FunctionShape {
   readonly description: string;
   readonly memoryMb: number;
   readonly timeoutSeconds: number;
-  /** Of the function's own disk. Default: the 512 MB that every function has. */
+  /** size of /tmp; default: Lambda's 512 MB */
   readonly diskMb?: number;
   readonly permissions: readonly PermissionName[];
-  /** What it is told beside what its permissions bring. */
+  /** environment variables besides those of its permissions */
   readonly extraEnvironment?: readonly EnvironmentName[];
   /**
-   * Queues start it. Most of what it sends comes back to it, so Lambda's recursive loop detection must let it: by default
-   * Lambda ends a chain of messages at about 16 invocations of one function. (docs/decisions/recursive-loops.md)
+   * The function consumes queues. It also sends messages to queues that invoke it, so it allows recursive loops: by default, Lambda
+   * ends a chain of messages after about 16 invocations of one function. (docs/decisions/recursive-loops.md)
    */
   readonly consumesQueues?: boolean;
 }
 
-/** Whoever moves a run reads it, commits to it, and then sends what the commit asks for. */
+/** Advancing a run: read it, commit to it and dispatch the effects of the commit. */
 const advanceRunPermissions: readonly PermissionName[] = [
   'read runs',
   'write runs',
@@ -32,30 +32,30 @@ const advanceRunPermissions: readonly PermissionName[] = [
   'match signals',
 ];
 
-/** What every function is told beside the names that its permissions bring: the product's own settings. */
+/** Environment variables of every function: settings of the installation. */
 export const commonEnvironment: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps', 'metrics'];
 
-/** A run may end, and be moved on, wherever it is looked at: also one whose nodes are messages to a deployment's code. */
+/** Every function that advances runs can also advance or end runs of deployed code. */
 const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments'];
 
-/** The default of the worker and of the code's function; a setting of the product replaces it. */
+/** Default timeout of the worker and of the code function; settings override it. */
 export const defaultWorkerTimeoutSeconds = 900;
 
-/** Of the function that speaks for watched runs: one that dies is replaced when this and a minute have passed. */
+/** Timeout of the broadcaster. One that crashes is replaced after this time and one minute. */
 export const broadcasterTimeoutSeconds = 120;
 
-/** Of the function that sends traces: a collector that hangs holds a request for ten seconds. */
+/** Timeout of the traces function. A request to a collector times out after ten seconds. */
 export const tracesTimeoutSeconds = 60;
 
-/** Whoever starts a run remembers the key of the start, and holds on to the deployment whose code it is. */
+/** Starting a run: record its idempotency key and pin its deployment. */
 const startRunPermissions: readonly PermissionName[] = ['record idempotency keys', 'pin deployments'];
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
-    description: 'Answers the HTTP API',
+    description: 'Serves the HTTP API',
     extraEnvironment: ['corsOrigins'],
     memoryMb: 1024,
-    // The longest that API Gateway waits for an answer that is not streamed.
+    // API Gateway's maximum for a response that is not streamed.
     timeoutSeconds: 29,
     permissions: [
       ...advanceRunPermissions,
@@ -69,23 +69,23 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   events: {
-    description: 'Streams the events of a run to a watcher',
+    description: 'Streams the events of a run',
     extraEnvironment: ['corsOrigins'],
     memoryMb: 256,
-    // The longest that API Gateway keeps a stream open. Streams close themselves earlier.
+    // API Gateway's maximum for an open stream. The function closes streams earlier.
     timeoutSeconds: 900,
     permissions: ['read runs', 'authenticate keys', 'redeem tickets', 'manage reader leases', 'read payloads'],
   },
   deployments: {
-    description: 'Takes, verifies and activates deployments',
+    description: 'Receives, verifies and activates deployments',
     extraEnvironment: ['corsOrigins'],
-    // An archive and what it unpacks to are in memory at once; at this size the function has a whole processor.
+    // An archive and its unpacked files are in memory together. At this size Lambda assigns one full vCPU.
     memoryMb: 1769,
     timeoutSeconds: 29,
     permissions: ['read runs', 'authenticate keys', 'manage deployments', 'store artifacts', 'publish events'],
   },
   library: {
-    description: 'Keeps what workflows use and who may: lenses, queries, schedules, keys; describes the API',
+    description: 'Manages lenses, queries, schedules, keys and the audit trail; serves the OpenAPI document',
     extraEnvironment: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
@@ -101,7 +101,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   'test-runs': {
-    description: 'Stops test runs, and deletes what they wrote',
+    description: 'Stops test runs and deletes their data',
     extraEnvironment: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
@@ -110,7 +110,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'write runs',
       'authenticate keys',
       'read run definitions',
-      // The fold of a long run lies among them.
+      // The snapshot of a long run is a payload object.
       'read payloads',
       'send delayed jobs',
       'match signals',
@@ -119,7 +119,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   worker: {
-    description: 'Runs the nodes of workflows',
+    description: 'Executes the nodes of workflows',
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
@@ -138,15 +138,15 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   collect: {
-    description: 'Gathers the results of wide joins, and the ends of many runs that one called',
+    description: 'Collects the results of wide joins and of many child runs',
     consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 10,
-    // Those who called may be of code, and are to be driven on.
+    // The parent can be a run of code, which then needs a workflow task.
     permissions: [...advanceRunPermissions, ...advanceCodeRunPermissions],
   },
   sweep: {
-    description: 'Finds the runs that nothing moves, and moves them; continues deletions of workflows',
+    description: 'Recovers stale runs; continues deletions of workflows',
     memoryMb: 512,
     timeoutSeconds: 300,
     permissions: [
@@ -161,7 +161,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   'dead-letter': {
-    description: 'Fails the nodes whose messages nobody could work on',
+    description: 'Fails the nodes of dead letters',
     consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 60,
@@ -179,7 +179,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
     extraEnvironment: ['codeRoleArn'],
-    // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
+    // Unpacked artifacts: up to 400 MB are cached, and a new one is unpacked before an old one is removed.
     diskMb: 1024,
     // Authors' code runs with this role, for every project: docs/decisions/code-function-permissions.md says what each is for.
     permissions: [
@@ -208,33 +208,33 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   sockets: {
-    description: 'Answers sockets: who opens one, and which runs are to be watched',
+    description: 'Accepts WebSocket connections and subscriptions to runs',
     extraEnvironment: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     permissions: ['read runs', 'authenticate keys', 'redeem tickets', 'manage sockets', 'send watches'],
   },
   broadcaster: {
-    description: 'Tells those who watch a run over sockets what happens',
+    description: 'Posts run updates to WebSocket clients',
     consumesQueues: true,
-    // What waits for watchers that are slow is in memory.
+    // Updates for slow watchers are buffered in memory.
     memoryMb: 512,
     timeoutSeconds: broadcasterTimeoutSeconds,
     permissions: ['read runs', 'read payloads', 'recheck keys', 'manage sockets', 'send watches', 'post to sockets'],
   },
   traces: {
-    description: 'Sends the traces of ended runs to a collector',
+    description: 'Sends the traces of ended runs to a trace collector',
     consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: tracesTimeoutSeconds,
     extraEnvironment: ['traces'],
-    // And the collector's secret, where the setting names one.
+    // Plus the collector's secret, if the setting names one.
     permissions: ['read runs'],
   },
   'first-key': {
-    description: 'Makes the first key, registers those of the configuration, writes its large settings',
+    description: 'Creates the first admin key, registers configured keys, stores large settings',
     memoryMb: 256,
-    // A role that was only just made may be unknown to a service for a while: it asks again until then.
+    // Services may not know a new role yet, so the function retries for up to 90 seconds.
     timeoutSeconds: 180,
     permissions: ['store the first key', 'read secrets of seed keys', 'manage keys', 'record sweep progress', 'store settings'],
   },

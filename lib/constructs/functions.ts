@@ -1,4 +1,4 @@
-/** The functions of the product that are bundled, and what makes them run: queues, dead letters. The HTTP API is beside it. */
+/** The bundled functions with their event sources and the dead-letter queues. The HTTP API is a separate construct. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
@@ -20,13 +20,13 @@ export interface FunctionsProps {
   readonly requireHttps: boolean;
   readonly metrics: boolean;
   readonly startedEvents: boolean;
-  /** origins of pages, with commas between */
+  /** origins of web pages, separated by commas */
   readonly corsOrigins: string;
-  /** where traces are sent, as JSON; undefined: nowhere, and the function that sends them is not there */
+  /** the setting `traces` as JSON; undefined: the traces function is not deployed */
   readonly traces: string | undefined;
-  /** what is too large for environment variables: the functions are told which version they are to read */
+  /** settings that are too large for environment variables; functions receive their versions */
   readonly storedSettings: readonly StoredSetting[];
-  /** undefined: the code of deployments has no role */
+  /** undefined: deployed code has no role */
   readonly codePermissions: readonly iam.PolicyStatement[] | undefined;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
@@ -38,14 +38,14 @@ export interface FunctionsProps {
   readonly maxProjectShare: number;
   readonly resultConcurrency: number;
   readonly codeConcurrency: number;
-  /** false: the code queue is left to processes of the owner's own */
+  /** false: only worker processes consume the code queue */
   readonly codeTakesMessages: boolean;
-  /** processes of the owner's own run code too, or alone */
+  /** worker processes run code, together with the function or alone */
   readonly processesRunCode: boolean;
   readonly watchedRuns: number;
-  /** undefined: as many watchers as the account's concurrency allows */
+  /** undefined: limited only by the account's concurrency */
   readonly watchers: number | undefined;
-  /** whether that many are reserved from the account's concurrency */
+  /** whether to reserve concurrency for the watchers */
   readonly reservesWatchers: boolean;
 }
 
@@ -74,7 +74,7 @@ export class Functions extends Construct {
               ...shape,
               memoryMb: props.memoryMb[name] ?? shape.memoryMb,
               timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
-              // Where processes alone run code, no queue starts the function.
+              // If only worker processes run code, no queue invokes the function.
               consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
             },
             reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
@@ -90,7 +90,7 @@ export class Functions extends Construct {
     return this.byName.get(name);
   }
 
-  /** Functions that read large settings are made and changed after the resource that writes these. */
+  /** Functions that read large settings are created and updated after the custom resource that stores the settings. */
   deployAfter(writer: IDependable): void {
     const versions: readonly string[] = storedSettingNames.map((name) => environmentNames[name]);
     for (const { lambda, environment } of this.byName.values()) {
@@ -117,7 +117,7 @@ export class Functions extends Construct {
     codeTakesMessages,
     watchedRuns,
   }: FunctionsProps): void {
-    // One message at a time: a batch may mix groups, and a chain of nodes should delay nobody else's.
+    // One message per batch: a batch can mix message groups, and one run's node must not delay another run's.
     const worker = this.get('worker');
     worker?.consume('NodeQueue', queues.nodeJobs, { batchSize: 1, maxConcurrency: nodeConcurrency });
     worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
@@ -175,12 +175,12 @@ function environmentValues({
     moderation: versionOf('moderation'),
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
-    // Told once there is one.
+    // Set when the WebSocket API exists.
     codeRoleArn: '',
   };
 }
 
-/** `dead-letter` → `DeadLetter`: ids of constructs are written so. */
+/** `dead-letter` → `DeadLetter`: the construct id of a function. */
 const pascalCase = (name: string) =>
   name
     .split('-')

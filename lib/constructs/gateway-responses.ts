@@ -1,12 +1,12 @@
-/** What the gateway itself answers, in the words of the product: `{ code, message, correlationId }`. */
-import { defined } from '../engine/defined.ts';
+/** Responses that the gateway creates itself, in the API's error format: `{ code, message, correlationId }`. */
+import { defined } from '../base/defined.ts';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import type { ErrorCode } from '../api/errors.ts';
 
 interface GatewayResponse {
   readonly type: apigateway.ResponseType;
   readonly code: ErrorCode;
-  /** absent: the gateway's own, where it differs from case to case */
+  /** absent: the gateway's own status, which varies */
   readonly status?: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -19,12 +19,12 @@ const gatewayResponses: readonly GatewayResponse[] = [
   {
     type: ResponseType.DEFAULT_5XX,
     code: 'internal',
-    message: 'Something went wrong. Repeat the request with the same idempotency key.',
+    message: 'The request failed. Retry it with the same idempotency key.',
   },
   { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, code: 'not_found', status: 404, message: 'There is no such route.' },
   { type: ResponseType.RESOURCE_NOT_FOUND, code: 'not_found', status: 404, message: 'There is no such route.' },
   { type: ResponseType.REQUEST_TOO_LARGE, code: 'payload_too_large', status: 413, message: 'The body is larger than 6 MB.' },
-  // Requests over the stage's rate are counted by the second.
+  // The stage's rate limit is per second.
   {
     type: ResponseType.THROTTLED,
     code: 'rate_limited',
@@ -44,21 +44,21 @@ const gatewayResponses: readonly GatewayResponse[] = [
     type: ResponseType.INTEGRATION_TIMEOUT,
     code: 'unavailable',
     status: 504,
-    message: 'The answer took too long. Repeat the request with the same idempotency key.',
+    message: 'The response took too long. Retry the request with the same idempotency key.',
   },
   {
     type: ResponseType.INTEGRATION_FAILURE,
     code: 'unavailable',
     status: 503,
-    message: 'The service is not available. Repeat the request with the same idempotency key.',
+    message: 'The service is not available. Retry the request with the same idempotency key.',
   },
 ];
 
 /**
- * The gateway cannot compare the origin of a request with a list: its templates are "not processed by the VTL engine", and a header
- * is a text or a copy of a header of the request
+ * The gateway cannot compare a request's origin with a list: its templates are "not processed by the VTL engine", and a header is a
+ * literal or a copy of a request header
  * (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-swagger-extensions-gateway-responses.gatewayResponse.html).
- * So one origin is named, and of several any page may read these answers. They are the same for everybody, and say nothing of any data.
+ * So a single origin is named; with several, any page may read these responses. They are the same for all callers and contain no data.
  */
 const corsHeaders = (origins: readonly string[]): Readonly<Record<string, string>> => {
   const [firstOrigin, ...otherOrigins] = origins;
@@ -70,7 +70,7 @@ const corsHeaders = (origins: readonly string[]): Readonly<Record<string, string
   };
 };
 
-/** @param origins of pages that may read them */
+/** @param origins origins of pages that may read the responses */
 export function addGatewayResponses(api: apigateway.RestApi, origins: readonly string[]): void {
   for (const { type, code, status, message, headers } of gatewayResponses) {
     api.addGatewayResponse(

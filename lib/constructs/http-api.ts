@@ -1,4 +1,4 @@
-/** The HTTP API: a regional REST API, because of all gateways only that one streams an answer. */
+/** The HTTP API: a regional REST API, the only API Gateway type that supports response streaming. */
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import type * as acm from 'aws-cdk-lib/aws-certificatemanager';
@@ -18,17 +18,17 @@ export interface Domain {
   readonly name: string;
   /** A certificate for the name, in the region of the stack. */
   readonly certificate: acm.ICertificate;
-  /** Where the name is pointed at the API. Default: nowhere, it is done by hand. */
+  /** Hosted zone for the DNS record of the name. Default: none; create the record yourself. */
   readonly hostedZone?: route53.IHostedZone;
 }
 
 export interface HttpApiProps {
   readonly api: lambda.IFunction;
-  /** Streams the events of a run; undefined: not built yet, the route answers like any other that does not exist. */
+  /** the events function; undefined: not bundled, and its route returns 404 */
   readonly events: lambda.IFunction | undefined;
-  /** Answers a part of the API; undefined: not built, its routes answer like any that do not exist. */
+  /** functions of parts of the API; undefined: not bundled, and their routes return 404 */
   readonly functionFor: (name: FunctionName) => lambda.IFunction | undefined;
-  /** origins of pages that may call the API from a browser */
+  /** origins of web pages that may call the API */
   readonly corsOrigins: readonly string[];
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
@@ -39,7 +39,7 @@ export interface HttpApiProps {
   readonly setsAccountLogRole: boolean;
 }
 
-/** The parts of the API with a function of their own, by their paths under `/v1`. */
+/** The parts of the API that have a separate function, by their paths under `/v1`. */
 const functionsByPath = {
   deployments: 'deployments',
   webhooks: 'webhooks',
@@ -51,7 +51,7 @@ const functionsByPath = {
   'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
 
-/** The longest that API Gateway keeps a streamed answer open. */
+/** API Gateway's maximum duration of a streamed response. */
 const maxStreamDuration = Duration.minutes(15);
 
 export class HttpApi extends Construct {
@@ -65,21 +65,21 @@ export class HttpApi extends Construct {
       ...(props.encryptionKey === undefined ? {} : { encryptionKey: props.encryptionKey }),
     });
     this.restApi = new apigateway.RestApi(this, 'RestApi', {
-      // Its metrics have no other dimension.
+      // The gateway's metrics have the API name as their only dimension.
       restApiName: installationName(this),
       description: 'Stepwell',
       endpointConfiguration: { types: [apigateway.EndpointType.REGIONAL] },
-      // A form holds an archive: as text its bytes would be changed on the way.
+      // A multipart form contains an archive, whose bytes the gateway would change if it decoded the body as text.
       binaryMediaTypes: ['multipart/form-data'],
       disableExecuteApiEndpoint: props.domain !== undefined,
-      // The role with which all APIs of the account write logs; it stays when this stack goes, because others rely on it.
+      // The role with which all REST APIs of the account write logs. It is retained, because other APIs depend on it.
       cloudWatchRole: props.setsAccountLogRole,
       ...(props.setsAccountLogRole ? { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN } : {}),
       deployOptions: {
         accessLogDestination: new apigateway.LogGroupLogDestination(accessLogs),
         accessLogFormat: accessLogFormat(),
         loggingLevel: apigateway.MethodLoggingLevel.ERROR,
-        // Bodies hold what users send.
+        // Execution logs would contain request bodies, which are users' data.
         dataTraceEnabled: false,
         throttlingRateLimit: props.requestsPerSecond,
         throttlingBurstLimit: props.requestBurst,
@@ -99,7 +99,7 @@ export class HttpApi extends Construct {
 
   private addRoutes({ api, events, functionFor }: HttpApiProps): void {
     const apiIntegration = new apigateway.LambdaIntegration(api, { scopePermissionToMethod: false });
-    // A resource hides a greedy one above it from the paths it matches: each of these answers every method by itself.
+    // A resource takes precedence over the greedy proxy resource above it, so each one needs its own method ANY.
     const v1 = this.restApi.root.addResource('v1');
     const runs = v1.addResource('runs');
     const run = runs.addResource('{runId}');
@@ -144,11 +144,11 @@ export class HttpApi extends Construct {
 
   private acknowledge({ webAclArn, setsAccountLogRole }: HttpApiProps): void {
     const authenticationReason =
-      'Every route checks a key of the product itself, with scopes, expiry and revocation; there are no users to log in.';
+      'The functions authenticate each route with API keys that have scopes, expiry and revocation; there is no user login.';
     Validations.of(this.restApi).acknowledge(
       {
         id: 'AwsSolutions-APIG2',
-        reason: 'Bodies are parsed by the schemas of the routes in the function, which also name what is wrong.',
+        reason: 'The functions validate bodies with the route schemas and report every error.',
       },
       { id: 'AwsSolutions-APIG4', reason: authenticationReason },
       { id: 'AwsSolutions-COG4', reason: authenticationReason },
@@ -156,14 +156,13 @@ export class HttpApi extends Construct {
     if (webAclArn === undefined) {
       Validations.of(this.restApi).acknowledge({
         id: 'AwsSolutions-APIG3',
-        reason:
-          'A web ACL costs money at rest and is the choice of the account: webAclArn attaches one. Rates are limited per key and stage.',
+        reason: 'A web ACL has a monthly price and is optional: webAclArn attaches one. Rates are limited per key and per stage.',
       });
     }
     if (setsAccountLogRole) {
       Validations.of(this.restApi).acknowledge({
         id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
-        reason: 'The role is the one that API Gateway documents for the whole account; it may write logs and nothing else.',
+        reason: 'This is the account-wide role that API Gateway documents; it may only write logs.',
       });
     }
   }

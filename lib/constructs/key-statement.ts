@@ -4,8 +4,8 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 
 /**
- * Use of the key, but only through the services named: a role that may read a table must not be able to decrypt by itself.
- * The actions are those that DynamoDB, S3 and SQS ask of whoever reads and writes encrypted data.
+ * Allows use of the KMS key, but only through the named services: a role that may read a table must not decrypt data directly.
+ * The actions are those that DynamoDB, S3 and SQS require for reading and writing encrypted data.
  */
 export function keyStatement(
   scope: Construct,

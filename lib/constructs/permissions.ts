@@ -1,4 +1,4 @@
-/** What a function may do: each permission brings the names it needs and the statements that allow it. */
+/** The permissions of the functions. Each one has the IAM statements and the environment variables that it needs. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
@@ -18,22 +18,22 @@ export interface ProductResources {
   readonly queues: Queues;
   readonly timers: Timers;
   readonly eventBus: events.EventBus;
-  /** undefined: nobody answers sockets, so there are none */
+  /** undefined: the socket functions are not deployed */
   readonly sockets: Pick<SocketApi, 'url' | 'connectionArns'> | undefined;
-  /** the bucket's ARN as the functions' stack sees it */
+  /** the bucket's ARN, as the stack of the functions refers to it */
   readonly bucketArn: string;
-  /** the ARN of the first key's secret, as the functions' stack sees it */
+  /** the ARN of the first key's secret, as the stack of the functions refers to it */
   readonly firstKeySecretArn: string;
-  /** secrets of the configuration, by their whole ARNs */
+  /** complete ARNs of the configured secrets */
   readonly seedSecretArns: readonly string[];
   readonly webhookSecretArns: readonly string[];
   readonly nodeSecretArns: readonly string[];
-  /** of model providers and of moderation */
+  /** secrets of model providers and of moderation */
   readonly modelSecretArns: readonly string[];
   readonly modelArns: readonly string[];
-  /** undefined: no guardrail moderates */
+  /** undefined: moderation uses no guardrail */
   readonly guardrailArn: string | undefined;
-  /** what queries may ask by the Data API */
+  /** databases that queries may access with the Data API */
   readonly clusterArns: readonly string[];
   readonly databaseSecretArns: readonly string[];
 }
@@ -44,7 +44,7 @@ export interface Permission {
   readonly statements?: (resources: ProductResources) => readonly iam.PolicyStatement[];
 }
 
-/** All that these permissions allow. */
+/** The IAM statements of the permissions. */
 export const statementsOf = (
   permissionNames: readonly PermissionName[],
   resources: ProductResources,
@@ -62,7 +62,7 @@ export const statementsOf = (
 
 export const payloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*`;
 
-/** No project and no environment has a `~` in its name. */
+/** Project and environment names cannot contain `~`, so this prefix is unambiguous. */
 export const codePayloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*/~code/*`;
 
 export const artifactsArn = (resources: ProductResources): string => `${resources.bucketArn}/${artifactPrefix}*`;
@@ -70,14 +70,14 @@ export const artifactsArn = (resources: ProductResources): string => `${resource
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
 
 export const permissions = {
-  /** Of each run its head; of a graph's all that it wrote, and what the function noted of runs of code that runs them. */
+  /** Heads and logs of all runs: of graphs and of code. */
   'read runs': { environment: ['runsTable'], records: { runs: { run: 'gq', code: 'gq' } } },
-  /** No delete: what a run wrote goes by expiry, with a test that is stopped, or with its workflow. */
+  /** No delete: records of a run expire, or are deleted with a stopped test run or a deleted workflow. */
   'write runs': {
     environment: ['runsTable'],
     records: { runs: { run: 'pu', code: 'pu', due: 'p', crashes: 'pq' } },
   },
-  /** All that the function may do that runs the code of deployments: no head, and nothing of a graph, is among it. */
+  /** Writes of the code function: neither heads nor records of graph runs. */
   'write runs of code': {
     environment: ['runsTable'],
     records: { runs: { code: 'gqpu', 'due-code': 'p', 'crashes-code': 'pq' } },
@@ -92,32 +92,32 @@ export const permissions = {
       ),
     ],
   },
-  /** Which run is due is noted by whoever moves it; the sweep finds it. */
+  /** The sweep reads due items. Every function that advances a run writes them. */
   'find due runs': { environment: ['runsTable'], records: { runs: { due: 'q', 'due-code': 'q' } } },
-  /** A key is read and its use noted, requests are counted, and what was asked goes into the trail. */
+  /** Reads a key and records its use, counts its requests and writes the audit trail. */
   'authenticate keys': {
     environment: ['controlTable'],
     records: { control: { key: 'gn', rate: 'u', audit: 'p' } },
   },
-  /** What a run was made from, and what a call is to be made from. */
+  /** Reads the workflow version or deployment of a run and of the child runs that it starts. */
   'read run definitions': {
     environment: ['controlTable'],
     records: { control: { workflows: 'g', workflow: 'g', deployments: 'g' } },
   },
-  /** A start remembers its key, and gives it back when nothing was begun under it. */
+  /** A start records its idempotency key and releases it if the request failed before it created anything. */
   'record idempotency keys': { environment: ['controlTable'], records: { control: { idempotency: 'gpd' } } },
   'publish workflows': {
     environment: ['controlTable'],
     records: { control: { workflows: 'gqu', workflow: 'gqp' } },
   },
-  /** What is deleted is named by a record; who starts runs of it is looked for. */
+  /** Records a workflow deletion, after a search for schedules that start its runs. */
   'request deletions': {
     environment: ['controlTable'],
     records: { control: { deletions: 'gpud', schedules: 'q' } },
   },
   'issue tickets': { environment: ['controlTable'], records: { control: { ticket: 'p' } } },
   'redeem tickets': { environment: ['controlTable'], records: { control: { ticket: 'gu' } } },
-  /** Which stream of a reader goes on, and which streams of events are open: leases. */
+  /** Leases: the active stream of a named reader, and the slots of open event streams. */
   'manage reader leases': {
     environment: ['controlTable', 'watchers'],
     records: { control: { 'reader-lease': 'gp', streams: 'qpd' } },
@@ -138,29 +138,29 @@ export const permissions = {
     environment: ['controlTable'],
     records: { control: { schedules: 'gqpud', 'schedule-sync': 'pd' } },
   },
-  /** Keys, and the lists of them. */
+  /** API keys and their listings. */
   'manage keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
   'read the audit trail': { environment: ['controlTable'], records: { control: { audit: 'q' } } },
-  /** How far the sweep has come. */
+  /** The last minute that the sweep has completed. */
   'record sweep progress': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },
-  /** Where signals and waits meet: whoever moves a run comes by. */
+  /** Signals and registered waits, which every function that advances runs matches. */
   'match signals': { environment: ['controlTable'], records: { control: { signal: 'gqpud' } } },
-  /** Who of a workflow's runs is at work, and who waits. */
+  /** The runs of a workflow that hold or await a concurrency slot. */
   'manage concurrency slots': { environment: ['controlTable'], records: { control: { slots: 'qpd' } } },
   'read payloads': {
     environment: ['bucket'],
     statements: (resources) => [
       allow(['s3:GetObject'], [payloadsArn(resources)]),
-      // Without it S3 answers "forbidden" for an object that does not exist, and nobody can tell the two apart.
+      // Without it, S3 returns 403 instead of 404 for a missing object.
       allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
   'write payloads': {
     environment: ['bucket'],
-    // The tag says when the bucket is to delete it.
+    // A tag of the object selects its lifecycle rule.
     statements: (resources) => [allow(['s3:PutObject', 's3:PutObjectTagging'], [payloadsArn(resources)])],
   },
-  /** Of runs of code, and of no others: `blobPrefixOf` in `lib/service/run-log/payloads.ts` says where they lie. */
+  /** Payloads of code runs only: `blobPrefixOf` in `lib/service/run-log/payloads.ts` defines the prefix. */
   'store payloads of code': {
     environment: ['bucket'],
     statements: (resources) => [
@@ -168,7 +168,7 @@ export const permissions = {
       allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
-  /** Signing an upload hands on this permission, for one object and one digest and a quarter of an hour. */
+  /** A presigned upload delegates this permission for one object and one digest, for 15 minutes. */
   'store artifacts': {
     environment: ['bucket'],
     statements: (resources) => [
@@ -176,11 +176,11 @@ export const permissions = {
       allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
-  /** What a deployment is, and nothing else of the control table. */
+  /** Deployment records only. */
   'read deployments': { environment: ['controlTable'], records: { control: { deployments: 'g' } } },
-  /** A run that ends lets go of its deployment. */
+  /** A run that ends unpins its deployment. */
   'unpin deployments': { environment: ['controlTable'], records: { control: { pin: 'd' } } },
-  /** A run of a deployment's code holds on to it before it begins. */
+  /** A run of deployed code pins its deployment before it starts. */
   'pin deployments': { environment: ['controlTable'], records: { control: { pin: 'p' } } },
   'read artifacts': {
     environment: ['bucket'],
@@ -201,7 +201,7 @@ export const permissions = {
     environment: ['codeQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.code.queueArn])],
   },
-  /** For a process of the owner's own: a function's event source takes, holds and deletes for it. */
+  /** For worker processes, which receive and delete messages themselves. For a function, its event source mapping does. */
   'take code messages': {
     environment: ['codeQueueUrl'],
     statements: ({ queues }) => [
@@ -221,12 +221,12 @@ export const permissions = {
   'set timers': {
     environment: timerEnvironment,
     statements: ({ timers }) => [
-      // No delete: a schedule deletes itself, and one that fires for nothing changes nothing.
+      // No delete: a one-time schedule deletes itself, and one that fires without need changes nothing.
       allow(['scheduler:CreateSchedule'], [timers.schedulesArn]),
       allow(['iam:PassRole'], [timers.role.roleArn], { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } }),
     ],
   },
-  /** Schedules of workflows: made, and taken away again when nobody wants them. */
+  /** Creates and deletes the EventBridge schedules of workflows. */
   'manage schedules': {
     environment: timerEnvironment,
     statements: ({ timers }) => [
@@ -234,11 +234,11 @@ export const permissions = {
       allow(['iam:PassRole'], [timers.role.roleArn], { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } }),
     ],
   },
-  /** What the sweep looks at to set schedules right. */
+  /** Records that the sweep reads to synchronize schedules. */
   'sync schedules': { environment: ['controlTable'], records: { control: { schedules: 'g', 'schedule-sync': 'qpd' } } },
-  /** A fire is noted on the record of its schedule. */
+  /** Records each fire on its schedule. */
   'record schedule fires': { environment: ['controlTable'], records: { control: { schedules: 'gu' } } },
-  /** The mark that an alarm is nobody's any more. */
+  /** Marks an EventBridge schedule whose schedule record was deleted. */
   'mark schedules for sync': { environment: ['controlTable'], records: { control: { 'schedule-sync': 'p' } } },
   'store the first key': {
     environment: [],
@@ -247,7 +247,7 @@ export const permissions = {
     ],
   },
   'read secrets of seed keys': { environment: [], statements: ({ seedSecretArns }) => readSecrets(seedSecretArns) },
-  /** Who was refused, and what was started. */
+  /** Audit entries for refused and accepted webhooks. */
   'record audit entries': { environment: ['controlTable'], records: { control: { audit: 'p' } } },
   'publish events': {
     environment: ['eventBusName', 'startedEvents'],

@@ -1,5 +1,5 @@
-/** One Lambda function with its own role and its own log group. */
-import { defined } from '../engine/defined.ts';
+/** One Lambda function with its own role and log group. */
+import { defined } from '../base/defined.ts';
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';
@@ -19,19 +19,19 @@ import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
   readonly vpc: ec2.IVpc;
-  /** Default: the private subnets. */
+  /** default: the private subnets */
   readonly subnets?: ec2.SubnetSelection;
-  /** Default: one group of the function's own. */
+  /** default: a security group for each function */
   readonly securityGroups?: readonly ec2.ISecurityGroup[];
 }
 
 export interface ProductFunctionProps {
   readonly name: FunctionName;
   readonly shape: FunctionShape;
-  /** Folder with `<name>/index.mjs`. */
+  /** directory with `<name>/index.mjs` */
   readonly directory: string;
   readonly resources: ProductResources;
-  /** Every name that a function may be told, with its value. */
+  /** values of all environment variables that functions can receive */
   readonly values: Readonly<Record<EnvironmentName, string>>;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
@@ -46,7 +46,7 @@ export class ProductFunction extends Construct {
   readonly memoryMb: number;
   readonly #environment: Record<string, string>;
 
-  /** what it is told, by the names of its environment */
+  /** names of its environment variables */
   get environment(): Readonly<Record<string, string>> {
     return this.#environment;
   }
@@ -89,7 +89,7 @@ export class ProductFunction extends Construct {
       'Function',
       defined({
         description: shape.description,
-        // The maps beside the bundle are for people: they would only make a cold start longer.
+        // Source maps are for debugging; in the bundle they would slow down cold starts.
         code: lambda.Code.fromAsset(join(props.directory, name), { exclude: ['*.map'] }),
         handler: 'index.handler',
         runtime: lambda.Runtime.NODEJS_24_X,
@@ -101,7 +101,7 @@ export class ProductFunction extends Construct {
         logGroup,
         loggingFormat: lambda.LoggingFormat.JSON,
         environment: { ...this.#environment },
-        // A function that no queue starts keeps the default, which is to end loops.
+        // A function that consumes no queue keeps Lambda's default, which ends recursive loops.
         recursiveLoop: this.consumesQueues ? lambda.RecursiveLoop.ALLOW : undefined,
         reservedConcurrentExecutions: props.reservedConcurrency,
         ...(network === undefined ? {} : networkProps(network)),
@@ -112,33 +112,34 @@ export class ProductFunction extends Construct {
     acknowledgeDynamicResources(this.role, shape.permissions, resources);
   }
 
-  /** Of what is there only when it is. */
+  /** Variables of resources that exist only in some deployments. */
   setVariable(name: EnvironmentName, value: string): void {
     this.#environment[environmentNames[name]] = value;
     this.lambda.addEnvironment(environmentNames[name], value);
   }
 
-  /** Starts the function with messages of the queue. Only the messages that it names as failed come back. */
+  /** Invokes the function with messages of the queue. SQS redelivers only the messages that the function reports as failed. */
   consume(id: string, queue: sqs.IQueue, limits: { readonly batchSize: number; readonly maxConcurrency: number }): void {
     if (!this.consumesQueues) {
       throw new Error(
-        `${this.node.path} consumes the queue ${queue.node.id}, and its shape does not say so: set consumesQueues in lib/constructs/function-shapes.ts. Without it Lambda drops recursive invocations after 16 invocations.`,
+        `${this.node.path} consumes the queue ${queue.node.id} without consumesQueues in its shape. Set it in lib/constructs/function-shapes.ts: without it, Lambda ends message chains after 16 invocations.`,
       );
     }
-    // Not the library's own event source: it would grant more, and the use of the key without going through SQS.
+    // Not the CDK's SqsEventSource: it grants more actions, and direct use of the KMS key.
     this.role.addToPolicy(
       new iam.PolicyStatement({
         actions: ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
         resources: [queue.queueArn],
-        // Lambda polls with the function's role, and its requests have no source function. Those of the function's own code have one:
-        // they may neither take nor delete messages. (Lambda Developer Guide, "Using source function ARN to control function access")
+        // The event source mapping polls with the function's role, and its requests have no source function. Requests of the function's
+        // code have one, so they can neither receive nor delete messages. (Lambda Developer Guide, "Using source function ARN to
+        // control function access")
         conditions: { Null: { 'lambda:SourceFunctionArn': 'true' } },
       }),
     );
     this.lambda.addEventSourceMapping(id, { eventSourceArn: queue.queueArn, reportBatchItemFailures: true, ...limits });
   }
 
-  /** A function in a VPC makes its own network interfaces, and EC2 takes no resource for that. */
+  /** A function in a VPC creates network interfaces. EC2 supports no resource-level permissions for that. */
   private allowNetworkInterfaces(): void {
     this.role.addToPolicy(
       new iam.PolicyStatement({
@@ -156,7 +157,7 @@ export class ProductFunction extends Construct {
     acknowledgeWildcard(
       this.role,
       '*',
-      'Lambda makes and removes network interfaces in the VPC with these actions, which take no resource.',
+      'Lambda creates and deletes network interfaces in the VPC with these actions, which support no resources.',
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The queues between the functions, and the two that take what nobody could work on: one for FIFO queues, one for the others. */
+/** The queues between the functions, and their two dead-letter queues: one for FIFO queues, one for standard queues. */
 import { Duration } from 'aws-cdk-lib';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -11,22 +11,22 @@ export interface QueuesProps {
   readonly nodeQueue: NodeQueueKind;
   /** in percent */
   readonly maxProjectShare: number;
-  /** The worker's time-out: a message must stay invisible for longer, or two workers hold it at once. */
+  /** the worker's timeout; the visibility timeout must exceed it, or two workers could handle a message at once */
   readonly workerTimeoutSeconds: number;
-  /** The same for the function that runs deployments. */
+  /** the same for the code function */
   readonly codeTimeoutSeconds: number;
   readonly encryptionKey: kms.IKey | undefined;
 }
 
-/** How much longer than the time-out of whoever works on it a message stays invisible: a poller may hand it over late. */
+/** The visibility timeout exceeds the consumer's timeout by this time: a poller can deliver a message late. */
 const visibilityMarginSeconds = 60;
-/** Six times the collector's time-out: its batches are retried while the next ones wait. */
+/** Six times the collector's timeout, as AWS recommends for event source mappings. */
 const resultsVisibilitySeconds = 60;
-/** Above the time-out of the function that consumes the dead letters. */
+/** Above the timeout of the dead-letter function. */
 const deadLetterVisibilitySeconds = 90;
 /**
- * A message is given for an hour at least, and five times, before it is a dead letter. Lambda counts a delivery that it throttled too, and
- * a minute's burst at the account's concurrency must not use up all of them. (docs/decisions/throttled-messages.md)
+ * A message is received at least five times, over at least an hour, before it becomes a dead letter. Throttled deliveries count as
+ * receives, and a minute of throttling must not use them up. (docs/decisions/throttled-messages.md)
  */
 const minRetrySeconds = 3_600;
 const minReceives = 5;
@@ -40,23 +40,23 @@ interface QueueShape {
 }
 
 export class Queues extends Construct {
-  /** Node jobs to be run now. */
+  /** Node jobs without a delay. */
   readonly nodeJobs: sqs.Queue;
-  /** Jobs to be run later, by at most 15 minutes, and what one-time schedules deliver. */
+  /** Jobs with a delay of at most 15 minutes, and messages of one-time schedules. */
   readonly delayed: sqs.Queue;
-  /** Results of wide joins, gathered ten at a time. */
+  /** Results of wide joins, collected ten at a time. */
   readonly results: sqs.Queue;
-  /** Messages for the code of deployments; group = run for workflows, and the message for steps. */
+  /** Messages for deployed code. Message group: the run for workflows, the message itself for steps. */
   readonly code: sqs.Queue;
-  /** Who is to speak for watched runs; group = run. */
+  /** Requests for a broadcaster of a watched run. Message group: the run. */
   readonly watches: sqs.Queue;
-  /** What none of these could be worked on: each event source takes two of the account's concurrency, so queues share them. */
+  /** Dead-letter queues. The queues share them, because each event source mapping uses at least two concurrent executions. */
   readonly deadLetters: readonly sqs.Queue[];
 
   constructor(scope: Construct, id: string, props: QueuesProps) {
     super(scope, id);
     this.node.addValidation({ validate: () => (isShareUnsupported(props) ? [shareUnsupportedMessage] : []) });
-    // SQS takes only a dead-letter queue of the same kind. A letter says by DeadLetterQueueSourceArn where it comes from.
+    // A queue and its dead-letter queue must have the same type. The attribute DeadLetterQueueSourceArn names the source queue.
     const deadLetterQueues: DeadLetterQueues = {
       standard: deadLetterQueue(this, 'StandardDeadLetters', false, props),
       fifo: deadLetterQueue(this, 'FifoDeadLetters', true, props),
@@ -67,7 +67,7 @@ export class Queues extends Construct {
       encryptionKey: props.encryptionKey,
     };
     this.nodeJobs = workingQueue(this, 'NodeQueue', deadLetterQueues, { ...workerQueueShape, fifo: props.nodeQueue === 'fifo' });
-    // Standard: a FIFO queue refuses a delay per message, and a schedule's message brings no deduplication id.
+    // A standard queue: FIFO queues support no per-message delay, and messages of schedules have no deduplication id.
     this.delayed = workingQueue(this, 'DelayQueue', deadLetterQueues, { ...workerQueueShape, fifo: false });
     this.results = workingQueue(this, 'ResultsQueue', deadLetterQueues, {
       ...workerQueueShape,
@@ -94,7 +94,7 @@ export class Queues extends Construct {
 const isShareUnsupported = ({ nodeQueue, maxProjectShare }: QueuesProps): boolean =>
   nodeQueue === 'standard' && maxProjectShare < 100;
 const shareUnsupportedMessage =
-  'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by';
+  'maxProjectShare below 100 requires nodeQueue: fifo, because a standard queue has no message groups that could limit a project';
 
 interface DeadLetterQueues {
   readonly standard: sqs.Queue;
@@ -104,7 +104,7 @@ interface DeadLetterQueues {
 const deadLetterQueue = (scope: Construct, id: string, fifo: boolean, { encryptionKey }: Pick<QueuesProps, 'encryptionKey'>) =>
   new sqs.Queue(scope, id, {
     ...queueProps({ fifo, visibilitySeconds: deadLetterVisibilitySeconds, encryptionKey }),
-    // A standard queue's dead letter keeps the age it had: this must be longer than the retention of the queue it came from.
+    // A dead letter of a standard queue keeps its original timestamp, so this retention must exceed the source queue's.
     retentionPeriod: Duration.days(14),
   });
 
@@ -125,7 +125,7 @@ function queueProps({ fifo, visibilitySeconds, encryptionKey }: QueueShape): sqs
     ...(encryptionKey === undefined
       ? { encryption: sqs.QueueEncryption.SQS_MANAGED }
       : { encryption: sqs.QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
-    // High throughput: order, deduplication and rate are counted per message group, and groups do not hinder each other.
+    // High throughput mode: order, deduplication and rate limits apply per message group.
     ...(fifo
       ? {
           fifo: true,

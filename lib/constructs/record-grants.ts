@@ -1,7 +1,6 @@
 /**
- * What a role may do with records of the tables, kind by kind. A permission names kinds (`lib/contract/record-kinds.ts`); a role gets one
- * statement for all kinds of a table with which it may do the same, because the inline policies of a role have 10,240 characters
- * together. (IAM User Guide, "IAM and AWS STS quotas")
+ * Grants on table records by kind (`lib/contract/record-kinds.ts`). Kinds of a table with the same actions share one statement, because
+ * the inline policies of a role may have 10,240 characters in total. (IAM User Guide, "IAM and AWS STS quotas")
  */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import { type ControlKind, type RunsKind, type TableName, partitionPattern, recordKinds } from '../contract/record-kinds.ts';
@@ -19,7 +18,7 @@ const actions = {
 type ActionLetter = keyof typeof actions;
 const actionLetters = Object.keys(actions).filter((letter): letter is ActionLetter => letter in actions);
 
-/** Letters: get, batch get, query, put, update, delete; `n` of keys: note when one was last used. */
+/** g: get, b: batch get, q: query, p: put, u: update, d: delete, n: record when an API key was last used. */
 export interface RecordGrants {
   readonly runs?: { readonly [Kind in RunsKind]?: string };
   readonly control?: { readonly [Kind in ControlKind]?: string };
@@ -65,7 +64,7 @@ function grantedKinds(
 }
 
 /**
- * Whoever lets a key in notes its use, and changes nothing else of it. The answer of the update must not tell more than was changed.
+ * A function that authenticates a key may update only its last use. The update must not return other attributes of the key.
  * (DynamoDB Developer Guide, "Using IAM policy conditions for fine-grained access control")
  */
 const keyUseStatement = (tableArn: string) => {

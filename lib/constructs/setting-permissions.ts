@@ -1,16 +1,16 @@
-/** Who reads and writes the large settings of the installation, and what these name: secrets, models and databases. */
+/** Permissions for large settings of the installation and for the secrets, models and databases that they name. */
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { StoredSettingName } from '../contract/stored-settings.ts';
 import { allow, partitionCondition } from './allow.ts';
 import type { Permission, ProductResources } from './permissions.ts';
 
 /**
- * How many ARNs one statement names: a role's inline policies have 10,240 characters and a managed policy has 6,144, and the CDK moves
- * whole statements from the one to the others.
+ * Maximum ARNs in one statement. A role's inline policies may have 10,240 characters and a managed policy 6,144. The CDK moves whole
+ * statements from inline to managed policies, so a statement must fit into one.
  */
 const maxArnsPerStatement = 12;
 
-/** A statement without resources is none. */
+/** No resources: no statement. */
 const allowInChunks = (actions: readonly string[], arns: readonly string[]) => {
   const distinct = [...new Set(arns)];
   return Array.from({ length: Math.ceil(distinct.length / maxArnsPerStatement) }, (_, part) =>
@@ -50,7 +50,7 @@ export const settingPermissions = {
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
     ],
   },
-  /** The Data API reads the secret of a database in the name of whoever asks. */
+  /** The Data API reads a database's secret with the caller's permissions. */
   'query databases': {
     environment: ['controlTable', 'databases'],
     statements: ({ clusterArns, databaseSecretArns, ...resources }) => [

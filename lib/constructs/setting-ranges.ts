@@ -1,4 +1,4 @@
-/** The settings that are whole numbers, each with the range that it must be in. */
+/** The allowed ranges of the numeric settings. */
 import type { Range } from './ranges.ts';
 import type { StepwellProps } from './stepwell.ts';
 

@@ -1,5 +1,5 @@
-/** The WebSocket API: its address is known before the functions are, and its routes are laid to one of them afterwards. */
-import { defined } from '../engine/defined.ts';
+/** The WebSocket API. It is created before the functions, which need its URL; its routes are added afterwards. */
+import { defined } from '../base/defined.ts';
 import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as apigatewayv2 from 'aws-cdk-lib/aws-apigatewayv2';
@@ -16,29 +16,29 @@ export interface SocketStageProps {
   readonly requestBurst: number;
   readonly logRetention: logs.RetentionDays;
   readonly encryptionKey: kms.IKey | undefined;
-  /** what sets the role with which the account's gateways write logs: without one no stage may have an access log */
+  /** the resource that sets the account's logging role; without the role, a stage cannot have access logs */
   readonly dependsOn: IDependable | undefined;
 }
 
-/** The name of the stage is a part of every address. */
+/** The stage name is part of the URL. */
 const stageName = 'live';
 
 export class SocketApi extends Construct {
   readonly api: apigatewayv2.WebSocketApi;
-  /** where clients open sockets, `wss://…`; posts go to the same address over HTTPS */
+  /** URL for clients, `wss://…`; the functions post to the same address over HTTPS */
   readonly url: string;
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
     this.api = new apigatewayv2.WebSocketApi(this, 'Api', {
       apiName: installationName(this),
-      description: 'Stepwell: watching runs',
+      description: 'Stepwell: run updates over WebSocket',
       routeSelectionExpression: '$request.body.action',
     });
     this.url = `${this.api.apiEndpoint}/${stageName}`;
   }
 
-  /** Every connection of this stage, posted to or closed: their ids are made by the gateway, so that none can be named here. */
+  /** ARNs of all connections of the stage: the gateway generates connection ids at run time. */
   get connectionArns(): readonly string[] {
     return ['POST', 'DELETE'].map((method) =>
       Stack.of(this).formatArn({
@@ -53,7 +53,7 @@ export class SocketApi extends Construct {
     const integration = new WebSocketLambdaIntegration('Sockets', props.socketFunction);
     this.api.addRoute('$connect', { integration });
     this.api.addRoute('$disconnect', { integration });
-    // Every message: the function reads it, and says what is wrong with one that names no action.
+    // One route for all messages: the function parses the action and reports unknown ones.
     this.api.addRoute('$default', { integration, returnResponse: true });
     const accessLogs = new logs.LogGroup(
       this,
@@ -74,13 +74,12 @@ export class SocketApi extends Construct {
     if (props.dependsOn !== undefined) stage.node.addDependency(props.dependsOn);
     Validations.of(this.api).acknowledge({
       id: 'AwsSolutions-APIG4',
-      reason:
-        'The function that answers $connect checks a key of the product or a ticket, and refuses; only who was let in can send messages.',
+      reason: 'The function of $connect authenticates an API key or a ticket; only authenticated connections can send messages.',
     });
   }
 }
 
-/** Without the query, which may hold a ticket, and without what is said. */
+/** Without the query, which can contain a ticket, and without message bodies. */
 function logFormat(): apigateway.AccessLogFormat {
   const { AccessLogField: field } = apigateway;
   return apigateway.AccessLogFormat.custom(

@@ -1,4 +1,4 @@
-/** What the functions of sockets may do beside what others may too. */
+/** Permissions that only the WebSocket functions need. */
 import { allow } from './allow.ts';
 import type { Permission } from './permissions.ts';
 
@@ -7,13 +7,13 @@ export const socketPermissions = {
     environment: ['watchQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.watches.queueArn])],
   },
-  /** Open sockets and who watches what. */
+  /** Open connections and their memberships. */
   'manage sockets': { environment: ['controlTable'], records: { control: { socket: 'qpud', watch: 'qpud' } } },
-  /** A message about a watched run that nobody could work on: another speaker is asked for while somebody watches. */
+  /** After a dead letter of a watched run: requests another broadcaster if the run still has watchers. */
   'replace broadcasters': { environment: ['controlTable'], records: { control: { watch: 'qd' } } },
-  /** Whether a key is still good. */
+  /** Checks that a key is still valid. */
   'recheck keys': { environment: ['controlTable'], records: { control: { key: 'g' } } },
-  /** Posting to the connections of this stage, and closing them. */
+  /** Posts to the stage's connections and closes them. */
   'post to sockets': {
     environment: ['socketsUrl'],
     statements: ({ sockets }) =>

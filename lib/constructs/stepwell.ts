@@ -1,4 +1,4 @@
-/** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell')`. */
+/** The construct of a whole installation, for your own stack: `new Stepwell(this, 'Stepwell')`. */
 import * as events from 'aws-cdk-lib/aws-events';
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
@@ -40,98 +40,97 @@ import { crossStackValue } from './wildcards.ts';
 
 export interface StepwellProps {
   /**
-   * Folder with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Those found are deployed.
-   * Default: those that came with the package, in a checkout those in dist/functions.
+   * Directory with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Every bundle in it is deployed.
+   * Default: the bundles of the package; in a checkout, dist/functions.
    */
   readonly functionsDirectory?: string;
-  /** The tables and the bucket, or how to make them in this stack. A stack of their own lets them outlive this one. */
+  /** The tables and the bucket, or their properties to create them in this stack. In a separate stack, they outlive this one. */
   readonly storage?: Storage | StorageProps;
-  /** Hours for which an idempotency key is remembered, 1 to 168. Default: 24. */
+  /** Hours that an idempotency key is valid, 1 to 168. Default: 24. */
   readonly idempotencyHours?: number;
-  /** Whether requests are refused that the gateway does not say came over HTTPS. Default: true. */
+  /** Whether to refuse requests that did not come over HTTPS, as the gateway reports. Default: true. */
   readonly requireHttps?: boolean;
   /**
-   * Counts what runs and nodes do as metrics of CloudWatch, which are billed by the metric.
+   * Emits CloudWatch metrics of runs and nodes. CloudWatch bills each metric.
    * @default false
    */
   readonly metrics?: boolean;
-  /** Whether the stack has a dashboard of CloudWatch. The first three of an account are free. Default: true. */
+  /** Whether to create a CloudWatch dashboard. The first three of an account are free. Default: true. */
   readonly dashboard?: boolean;
   /**
-   * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
+   * Sends an event when a run starts, besides the one when it ends. EventBridge bills each event.
    * @default false
    */
   readonly startedEvents?: boolean;
-  /** Origins of web pages that may call the API and open sockets from a browser, each in full: `https://app.example.com`. Default: none. */
+  /** Complete origins of web pages that may call the API and open sockets, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: z.input<typeof corsOrigins>;
-  /** Where the traces of ended runs are sent, by OpenTelemetry's protocol. Default: nowhere. */
+  /** The OpenTelemetry (OTLP) collector for traces of ended runs. Default: none. */
   readonly traces?: z.input<typeof traceSetting>;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
-  /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
+  /** Project, environment and rate limit of the first admin key. Default: `default`, `production` and the default limit. */
   readonly firstKey?: z.input<typeof firstKeySetting>;
-  /** Keys that are registered when this is deployed, and revoked when they are taken off the list. Default: none. */
+  /** Keys that a deployment registers, and revokes when you remove them from the list. Default: none. */
   readonly seedKeys?: z.input<typeof seedKeys>;
-  /** Who may send webhooks, and what they start, by the name in the path. Default: nobody. */
+  /** Webhook providers and their targets, by the name in the path. Default: none. */
   readonly webhooks?: z.input<typeof webhookProviders>;
-  /** Which secrets the nodes of which project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": "<ARN>" } } }`. Default: none. */
+  /** Secrets that the nodes of a project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": "<ARN>" } } }`. Default: none. */
   readonly secrets?: z.input<typeof secretSetting>;
-  /** The models that lenses can name, and what stands behind each. Default: none. */
+  /** The models that lenses can name, with their providers. Default: none. */
   readonly models?: z.input<typeof modelSetting>;
-  /** Who looks at what goes to a model and comes from it, where a node asks for that. Default: nobody, and such a node fails. */
+  /** The moderation service for inputs and outputs of models. Default: none, and a node that requires moderation fails. */
   readonly moderation?: z.input<typeof moderationSetting>;
-  /** Which databases of Aurora the queries of which project may ask, by name: `{ "<project>": { "<environment>" or "*": { "<name>": { clusterArn, secretArn, database } } } }`. Default: none. */
+  /** Aurora databases that the queries of a project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": { clusterArn, secretArn, database } } } }`. Default: none. */
   readonly databases?: z.input<typeof databaseSetting>;
   readonly domain?: Domain;
   /** A regional web ACL for the API's stage. Default: none. */
   readonly webAclArn?: string;
-  /** Default: the functions are in no VPC. */
+  /** VPC of the functions. Default: none. */
   readonly network?: Network;
-  /** Memory of single functions, 128 to 10240 MB. Default: what functionShapes says. */
+  /** Memory of single functions, 128 to 10240 MB. Default: see functionShapes. */
   readonly memoryMb?: Partial<Record<FunctionName, number>>;
-  /** The longest a worker may take for one message, 30 to 900 s. A killed worker's message comes back a minute later. Default: 900. */
+  /** Timeout of the worker for one message, 30 to 900 s. SQS redelivers the message one minute after a timeout. Default: 900. */
   readonly workerTimeoutSeconds?: number;
-  /** The longest a message may be with a deployment's code, 30 to 900 s. Default: 900. */
+  /** Timeout of deployed code for one message, 30 to 900 s. Default: 900. */
   readonly codeTimeoutSeconds?: number;
-  /** Messages that are with deployments' code at once, 2 to 1000. Default: 100. */
+  /** Maximum concurrency of the code function, 2 to 1000. Default: 100. */
   readonly codeConcurrency?: number;
   /**
-   * Who runs the code of deployments: the function, processes of your own (`stepwell worker start`, see `grantWorker`), or
-   * both. `worker` leaves the function without its queue: where no process is at work, code waits. Default: `lambda`.
+   * What runs deployed code: the function, your own processes (`stepwell worker start`, see `grantWorker`), or both. With `worker`, the
+   * function does not consume the queue, so code waits until a process runs. Default: `lambda`.
    */
   readonly codeRunsIn?: CodeRunsIn;
-  /** Environment variables of the authors' own, for all code that is deployed; no secrets. Names of AWS and of the product are refused. Default: none. */
+  /** Environment variables for all deployed code; no secrets. Names that AWS or Stepwell use are refused. Default: none. */
   readonly codeVariables?: z.input<typeof codeVariables>;
   /**
-   * What the code that is deployed may do in this account: it is given a role of its own with these, none of which is the product's.
-   * An empty list makes the role all the same, as `codeRole`, for grants such as `bucket.grantRead(stepwell.codeRole)`.
-   * Default: there is no such role, and code has no credentials.
+   * Permissions of deployed code in this account. The code gets a separate role with these statements only. An empty list also creates
+   * the role, as `codeRole`, for grants such as `bucket.grantRead(stepwell.codeRole)`. Default: no role, and code has no credentials.
    */
   readonly codePermissions?: readonly iam.PolicyStatement[];
-  /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
+  /** Maximum concurrency of the worker for each of its two queues, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;
   /**
-   * How many of the workers of the node queue one project may take in one environment, in percent, 1 to 100; two at least. Below 100
-   * a node may wait behind a slow one of its project while workers are idle. Default: 100, which bounds slow scripts alone, to half.
+   * Maximum share of the node queue's workers for one project and environment, in percent, 1 to 100, at least two workers. Below 100, a
+   * node can wait behind a slow node of its project while workers are idle. Default: 100, which limits only slow scripts, to half.
    */
   readonly maxProjectShare?: number;
-  /** Collectors at once, 2 to 1000. Default: 10. */
+  /** Maximum concurrency of the collector, 2 to 1000. Default: 10. */
   readonly resultConcurrency?: number;
-  /** Streams open at once, each of which holds an invocation. Default: 50. */
+  /** Maximum open event streams; each holds one invocation. Default: 50. */
   readonly watchers?: number | 'uncapped';
-  /** Whether the account's concurrency is reserved for `watchers`: others cannot take it from them, nor they from others. Default: false. */
+  /** Whether to reserve the concurrency of `watchers` in the account, in both directions. Default: false. */
   readonly reservesWatchers?: boolean;
-  /** Runs watched over sockets at once, 2 to 1000; each holds an invocation, however many watch it. Default: 50. */
+  /** Maximum runs watched over sockets, 2 to 1000; each holds one invocation, for any number of watchers. Default: 50. */
   readonly watchedRuns?: number;
-  /** `standard` starts nodes sooner; order is kept by neither as far as correctness goes. Default: `fifo`. */
+  /** Type of the node queue. `standard` starts nodes sooner; correctness does not depend on the order. Default: `fifo`. */
   readonly nodeQueue?: NodeQueueKind;
   readonly logRetention?: logs.RetentionDays;
-  /** Told of every alarm. Default: nobody, the alarms are only seen in CloudWatch. */
+  /** Topic that is notified of every alarm. Default: none; the alarms are visible in CloudWatch only. */
   readonly alarmTopic?: sns.ITopic;
-  /** Requests a second that the API accepts, 1 to 10000, and how many may come at once. Default: 1000 and 2000. */
+  /** Rate limit of the API in requests a second, 1 to 10000, and its burst limit. Default: 1000 and 2000. */
   readonly requestsPerSecond?: number;
   readonly requestBurst?: number;
-  /** Whether to set the role with which all REST APIs of the account write logs. Default: true; false where it is set already. */
+  /** Whether to set the account's role for API Gateway logs. Default: true; use false if the account has one. */
   readonly setsAccountLogRole?: boolean;
 }
 
@@ -146,18 +145,18 @@ export class Stepwell extends Construct {
   readonly storage: Storage;
   readonly queues: Queues;
   readonly timers: Timers;
-  /** Status changes of runs, for others to listen to. */
+  /** Status changes of runs and deployments, for your own rules. */
   readonly eventBus: events.EventBus;
   readonly functions: Functions;
-  /** the secret that holds the first admin key, as this construct's stack sees it */
+  /** ARN of the first admin key's secret, as this construct's stack refers to it */
   readonly firstKeySecretArn: string;
-  /** with which the code of deployments asks AWS; undefined without `codePermissions` */
+  /** role of deployed code; undefined without `codePermissions` */
   readonly codeRole: iam.Role | undefined;
-  /** undefined until the function that answers it is bundled */
+  /** undefined if its function is not bundled */
   readonly httpApi: HttpApi | undefined;
-  /** undefined until the function that answers it is bundled */
+  /** undefined if its function is not bundled */
   readonly socketApi: SocketApi | undefined;
-  /** undefined where the setting turns them off */
+  /** undefined if the setting turns them off */
   readonly dashboards: Dashboards | undefined;
   private readonly resources: ProductResources;
   private readonly encryptionKey: kms.IKey | undefined;
@@ -270,14 +269,14 @@ export class Stepwell extends Construct {
   }
 
   /**
-   * Lets a role run the code of deployments in a process: what `functions/code` may do, no more, and take messages off its
-   * queue. Give the process `workerEnvironment`.
+   * Grants a role the permissions of a worker process: those of `functions/code`, and to consume its queue. Give the process the
+   * variables `workerEnvironment`.
    */
   grantWorker(grantee: iam.IGrantable): void {
     grantCodeWorker(this, grantee, this.resources, { key: this.encryptionKey, codeRole: this.codeRole });
   }
 
-  /** What such a process is told, as environment variables. It holds no secret. Empty where `functions/code` is not bundled. */
+  /** Environment variables of a worker process, without secrets. Empty if `functions/code` is not bundled. */
   get workerEnvironment(): Readonly<Record<string, string>> {
     return this.functions.get('code')?.environment ?? {};
   }

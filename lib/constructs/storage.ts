@@ -1,4 +1,4 @@
-/** Everything that holds data. Its logical ids are a promise: another id is another, empty table. */
+/** All resources with data. Their logical ids must never change: a changed id creates a new, empty table. */
 import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import type * as kms from 'aws-cdk-lib/aws-kms';
@@ -10,21 +10,21 @@ import { payloadLifetimeTag, payloadLifetimes } from '../contract/payload-lifeti
 import { checkRanges } from './ranges.ts';
 
 export interface StorageProps {
-  /** Days for which an ended run is kept after its latest end, a day after its deadline: 1 to 3650. Default: 30. */
+  /** Days that a run is retained after the last time it can end (its deadline plus one day): 1 to 3650. Default: 30. */
   readonly retentionDays?: number;
   /**
-   * Whether tables, bucket and their data outlive the stack. Default: true; false only where everything may be lost. Even
-   * then the bucket must be emptied by hand first.
+   * Whether the tables, the bucket and their data are retained when the stack is deleted. Default: true. With false, empty the
+   * bucket before you delete the stack.
    */
   readonly keepsDataOnDelete?: boolean;
   /**
-   * Encrypts tables and bucket, and, unless the runtime is given another, queues and logs. Default: keys owned by AWS.
-   * The policy of a key from elsewhere must let CloudWatch Logs use it for this account's log groups.
+   * Encrypts tables and bucket, and also queues and logs unless the runtime has its own key. Default: AWS owned keys. The policy of
+   * an imported key must allow CloudWatch Logs to use it for this account's log groups.
    */
   readonly encryptionKey?: kms.IKey;
-  /** Receives the bucket's access logs. Default: none are written. */
+  /** Receives the bucket's access logs. Default: no access logs. */
   readonly accessLogsBucket?: s3.IBucket;
-  /** Capacity the Runs table is ready for at once. A new on-demand table takes 4,000 writes a second. Default: that. */
+  /** Initial capacity of the Runs table. Default: that of a new on-demand table, 4,000 writes a second. */
   readonly warmThroughput?: dynamodb.WarmThroughput;
 }
 
@@ -34,7 +34,7 @@ export class Storage extends Construct {
   readonly runsTable: dynamodb.Table;
   readonly controlTable: dynamodb.Table;
   readonly bucket: s3.Bucket;
-  /** the text of the first admin key; made empty, and filled when the runtime is deployed */
+  /** the first admin key; empty until the runtime stack is deployed */
   readonly firstKeySecret: secretsmanager.CfnSecret;
   readonly encryptionKey: kms.IKey | undefined;
   readonly retentionDays: number;
@@ -47,8 +47,8 @@ export class Storage extends Construct {
 
     const retainsData = props.keepsDataOnDelete ?? true;
     const removalPolicy = retainsData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    // AWS::DynamoDB::Table and not GlobalTable: a commit is a conditional write, and an eventual replica in another region
-    // would accept the same commit twice. This resource type cannot grow one.
+    // AWS::DynamoDB::Table instead of GlobalTable: a commit is a conditional write, and an eventually consistent replica in another
+    // region would accept the same commit twice. This resource type supports no replicas.
     const tableProps = {
       billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
@@ -80,7 +80,7 @@ export class Storage extends Construct {
       timeToLiveAttribute: controlTableKeys.expiry,
     });
 
-    // Not the library's own Secret: it would have a value made up for it that is no key.
+    // CfnSecret, because the CDK's Secret generates a random value, which is not an API key.
     this.firstKeySecret = new secretsmanager.CfnSecret(this, 'FirstKey', {
       description: 'Stepwell: the first admin key',
       tags: [{ key: installationTag, value: Stack.of(this).stackName }],
@@ -90,10 +90,10 @@ export class Storage extends Construct {
     Validations.of(this.firstKeySecret).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason:
-        'Nothing reads this secret but the operator, once: a function that changed the key by itself would lock its owners out. It is changed by POST /v1/keys/{keyId}/rotate or revoked.',
+        'Only the operator reads this secret, once. Automatic rotation would lock out the users of the key; rotate it with POST /v1/keys/{keyId}/rotate.',
     });
 
-    // Not versioned: every object is written once under a name that nothing else has, and one that has expired must be gone.
+    // Not versioned: each object is written once under a unique name, and an expired object must be deleted.
     this.bucket = new s3.Bucket(this, 'Bucket', {
       blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
       objectOwnership: s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -108,14 +108,14 @@ export class Storage extends Construct {
         : { serverAccessLogsBucket: props.accessLogsBucket, serverAccessLogsPrefix: 'stepwell/' }),
       lifecycleRules: [
         { id: 'incomplete-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
-        // Whoever writes a payload says by a tag how long it is needed; no rule depends on the retention, which may change.
+        // The writer of a payload tags it with a lifetime class. No rule depends on the setting for the retention, which can change.
         ...payloadLifetimes.map((days) => ({
           id: `payloads-${days}-days`,
           prefix: payloadPrefix,
           tagFilters: { [payloadLifetimeTag]: String(days) },
           expiration: Duration.days(days),
         })),
-        // Nothing stays for good. The shortest lifetime that fits counts, so this one shortens none.
+        // Fallback for untagged objects. S3 applies the shortest matching lifetime, so this one shortens no other.
         { id: 'payloads-without-lifetime', prefix: payloadPrefix, expiration: Duration.days(Math.max(...payloadLifetimes)) },
       ],
     });
@@ -123,13 +123,13 @@ export class Storage extends Construct {
       Validations.of(this.bucket).acknowledge({
         id: 'AwsSolutions-S1',
         reason:
-          'Only the roles of the functions read this bucket, and who did is in CloudTrail data events where an account keeps them; accessLogsBucket turns server access logs on.',
+          'Only the roles of the functions access this bucket. CloudTrail data events can record it; the setting accessLogsBucket turns server access logs on.',
       });
     }
   }
 }
 
-/** Where values too large for an item are kept. */
+/** Prefix of offloaded payloads. */
 export const payloadPrefix = 'payloads/';
-/** Where the archives of deployments are kept: until they are removed, whatever expires. */
+/** Prefix of deployment artifacts. They never expire; removing a deployment deletes them. */
 export const artifactPrefix = 'artifacts/';

@@ -1,4 +1,4 @@
-/** The large settings of a deployment: the text that the custom resource writes, and the version that the functions are told. */
+/** Large settings: the custom resource stores their text, and the functions receive their version as an environment variable. */
 import { createHash } from 'node:crypto';
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -10,12 +10,12 @@ export interface StoredSetting {
   readonly text: string;
 }
 
-/** In hex digits: 128 bits, so that two texts never share a version by chance. */
+/** Hex digits of a version: 128 bits, so that collisions do not occur in practice. */
 const versionLength = 32;
 
 /**
- * A version is a digest, so an unchanged setting keeps it. A text with tokens, which only a deployment resolves, has the digest of
- * its expression: what it resolves to may change while the version stays, and then functions see it at their next cold start.
+ * The version is a digest of the text, so an unchanged setting keeps its version. With tokens, it is the digest of the unresolved
+ * expression. If only the resolved value changes, functions read it at their next cold start.
  */
 export function storedSettingsOf(
   scope: Construct,

@@ -10,28 +10,27 @@ export interface SweepScheduleProps {
   readonly group: scheduler.IScheduleGroup;
 }
 
-/** The least that Lambda takes, and the time until the next start. */
+/** Lambda's minimum, and the time until the next sweep. */
 const maxEventAge = Duration.seconds(60);
 
 /**
- * Starts the sweep every minute. A start that fails is not retried: the next one finds what it would have found. EventBridge
- * Scheduler invokes Lambda asynchronously, so Lambda has a queue and retries of its own, and by default would begin everything
- * that was throttled in six hours of an outage at once.
+ * Starts the sweep every minute. A failed sweep is not retried, because the next one does its work. EventBridge Scheduler invokes
+ * Lambda asynchronously. By default, Lambda would retry throttled invocations for six hours and start them all after an outage.
  */
 export class SweepSchedule extends Construct {
   constructor(scope: Construct, id: string, { sweep, group }: SweepScheduleProps) {
     super(scope, id);
     const role = new iam.Role(this, 'Role', {
-      description: 'Lets the schedule of Stepwell start its sweep',
+      description: 'Allows the schedule of Stepwell to invoke the sweep',
       assumedBy: schedulerPrincipal(group),
     });
     role.addToPolicy(new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweep.functionArn] }));
     sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: maxEventAge });
     new scheduler.Schedule(this, 'EveryMinute', {
-      description: 'Finds the runs that nothing moves',
+      description: 'Starts the sweep, which recovers stale runs',
       schedule: scheduler.ScheduleExpression.rate(Duration.minutes(1)),
       scheduleGroup: group,
-      // Not the library's own target: it would also grant every version of the function.
+      // Not the CDK's target: it also grants access to every version of the function.
       target: { bind: () => ({ arn: sweep.functionArn, role, retryPolicy: { maximumRetryAttempts: 0 } }) },
     });
   }

@@ -1,4 +1,4 @@
-/** One-time schedules for what sleeps longer than a queue can hold a message back, and the role that lets them send. */
+/** The group of one-time schedules for delays beyond the SQS maximum of 15 minutes, and the role with which they send messages. */
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import { uniquePerStackName } from './installation-name.ts';
 import { keyStatement } from './key-statement.ts';
 
-/** Of the name of a group of schedules. */
+/** EventBridge Scheduler's maximum length of a group name. */
 const maxNameLength = 64;
 
 export interface TimersProps {
@@ -18,25 +18,25 @@ export interface TimersProps {
 
 export class Timers extends Construct {
   readonly group: scheduler.ScheduleGroup;
-  /** With it a schedule may send to the delay queue, and nothing else. */
+  /** The role of the schedules: it may only send to the delay queue. */
   readonly role: iam.Role;
 
   constructor(scope: Construct, id: string, props: TimersProps) {
     super(scope, id);
-    // Replaceable: the sweep knows every wake from the runs themselves.
+    // No data is lost with the group: the sweep finds each due run in the run records.
     this.group = new scheduler.ScheduleGroup(this, 'Group', {
       scheduleGroupName: uniquePerStackName(this, maxNameLength),
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.role = new iam.Role(this, 'Role', {
-      description: 'Lets the one-time schedules of Stepwell send to its delay queue',
+      description: 'Allows the one-time schedules of Stepwell to send to its delay queue',
       assumedBy: schedulerPrincipal(this.group),
     });
     this.role.addToPolicy(new iam.PolicyStatement({ actions: ['sqs:SendMessage'], resources: [props.delayQueue.queueArn] }));
     if (props.encryptionKey !== undefined) this.role.addToPolicy(keyStatement(this, props.encryptionKey, ['sqs']));
   }
 
-  /** Every schedule of the group: names are made by the functions, so that none can be listed here. */
+  /** ARNs of all schedules of the group: the functions generate the names at run time. */
   get schedulesArn(): string {
     return Stack.of(this).formatArn({
       service: 'scheduler',
@@ -46,7 +46,7 @@ export class Timers extends Construct {
   }
 }
 
-/** The Scheduler, on behalf of this group in this account only: no schedule of another's may borrow the role. */
+/** Only schedules of this group in this account may assume the role. */
 export function schedulerPrincipal(group: scheduler.IScheduleGroup): iam.ServicePrincipal {
   return new iam.ServicePrincipal('scheduler.amazonaws.com', {
     conditions: {

@@ -1,7 +1,7 @@
 /**
- * What sends the traces of ended runs: a rule of the bus puts each end into a queue, and a function takes ten at a time, reads the logs of
- * those runs and sends their spans. A few of these functions run at once at most, so that a collector that hangs takes no concurrency from the
- * work. What could not be sent within an hour is lost.
+ * Exports the traces of ended runs. An EventBridge rule sends each end to a queue. A function receives ten at a time, reads the run logs
+ * and sends the spans. Its concurrency is low, so that a slow collector does not take concurrency from runs. Traces that cannot be sent
+ * within an hour are dropped.
  */
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
@@ -20,32 +20,32 @@ export interface TracesProps {
   readonly setting: TraceSetting;
 }
 
-/** Functions at once. With ten runs each, that is some hundred runs a second. */
+/** Maximum concurrency. With ten runs per invocation, about a hundred runs a second. */
 const maxSenders = 5;
 const batchSize = 10;
 
 export class Traces extends Construct {
-  /** ends of runs whose traces are to be sent */
+  /** queue of ended runs */
   readonly queue: sqs.Queue;
 
   constructor(scope: Construct, id: string, { sender, eventBus, setting }: TracesProps) {
     super(scope, id);
     this.queue = new sqs.Queue(this, 'Ended', {
-      // Not the owner's key: EventBridge would have to use it, and a message names a run and holds no data of it.
+      // Not the customer's KMS key: EventBridge would need access to it, and the messages contain only run ids.
       encryption: sqs.QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: Duration.hours(1),
-      // AWS advises six times the function's time.
+      // AWS recommends six times the function's timeout.
       visibilityTimeout: Duration.seconds(6 * tracesTimeoutSeconds),
       removalPolicy: RemovalPolicy.DESTROY,
     });
     Validations.of(this.queue).acknowledge({
       id: 'AwsSolutions-SQS3',
       reason:
-        'A trace that could not be sent for an hour is given up: the run log has all of it, and an alarm looks at the age of the messages.',
+        'A trace that cannot be sent for an hour is dropped. The run log contains the same data, and an alarm covers the age of the messages.',
     });
     new events.Rule(this, 'RunsEnded', {
-      description: 'Stepwell: traces of runs that have ended',
+      description: 'Stepwell: ended runs whose traces are exported',
       eventBus,
       eventPattern: {
         source: [endedRuns.source],

@@ -1,5 +1,5 @@
 /** Validates values with JSON Schema, using ajv. It coerces nothing, fills in no defaults and fetches no schemas. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import type { JsonObject, JsonValue } from '../engine/json.ts';

@@ -1,5 +1,5 @@
 /** The output of a lens node, in one form for all models. Media are referenced by their URL and not stored in the log. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { LensKind } from '../ports/lenses.ts';
 import type { MediaType, ModelResponse } from '../ports/models.ts';

@@ -1,5 +1,5 @@
 /** Converts field schemas of the lens document to JSON Schema. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { FieldSchema, FieldType, Fields } from '../ports/lenses.ts';
 

@@ -3,7 +3,7 @@
  * without case and spaces. `!` after the label makes it optional, `:type` declares the type of the value. A backslash before
  * the brackets escapes them. Brackets around anything else, such as JSON or a link, are text.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { type FieldType, fieldTypes } from '../ports/lenses.ts';
 
 export interface Placeholder {

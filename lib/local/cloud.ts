@@ -1,5 +1,5 @@
 /** The embedded cloud runs the resources of the template on this machine until it is stopped. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';

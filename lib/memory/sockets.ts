@@ -1,5 +1,5 @@
 /** Connections, watchers, posts and watch messages in memory. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import type { ConnectionId, RunAddress } from '../engine/ids.ts';
 import type { Posts } from '../ports/posts.ts';

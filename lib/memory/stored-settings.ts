@@ -1,5 +1,5 @@
 /** Versions of large settings, in memory. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Instant } from '../engine/time.ts';
 import type { SettingVersion, StoredVersion, StoredSettings } from '../ports/stored-settings.ts';
 

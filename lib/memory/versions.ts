@@ -1,5 +1,5 @@
 /** Published versions in memory: workflows, lenses and queries. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {

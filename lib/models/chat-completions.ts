@@ -1,5 +1,5 @@
 /** A model provider that uses the chat completions API of OpenAI and compatible servers, with streaming. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Response } from 'undici';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';

@@ -1,9 +1,8 @@
 /** Reads a response of the chat completions API: a stream of chunks, or one JSON body from servers that do not stream. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Response } from 'undici';
 import * as z from 'zod';
 import type { ModelCall, ProviderResponse, Tokens } from '../ports/models.ts';
-import { LineTooLong, eventData } from './event-lines.ts';
 import { textWithin } from './guarded-post.ts';
 
 export type ProviderFailure = Extract<ProviderResponse, { kind: 'failed' }>;
@@ -100,3 +99,37 @@ const jsonIn = (text: string): unknown => {
     return undefined;
   }
 };
+
+/** Limit of one line in characters. A chunk of an answer is a few words. */
+const maxLineLength = 1_048_576;
+
+/** A line exceeds the limit. */
+class LineTooLong extends Error {
+  override readonly name = 'LineTooLong';
+}
+
+/**
+ * Parses a stream of server-sent events (HTML standard, 9.2.6). Chunk borders may be anywhere.
+ * @yields the `data:` lines of each event, joined; other fields are ignored
+ */
+async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let partialLine = '';
+  let data: string[] = [];
+  for await (const chunk of body) {
+    partialLine += decoder.decode(chunk, { stream: true });
+    // A carriage return at the end may be the first half of CRLF.
+    const lines = partialLine.split(/\r\n|\n|\r(?!$)/);
+    partialLine = lines.pop() ?? '';
+    if (partialLine.length > maxLineLength) throw new LineTooLong('a line of the stream is too long');
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length > 0) yield data.join('\n');
+        data = [];
+      } else if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+    }
+  }
+  // Some servers omit the final empty line. The caller detects an incomplete event.
+  if (partialLine.startsWith('data:')) data.push(partialLine.slice(partialLine.startsWith('data: ') ? 6 : 5).trimEnd());
+  if (data.length > 0) yield data.join('\n');
+}

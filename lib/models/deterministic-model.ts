@@ -2,7 +2,7 @@
  * A deterministic model for tests, examples and installations without a provider. It streams its prompt, or `params.reply`, word
  * by word. `params.delayMs` is the pause after each word; `params.media` is a media answer.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { durationMs } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';

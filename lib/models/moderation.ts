@@ -1,5 +1,5 @@
 /** Moderation providers: a word list, an HTTP service, and none. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { type JsonObject } from '../engine/json.ts';
 import type { NetworkAccess } from '../nodes/http/destination.ts';

@@ -2,7 +2,7 @@
  * Masks secrets in values that are stored or shown. A server may return a secret in another encoding, so the mask also finds the
  * encodings of requests and JSON (escaped, URL-encoded, base64). It cannot find other changes, such as hashes, slices or another case.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure, Gate } from '../engine/log/events.ts';

@@ -2,7 +2,7 @@
  * The settings that every node type has. camelCase is canonical; snake_case names of the lens document are accepted. Each setting is
  * parsed separately: an invalid one is a finding, and its default applies.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { mergeStrategies } from '../engine/graph/definition.ts';
 import type { NodePolicy } from '../engine/graph/plan.ts';

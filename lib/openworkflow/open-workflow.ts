@@ -1,5 +1,5 @@
 /** `OpenWorkflow`: defines workflows, and starts, cancels and signals their runs over the HTTP API. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { StepwellClient } from '../client/index.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationString, parseDuration } from '../sdk/duration.ts';

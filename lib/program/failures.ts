@@ -1,5 +1,5 @@
 /** Converts thrown values to recorded failures, and recorded failures to `StepError`. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { reportedFailure } from '../engine/log/failure-limits.ts';

@@ -1,5 +1,5 @@
 /** Finds the workflow of a run in the exports of an author's module. It checks marks, because the module bundles its own copy of the SDK. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/command-batch.ts';
 import { errorMessage } from '../engine/error-text.ts';

@@ -1,5 +1,5 @@
 /** Nondeterminism errors: on replay the code requests another step than its history records. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { HistoryEntry } from '../engine/durable/command-batch.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { WorkflowTaskEnd } from '../ports/programs.ts';

@@ -1,5 +1,5 @@
 /** Runs the rollbacks (compensations) of completed steps in reverse order. Each rollback is a step. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { StepResult, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import { type JsonValue } from '../engine/json.ts';

@@ -1,5 +1,5 @@
 /** The `step` object that the author's code calls. It validates arguments and turns calls into step requests. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';

@@ -1,5 +1,5 @@
 /** Turns the end of a step attempt into a log entry: completed, retried or failed. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { isFinalFailure, decideRetry, stepRetryDefaults } from '../engine/durable/step-retry.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
 import type { StepResult, CommandBatchEntry } from '../engine/durable/command-batch.ts';

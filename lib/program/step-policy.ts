@@ -1,5 +1,5 @@
 /** Converts a retry policy of an author to the engine's form. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { StepRetry } from '../engine/durable/step.ts';
 import { durationMs } from '../engine/time.ts';
 import { parseDuration } from '../sdk/duration.ts';

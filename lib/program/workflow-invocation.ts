@@ -2,7 +2,7 @@
  * One invocation of the author's function: collects the steps that it requests, and settles their promises. An abandoned
  * invocation never continues, because its promises are never settled. The author's `try` blocks do not see this.
  */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { History, RunFacts, StepResult } from '../engine/durable/command-batch.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';

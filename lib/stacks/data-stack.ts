@@ -1,4 +1,4 @@
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { CrossStackReferences, ReferenceStrength, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as kms from 'aws-cdk-lib/aws-kms';
@@ -6,13 +6,13 @@ import type { Construct } from 'constructs';
 import { Storage } from '../constructs/storage.ts';
 import { type Settings, environmentOf } from './settings.ts';
 
-/** What must outlive every deployment: tables, bucket and, where asked for, their key. */
+/** The stack with data, which is retained: tables, bucket and, with the setting `encryptionKey: own`, their KMS key. */
 export class DataStack extends Stack {
   readonly storage: Storage;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id, {
-      description: 'Stepwell: what is stored',
+      description: 'Stepwell: stored data',
       env: environmentOf(settings),
       terminationProtection: settings.keepsDataOnDelete,
     });
@@ -26,7 +26,7 @@ export class DataStack extends Stack {
         encryptionKey: key,
       }),
     );
-    // Strong: CloudFormation refuses to take away what the runtime still uses.
+    // Strong references: CloudFormation refuses to remove resources that the runtime stack uses.
     for (const resource of [
       this.storage.runsTable,
       this.storage.controlTable,
@@ -45,12 +45,12 @@ function keyOf(stack: Stack, { encryptionKey }: Settings): kms.IKey | undefined 
 }
 
 function createKey(stack: Stack): kms.Key {
-  const key = new kms.Key(stack, 'Key', { description: 'Stepwell: what is stored', enableKeyRotation: true });
+  const key = new kms.Key(stack, 'Key', { description: 'Stepwell: stored data', enableKeyRotation: true });
   key.addToResourcePolicy(
     new iam.PolicyStatement({
       principals: [new iam.ServicePrincipal(`logs.${stack.region}.amazonaws.com`)],
       actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo', 'kms:GenerateDataKey', 'kms:DescribeKey'],
-      // In a key's own policy this means the key itself.
+      // In a key policy, `*` means this key.
       resources: ['*'],
       conditions: { ArnLike: { 'kms:EncryptionContext:aws:logs:arn': stack.formatArn({ service: 'logs', resource: '*' }) } },
     }),

@@ -1,4 +1,4 @@
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import * as acm from 'aws-cdk-lib/aws-certificatemanager';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -17,12 +17,12 @@ export interface RuntimeStackProps {
   readonly storage: Storage;
 }
 
-/** What can be replaced at any time without losing a run: functions, queues, the API, alarms. */
+/** The replaceable stack: functions, queues, APIs and alarms. Replacing it loses no run. */
 export class RuntimeStack extends Stack {
   readonly stepwell: Stepwell;
 
   constructor(scope: Construct, id: string, { settings, functionsDirectory, storage }: RuntimeStackProps) {
-    super(scope, id, { description: 'Stepwell: what runs', env: environmentOf(settings) });
+    super(scope, id, { description: 'Stepwell: functions, queues, APIs and alarms', env: environmentOf(settings) });
     const alarmTopic =
       settings.alarmTopicArn === undefined ? undefined : sns.Topic.fromTopicArn(this, 'AlarmTopic', settings.alarmTopicArn);
     const domain = domainOf(this, settings);
@@ -45,7 +45,7 @@ export class RuntimeStack extends Stack {
 
     new CfnOutput(this, 'EventBusName', {
       value: this.stepwell.eventBus.eventBusName,
-      description: 'Status changes of runs, for rules of your own',
+      description: 'Status changes of runs, for your own rules',
     });
     new CfnOutput(this, 'FirstKeySecretArn', {
       value: this.stepwell.firstKeySecretArn,
@@ -55,13 +55,13 @@ export class RuntimeStack extends Stack {
     if (dashboards !== undefined) {
       new CfnOutput(this, 'DashboardUrl', {
         value: `https://${this.region}.console.aws.amazon.com/cloudwatch/home?region=${this.region}#dashboards:name=${dashboards.operation.dashboardName}`,
-        description: 'What waits, fails, is throttled or is slow',
+        description: 'Dashboard: queue ages, errors, throttles and latencies',
       });
     }
     if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.addWorkerPolicy();
     const { httpApi, socketApi } = this.stepwell;
     if (socketApi !== undefined) {
-      new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'Where sockets are opened to watch runs' });
+      new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'WebSocket URL for run updates' });
     }
     if (httpApi === undefined) return;
     new CfnOutput(this, 'ApiUrl', {
@@ -70,21 +70,21 @@ export class RuntimeStack extends Stack {
     });
   }
 
-  /** For roles and users that are in no template: a policy to attach, and where the rest is to be read. */
+  /** For roles and users outside the template: a managed policy, and the function whose variables a worker process needs. */
   private addWorkerPolicy(): void {
     const policy = new iam.ManagedPolicy(this, 'WorkerPolicy', {
-      description: 'What a process may do that runs the code of deployments: stepwell worker start',
+      description: 'Permissions of a worker process: stepwell worker start',
     });
     this.stepwell.grantWorker(policy);
     new CfnOutput(this, 'WorkerPolicyArn', {
       value: policy.managedPolicyArn,
-      description: 'For the role of a process that runs stepwell worker start',
+      description: 'Managed policy for the role of a worker process (stepwell worker start)',
     });
     const code = this.stepwell.functions.get('code');
     if (code === undefined) return;
     new CfnOutput(this, 'CodeFunctionName', {
       value: code.lambda.functionName,
-      description: 'The function whose variables a worker is told: aws lambda get-function-configuration',
+      description: 'The function whose environment variables a worker process needs: aws lambda get-function-configuration',
     });
   }
 }

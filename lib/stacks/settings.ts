@@ -1,5 +1,5 @@
-/** The settings of the app, as they stand in the CDK's context: `cdk deploy -c stepwell:retentionDays=60`. */
-import { defined } from '../engine/defined.ts';
+/** The settings of the app, read from the CDK context: `cdk deploy -c stepwell:retentionDays=60`. */
+import { defined } from '../base/defined.ts';
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
@@ -15,12 +15,12 @@ import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { codePermissionSetting } from './code-permissions.ts';
 
-/** Settings given on the command line are strings. */
+/** Settings from the command line are strings. */
 const count = z.coerce.number().int();
 const booleanSetting = z.union([z.boolean(), z.enum(['true', 'false'])]).transform((value) => value === true || value === 'true');
 const arn = z.string().startsWith('arn:');
 
-/** What is no single value is JSON on the command line. */
+/** Settings with several values are JSON on the command line. */
 const orJson = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((value, context) => {
     if (typeof value !== 'string') return value;
@@ -32,13 +32,13 @@ const orJson = <Schema extends z.ZodType>(schema: Schema) =>
     }
   }, schema);
 
-/** One number is that of every function. */
+/** A single number applies to every function. */
 const memoryMb = z.preprocess(
   (value) => (typeof value === 'number' ? Object.fromEntries(functionNames.map((name) => [name, value])) : value),
   z.partialRecord(z.enum(functionNames), count),
 );
 
-/** Passed on to the construct, where each is described. */
+/** Settings of the construct, where they are documented. */
 const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
   requireHttps: booleanSetting.exactOptional(),
@@ -76,22 +76,22 @@ const productSchema = z.object({
 
 const settingsSchema = z.strictObject({
   ...productSchema.shape,
-  /** What the code of deployments may do. */
+  /** Permissions of deployed code. */
   codePermissions: orJson(codePermissionSetting).exactOptional(),
-  /** Begins the names of the stacks, so that one account can hold several installations. */
+  /** Prefix of the stack names, so that one account can contain several installations. */
   name: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/)
     .default('Stepwell'),
-  /** What settings are that are not given themselves. */
+  /** Defaults. */
   preset: z.enum(['small']).exactOptional(),
   account: z.string().exactOptional(),
   region: z.string().exactOptional(),
-  /** `false` takes the bundles of the functions as they are. */
+  /** `false` uses existing function bundles. */
   buildsFunctions: booleanSetting.default(true),
   retentionDays: count.exactOptional(),
   keepsDataOnDelete: booleanSetting.default(true),
-  /** `own` makes a key; an ARN takes one. */
+  /** `own` creates a KMS key; an ARN uses an existing one. */
   encryptionKey: z.union([z.literal('own'), arn]).exactOptional(),
   alarmTopicArn: arn.exactOptional(),
   domain: orJson(
@@ -108,28 +108,30 @@ export type ProductSettings = z.infer<typeof productSchema>;
 
 const prefix = 'stepwell:';
 
-/** Reads the keys `stepwell:…` of a context. Throws with every unknown or unusable setting by name. */
+/** Parses the context keys `stepwell:…`. The error names every unknown or invalid setting. */
 export function parseSettings(context: Readonly<Record<string, unknown>>): Settings {
   const stepwellEntries = Object.entries(context).filter(([key]) => key.startsWith(prefix));
   for (const [key, value] of stepwellEntries) {
     const secretKind = secretIn(value);
     if (secretKind !== undefined)
-      throw new Error(`${key} holds ${secretKind}, which no setting may: name it by its secretArn or sha256`);
+      throw new Error(
+        `The setting ${key} contains a value that looks like ${secretKind}. Settings must not contain secrets: use its secretArn or sha256 instead.`,
+      );
   }
   const parsed = settingsSchema.safeParse(
     Object.fromEntries(stepwellEntries.map(([key, value]) => [key.slice(prefix.length), value])),
   );
   if (parsed.success) return parsed.data;
-  throw new Error(`Stepwell's settings (context ${prefix}…) cannot be used:\n${z.prettifyError(parsed.error)}`);
+  throw new Error(`Stepwell's settings (context ${prefix}…) are invalid:\n${z.prettifyError(parsed.error)}`);
 }
 
 const secretShapes: readonly (readonly [RegExp, string])[] = [
-  [/sw_[a-z0-9-]{1,32}_[0-9A-Za-z]{8,32}_[0-9A-Za-z]{40}/, 'what looks like an API key'],
-  [/(?<![0-9A-Za-z-])sk-(?:[a-z]{3,8}-)?[0-9A-Za-z]{20}/, 'what looks like the API key of a model provider'],
-  [/whsec_[0-9A-Za-z+/=]{16}/, 'what looks like the secret of a webhook'],
+  [/sw_[a-z0-9-]{1,32}_[0-9A-Za-z]{8,32}_[0-9A-Za-z]{40}/, 'an API key'],
+  [/(?<![0-9A-Za-z-])sk-(?:[a-z]{3,8}-)?[0-9A-Za-z]{20}/, 'the API key of a model provider'],
+  [/whsec_[0-9A-Za-z+/=]{16}/, 'the secret of a webhook'],
 ];
 
-/** What kind of secret is somewhere in the value. Whoever says so does not repeat it: a message ends in logs. */
+/** The kind of secret in the value. Never print the value itself: error messages end up in logs. */
 function secretIn(value: unknown): string | undefined {
   const text = JSON.stringify(value) ?? '';
   return secretShapes.find(([shape]) => shape.test(text))?.[1];
@@ -140,7 +142,7 @@ const presets = { small: smallAccount } as const;
 export const productSettings = ({ preset, ...settings }: Settings): ProductSettings =>
   productSchema.parse({ ...(preset === undefined ? {} : presets[preset]), ...settings });
 
-/** Where the stacks go. Without account and region they fit any, and synthesizing them asks nobody. */
+/** Target environment. Without account and region, the stacks are environment-agnostic and the synthesis needs no credentials. */
 export const environmentOf = ({ account, region }: Settings): Environment =>
   defined({
     account,

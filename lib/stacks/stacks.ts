@@ -8,7 +8,7 @@ export interface Stacks {
   readonly runtime: RuntimeStack;
 }
 
-/** Adds the two stacks, one for each lifetime, to the app. `functionsDirectory` holds the bundles, `<name>/index.mjs` each. */
+/** Adds the data stack and the runtime stack to the app. `functionsDirectory` contains the bundles, `<name>/index.mjs` each. */
 export function addStacks(app: App, functionsDirectory: string, settings: Settings): Stacks {
   const data = new DataStack(app, `${settings.name}-Data`, settings);
   const runtime = new RuntimeStack(app, `${settings.name}-Runtime`, { settings, functionsDirectory, storage: data.storage });

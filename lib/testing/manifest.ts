@@ -1,5 +1,5 @@
 /** The test's workflows as the manifest of one deployment. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { deploymentId } from '../engine/ids.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import { programPath } from '../ports/programs.ts';

@@ -1,5 +1,5 @@
 /** Replays a saved history against the current code. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { HistoryDocument } from '../engine/durable/history-document.ts';
 import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
 import { attempt, runId } from '../engine/ids.ts';
@@ -79,7 +79,7 @@ async function runReplay(
     createdAt: timeOf(run.createdAt),
     deadlineAt: timeOf(run.deadlineAt),
   };
-  // The given workflow is replayed, whatever its current name and version.
+  // The given workflow is replayed under the history's name and version.
   const { version: _now, ...spec } = workflow.spec;
   const renamed = {
     ...workflow,

@@ -1,5 +1,5 @@
 /** The platform in this process, over stores in memory. Delivers pending messages, and advances time when there are none. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { type RunAddress, type Scope, environment, projectId } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type Instant, after, days, minutes } from '../engine/time.ts';

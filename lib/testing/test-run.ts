@@ -1,5 +1,5 @@
 /** The handle of a run in a test. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import type { StepKind } from '../engine/durable/step.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';

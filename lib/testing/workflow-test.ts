@@ -1,5 +1,5 @@
 /** The test kit's entry: workflows and a platform in this process, where time advances when nothing else can happen. */
-import { defined } from '../engine/defined.ts';
+import { defined } from '../base/defined.ts';
 import { runId, workflowName } from '../engine/ids.ts';
 import { after, durationMs, instant } from '../engine/time.ts';
 import type { Print } from '../program/program-log.ts';

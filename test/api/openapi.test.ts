@@ -23,7 +23,7 @@ const documented = (document: unknown): readonly string[] =>
         `${method.toUpperCase()} ${path} ${operationId} ${Object.keys(responses).toSorted().join(',')}`,
     ),
   );
-const tabled = (table: readonly Route[]): readonly string[] =>
+const routeOperations = (table: readonly Route[]): readonly string[] =>
   table.map((route) => {
     const statuses = new Set([
       ...Object.keys(route.responses),
@@ -33,7 +33,7 @@ const tabled = (table: readonly Route[]): readonly string[] =>
     return `${route.method} ${route.path} ${route.operationId} ${[...statuses].toSorted().join(',')}`;
   });
 const differences = (table: readonly Route[], document: unknown): readonly string[] => {
-  const [one, other] = [new Set(tabled(table)), new Set(documented(document))];
+  const [one, other] = [new Set(routeOperations(table)), new Set(documented(document))];
   return [...[...one].filter((line) => !other.has(line)), ...[...other].filter((line) => !one.has(line))];
 };
 
@@ -86,10 +86,10 @@ describe('the running router', () => {
   test('serves no undocumented route', async () => {
     const api = http();
     const key = await api.key(['admin']);
-    const known = new Set(documented(openApiDocument(routes)).map((line) => line.split(' ').slice(0, 2).join(' ')));
+    const knownRoutes = new Set(documented(openApiDocument(routes)).map((line) => line.split(' ').slice(0, 2).join(' ')));
     for (const path of new Set(routes.map((route) => route.path))) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
-        if (known.has(`${method} ${path}`)) continue;
+        if (knownRoutes.has(`${method} ${path}`)) continue;
         // A fixed segment can match the parameter of another route: `/v1/workflows/validate`.
         if (
           routes.some((route) => route.method === method && route.path.split('/{')[0] === path.split('/').slice(0, -1).join('/'))

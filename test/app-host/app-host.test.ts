@@ -160,12 +160,12 @@ describe('in remote mode', () => {
 
   test('a failing store changes no response, and its error is reported', async () => {
     const told: unknown[] = [];
-    const trouble = new Error('no table');
-    const hits = { record: () => Promise.reject(trouble), counts: () => Promise.reject(trouble) };
+    const error = new Error('no table');
+    const hits = { record: () => Promise.reject(error), counts: () => Promise.reject(error) };
     const { ask } = host(remote, { hits, onError: (each) => told.push(each) });
     expect((await ask(flow, hit))?.status).toBe(409);
     expect((await ask(diagnosticsPath))?.status).toBe(503);
-    expect(told).toEqual([trouble, trouble]);
+    expect(told).toEqual([error, error]);
   });
 
   test('processes that share a store report the same counts', async () => {

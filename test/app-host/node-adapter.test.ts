@@ -85,8 +85,8 @@ test('as a middleware it calls next, and passes errors to it', async () => {
   const calls: unknown[] = [];
   const handle = nodeHandler({ matches: () => true, handle: () => Promise.reject(new Error('broken')) });
   const server = createServer((incoming, outgoing) => {
-    void handle(incoming, outgoing, (trouble) => {
-      calls.push(trouble);
+    void handle(incoming, outgoing, (error) => {
+      calls.push(error);
       outgoing.end('{}');
     });
   });

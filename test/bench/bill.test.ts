@@ -49,7 +49,7 @@ describe('the write units of a run', () => {
   });
 
   test('of an item that nobody has named are refused', () => {
-    expect(() => bill(put({ sk: 'novelty#1' }))).toThrow(/no name for .*novelty/);
+    expect(() => bill(put({ sk: 'novelty#1' }))).toThrow(/no part of the bill matches the keys .*novelty/);
     expect(() => bill(update('SET status = :s', {}, 'NONE'))).toThrow(/UPDATED_NEW/);
   });
 });

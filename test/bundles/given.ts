@@ -1,4 +1,4 @@
-/** Deployments whose code stands in a test, and a host that runs them. */
+/** Fixture: deployments with code from the test, and a host that runs them. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,12 +31,12 @@ export interface Host {
   readonly artifacts: MemoryArtifacts;
   readonly printed: PrintedLine[];
   readonly folder: string;
-  /** Uploads an artifact and says what its manifest is. */
+  /** Uploads an artifact and returns its manifest. */
   deploy(name: string, files: string | Readonly<Record<string, string>>): Promise<Manifest>;
   ask(manifest: Manifest, asked?: Asked): Promise<BundleResult>;
 }
 
-/** A file's worth of code is the bundle of the workflows. */
+/** A single string is the code of the workflow bundle. */
 export function hostOf(
   settings: Pick<ThreadSlotSettings, 'limits'> &
     Pick<BundleHost, 'readCredentialVariables'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},

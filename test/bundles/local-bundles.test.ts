@@ -10,7 +10,7 @@ import { answering, freshFolder, hostOf, scope } from './given.ts';
 const ok = (body: unknown) => ({ kind: 'responded', status: 200, body });
 
 describe('a bundle', () => {
-  test('gets the message as a request, and its answer comes back parsed', async () => {
+  test('gets the message as a request, and its response is parsed', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -38,7 +38,7 @@ describe('a bundle', () => {
     expect(await host.ask(manifest, { queueName: 'orders' })).toMatchObject({ kind: 'unloadable' });
   });
 
-  test('may import what lies beside it, and Node’s own modules', async () => {
+  test('may import files next to it, and Node’s modules', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', {
       [bundlePaths.workflow]: `import { word } from '../../../lib/word.js'; import { sep } from 'node:path'; ${answering('word + sep')}`,
@@ -47,13 +47,13 @@ describe('a bundle', () => {
     expect(await host.ask(manifest)).toEqual(ok('well/'));
   });
 
-  test('is an ES module, whatever stands above the folder that it is unpacked to', async () => {
+  test('is an ES module, whatever package.json is in a parent folder', async () => {
     const host = hostOf();
     writeFileSync(join(dirname(host.folder), 'package.json'), '{"type":"commonjs"}');
     expect(await host.ask(await host.deploy('dpl_1', answering('typeof require')))).toEqual(ok('undefined'));
   });
 
-  test('may be CommonJS where its artifact says so', async () => {
+  test('may be CommonJS if its artifact says so', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', {
       'package.json': '{"type":"commonjs"}',
@@ -62,7 +62,7 @@ describe('a bundle', () => {
     expect(await host.ask(manifest)).toEqual(ok('old'));
   });
 
-  test('keeps what it knows between messages, and takes several at once', async () => {
+  test('keeps its state between messages, and handles several at once', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -72,7 +72,7 @@ describe('a bundle', () => {
     expect(await Promise.all([host.ask(manifest), host.ask(manifest)])).toEqual([ok(1), ok(2)]);
   });
 
-  test('sees none of the function’s variables but the few that are documented', async () => {
+  test('sees only the documented variables of the function', async () => {
     process.env['AWS_SECRET_ACCESS_KEY'] = 'not-for-the-code';
     process.env['STEPWELL_CONTROL_TABLE'] = 'not-for-the-code';
     const host = hostOf();
@@ -85,7 +85,7 @@ describe('a bundle', () => {
     expect(seen.filter((name) => !['NODE_ENV', 'TZ', 'LANG', 'TMPDIR', 'STEPWELL_DEPLOYMENT_ID'].includes(name))).toEqual([]);
   });
 
-  test('has what it is lent before each message, and not what was lent before', async () => {
+  test('gets fresh credentials before each message', async () => {
     const keys = ['first', 'second'];
     const host = hostOf({ readCredentialVariables: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
     const manifest = await host.deploy(
@@ -109,13 +109,13 @@ describe('a response', () => {
     expect(await host.ask(manifest)).toEqual(ok({ a: [1, 2] }));
   });
 
-  test('that is no JSON has no body', async () => {
+  test('that is not JSON has no body', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => new Response('<html>', { status: 502 });`);
     expect(await host.ask(manifest)).toEqual({ kind: 'responded', status: 502, body: undefined });
   });
 
-  test('larger than a mebibyte is none, and the thread lives on', async () => {
+  test('larger than a mebibyte is invalid, and the thread stays alive', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -125,7 +125,7 @@ describe('a response', () => {
     expect(await host.ask(manifest)).toEqual(ok('xxxxxxxxxx'));
   });
 
-  test('without an end is given up where it is too large', async () => {
+  test('without an end is aborted at the size limit', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -140,7 +140,7 @@ describe('a response', () => {
     ['with an infinite number', `'{"a":1e999}'`],
     ['with half a character', `'"\\\\ud800"'`],
     ['with a key that means something else', `'{"__proto__":1}'`],
-  ])('%s is none', async (_what, text) => {
+  ])('%s is invalid', async (_what, text) => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => new Response(${text});`);
     expect(await host.ask(manifest)).toEqual({ kind: 'crashed', message: expect.stringMatching(/^the response /) });
@@ -149,15 +149,15 @@ describe('a response', () => {
   test.each([
     ['nothing', 'undefined'],
     ['an object', '{ status: 200 }'],
-  ])('must be a Response: %s is none', async (_what, value) => {
+  ])('must be a Response: %s is rejected', async (_what, value) => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = async () => (${value});`);
     expect(await host.ask(manifest)).toEqual({ kind: 'crashed', message: 'TypeError: POST must return a Response' });
   });
 });
 
-describe('code that breaks its thread', () => {
-  /** Does its deed once, and answers ever after. */
+describe('code that crashes its thread', () => {
+  /** Misbehaves once, and responds normally afterwards. */
   const once = (deed: string): string => {
     const mark = JSON.stringify(join(freshFolder(), 'mark'));
     return `import { existsSync, writeFileSync } from 'node:fs';
@@ -182,14 +182,14 @@ describe('code that breaks its thread', () => {
       `const eaten = []; for (;;) eaten.push(new Array(100000).fill({}))`,
       { kind: 'crashed', message: expect.stringMatching(/reaching memory limit/) },
     ],
-  ])('%s: the message is told so, and the next one finds a new thread', async (_what, deed, told) => {
+  ])('%s: its message fails, and the next one gets a new thread', async (_what, deed, told) => {
     const host = hostOf({ memoryMb: 32 });
     const manifest = await host.deploy('dpl_1', once(deed));
     expect(await host.ask(manifest)).toEqual(told);
     expect(await host.ask(manifest)).toEqual(ok('again'));
   });
 
-  test('one that never ends is ended with its time, loop or not', async () => {
+  test('a message that never ends times out, also in a loop', async () => {
     const host = hostOf();
     for (const deed of ['for (;;) {}', 'await new Promise(() => {})', 'return new Response(new ReadableStream({ pull() {} }))']) {
       const manifest = await host.deploy('dpl_1', once(deed));
@@ -198,7 +198,7 @@ describe('code that breaks its thread', () => {
     }
   });
 
-  test('a signal ends it before its time', async () => {
+  test('a signal ends it early', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `console.log('begun'); export const POST = () => new Promise(() => {});`);
     const stop = new AbortController();
@@ -208,7 +208,7 @@ describe('code that breaks its thread', () => {
     expect(await asked).toEqual({ kind: 'timed_out' });
   });
 
-  test('what else was on the thread is told that it crashed', async () => {
+  test('other messages on the thread crash too', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -219,7 +219,7 @@ describe('code that breaks its thread', () => {
     expect(await waiting).toEqual({ kind: 'crashed', message: 'the code ended its thread with code 1' });
   });
 
-  test('what it writes to the thread’s own port answers nobody', async () => {
+  test('messages of the code to the port are ignored', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -238,14 +238,14 @@ describe('an artifact that cannot be loaded', () => {
     ['throws while it loads', `throw new Error('no such setting');`, 'Error: no such setting'],
     ['imports what is not there', `import './gone.js';`, expect.stringMatching(/Cannot find module/)],
     ['exits while it loads', `process.exit(0);`, 'the code ended its thread with code 0'],
-  ])('because its bundle %s says so each time', async (_what, source, message) => {
+  ])('a bundle that %s is unloadable each time', async (_what, source, message) => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', source);
     expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message });
     expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message });
   });
 
-  test('because something was missing for a moment is imported anew', async () => {
+  test('a temporarily missing import is retried', async () => {
     const host = hostOf();
     const mark = JSON.stringify(join(freshFolder(), 'mark'));
     const manifest = await host.deploy(
@@ -257,14 +257,14 @@ describe('an artifact that cannot be loaded', () => {
     expect(await host.ask(manifest)).toEqual(ok(1));
   });
 
-  test('because its bundle waits for ever is given up', async () => {
+  test('a bundle that awaits forever is unloadable', async () => {
     const host = hostOf({ limits: { importTimeoutMs: durationMs(300) } });
     const manifest = await host.deploy('dpl_1', `await new Promise(() => {}); ${answering('1')}`);
     expect(await host.ask(manifest)).toEqual({ kind: 'unloadable', message: 'the bundle was not imported within 300 ms' });
     expect(await host.ask(manifest, { withinMs: 100 })).toEqual({ kind: 'timed_out' });
   });
 
-  test('because it is gone, lies about its digest or has no such bundle', async () => {
+  test('an artifact that is deleted, has a wrong digest or lacks the bundle is unloadable', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', answering('1'));
     const named = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
@@ -286,7 +286,7 @@ describe('an artifact that cannot be loaded', () => {
     expect(await host.ask(manifest)).toEqual(ok(1));
   });
 
-  test('because the bucket is not there now is tried again later', async () => {
+  test('an unavailable bucket is retried later', async () => {
     let isDown = true;
     const host = hostOf({
       reads: () => {
@@ -301,14 +301,14 @@ describe('an artifact that cannot be loaded', () => {
 });
 
 describe('deployments side by side', () => {
-  test('run each their own code, and share nothing', async () => {
+  test('run their own code, and share nothing', async () => {
     const host = hostOf();
     const one = await host.deploy('dpl_1', `globalThis.mine ??= 'one'; ${answering('globalThis.mine')}`);
     const two = await host.deploy('dpl_2', `globalThis.mine ??= 'two'; ${answering('globalThis.mine')}`);
     expect(await Promise.all([host.ask(one), host.ask(two), host.ask(one)])).toEqual([ok('one'), ok('two'), ok('one')]);
   });
 
-  test('the one used longest ago makes room, and starts anew when it is asked again', async () => {
+  test('the least recently used one is evicted, and starts again on demand', async () => {
     let reads = 0;
     const host = hostOf({ limits: { threads: 2, folders: { deployments: 2, bytes: 10_000 } }, reads: () => (reads += 1) });
     const [a, b, c] = await Promise.all(
@@ -328,7 +328,7 @@ describe('deployments side by side', () => {
     expect(reads).toBe(4);
   });
 
-  test('large ones make room by their size', async () => {
+  test('large ones are evicted by size', async () => {
     const host = hostOf({ limits: { folders: { deployments: 8, bytes: 1_500 } } });
     const filled = (name: string) => host.deploy(name, `${answering(`'${name}'`)} // ${name.repeat(1_000)}`);
     const a = await filled('a');
@@ -339,7 +339,7 @@ describe('deployments side by side', () => {
     expect(threadSlotLimits).toMatchObject({ threads: 4, folders: { deployments: 8, bytes: 419_430_400 } });
   });
 
-  test('what is asked for many times at once is loaded once', async () => {
+  test('concurrent requests load an artifact once', async () => {
     let reads = 0;
     const host = hostOf({ reads: () => (reads += 1) });
     const manifest = await host.deploy('dpl_1', `let asked = 0; ${answering('++asked')}`);
@@ -357,7 +357,7 @@ describe('deployments side by side', () => {
     expect(reads).toBe(1);
   });
 
-  test('what another process left behind goes at the first use, and nothing is left half made', async () => {
+  test('folders of another process are deleted at the first use, and no partial folder remains', async () => {
     const host = hostOf();
     mkdirSync(join(host.folder, 'new-half-made'), { recursive: true });
     const manifest = await host.deploy('dpl_1', answering('1'));
@@ -368,7 +368,7 @@ describe('deployments side by side', () => {
 });
 
 describe('what code prints', () => {
-  test('is told line by line, with the deployment and the run that was alone on the thread', async () => {
+  test('is forwarded line by line, with the deployment, and the run if it is alone on the thread', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -383,14 +383,14 @@ describe('what code prints', () => {
     ]);
   });
 
-  test('before it exits is told too', async () => {
+  test('before an exit is forwarded too', async () => {
     const host = hostOf();
     const manifest = await host.deploy('dpl_1', `export const POST = () => { console.log('last words'); process.exit(1); };`);
     await host.ask(manifest, { headers: { 'x-workflow-run-id': 'wrun_1' } });
     expect(host.printed).toEqual([{ deploymentId: 'dpl_1', runId: 'wrun_1', stream: 'stdout', text: 'last words' }]);
   });
 
-  test('is cut where it is too much', async () => {
+  test('is cut at the limit', async () => {
     const host = hostOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -405,14 +405,14 @@ describe('what code prints', () => {
   });
 });
 
-describe('what no error should be', () => {
+describe('unusual thrown values', () => {
   test.each([
     ['an object whose text throws', `{ toString: 1, valueOf: 1 }`],
     ['an object without a prototype', `Object.create(null)`],
     ['an error whose name is no text', `Object.assign(new Error('m'), { name: { toString: 1, valueOf: 1 } })`],
     ['an error whose message throws', `Object.defineProperty(new Error(), 'message', { get() { throw 1 } })`],
     ['a symbol', `Symbol('s')`],
-  ])('%s, thrown by POST or by nobody, crashes its message and not the process', async (_name, thrown) => {
+  ])('%s, thrown by POST or unhandled, crashes its message and not the process', async (_name, thrown) => {
     const host = hostOf();
     const first = await host.deploy('dpl_1', `export const POST = async () => { throw ${thrown} };`);
     expect(await host.ask(first)).toMatchObject({ kind: 'crashed' });

@@ -1,4 +1,4 @@
-/** Deployments of code whose module stands in a test, threads that run it, and a host that writes down what they ask for. */
+/** Fixture: deployments with a module from the test, threads that run it, and a host that records requests. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { packArchive } from '../../lib/artifact/pack-archive.ts';
@@ -32,7 +32,7 @@ interface Driven extends WorkflowTaskHandle {
   readonly sent: string[];
 }
 
-/** Whoever commits: by default every turn is committed, and the run goes on until it returns or throws. */
+/** A host that records batches. By default it commits each batch, and the run ends when the code returns or throws. */
 export const recordingHost = (
   answer?: (turn: CommandBatch, number: number) => CommandBatchResult | Promise<CommandBatchResult>,
 ): WorkflowTaskHost & { readonly turns: CommandBatch[]; readonly sent: string[] } => {
@@ -54,7 +54,7 @@ export const recordingHost = (
   };
 };
 
-/** `workflow(name, fn, version?)`, as the SDK marks what it makes. */
+/** `workflow(name, fn, version?)`, with the mark of the SDK. */
 const sdk = `const workflow = (name, fn, version) => ({ spec: { name, ...(version === undefined ? {} : { version }) }, fn, [Symbol.for('stepwell.workflow')]: 1 });\n`;
 export const programOf = (body: string): string => `${sdk}export const workflows = [workflow('greet', ${body})];`;
 

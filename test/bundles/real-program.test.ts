@@ -1,4 +1,4 @@
-/** The threads as they are in a function: an author's module, bundled with the SDK, driven by the program itself. */
+/** Threads as in production: an author's module, bundled with the SDK and executed by the real program thread. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ import { instant } from '../../lib/engine/time.ts';
 import { freshFolder, scope } from './given.ts';
 import { programsOf } from './programs-given.ts';
 
-// Threads start, and bundles are made, when the machine lets them.
+// Starting threads and bundling can take long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const source = `
@@ -37,7 +37,7 @@ const host = async () => {
   return { ...made, manifest };
 };
 
-test('a project’s workflow is built, imported and driven, turn by turn, and what its steps print is told twice', async () => {
+test('a project’s workflow is built, imported and executed batch by batch, and its output is forwarded and stored', async () => {
   const made = await host();
   const drive = made.begin(made.manifest, { input: 21 });
   expect(await drive.ended).toEqual({ kind: 'finished' });
@@ -54,7 +54,7 @@ test('a project’s workflow is built, imported and driven, turn by turn, and wh
   );
 });
 
-test('a step that ends the thread is the one that was at work', async () => {
+test('the running step is blamed for ending the thread', async () => {
   const made = await host();
   expect(await made.begin(made.manifest, { input: 0 }).ended).toEqual({
     kind: 'crashed',
@@ -63,7 +63,7 @@ test('a step that ends the thread is the one that was at work', async () => {
   });
 });
 
-test('a workflow that is not there, and a step of an earlier drive', async () => {
+test('an unknown workflow is reported, and a step of an earlier task is lost', async () => {
   const made = await host();
   expect(await made.begin(made.manifest, { workflow: 'other' }).ended).toMatchObject({ kind: 'unknown_workflow' });
   const open = [{ key: 'half 1', attempt: attempt(1), dispatchCommit: commitNo(2), lostAttempts: 0 }];

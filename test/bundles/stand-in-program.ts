@@ -1,6 +1,6 @@
 /**
- * The inside of a thread whose drives know no replay: `step(name, body)` asks for a body, runs it when that is committed, and
- * tells what it came to. What a thread and its process say to each other is the same as with the real ones.
+ * A simple program thread without replay: `step(name, body)` requests a step, runs it after the commit, and commits its result. The
+ * messages between thread and process are the real ones.
  */
 import type { CommandBatch } from '../../lib/engine/durable/command-batch.ts';
 import { firstAttempt } from '../../lib/engine/ids.ts';
@@ -17,7 +17,7 @@ interface Given {
   readonly step: (name: string, body: Body) => Promise<JsonValue>;
   readonly send: (signal: string) => Promise<unknown>;
   readonly overtaken: Promise<number>;
-  /** it is asked to hand on before its time */
+  /** resolves when an early hand-off is requested */
   readonly handsOn: Promise<void>;
 }
 interface Workflow {

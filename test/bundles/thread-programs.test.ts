@@ -7,7 +7,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { freshFolder, scope } from './given.ts';
 import { historyOf, programOf, programsOf, recordingHost, runIdOf } from './programs-given.ts';
 
-// Threads start when the machine lets them.
+// Starting threads can take long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 const patiently = { timeout: 30_000 };
 
@@ -15,8 +15,8 @@ const over = { kind: 'finished' };
 const one = (key: string) => [{ key, attempt: firstAttempt }];
 const atOnce = durationMs(50);
 
-describe('a drive', () => {
-  test('asks for its steps turn by turn, and ends when the run has', async () => {
+describe('a workflow task', () => {
+  test('commits its steps batch by batch, and ends with the run', async () => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -32,7 +32,7 @@ describe('a drive', () => {
     expect(drive.sent).toEqual(['hi']);
   });
 
-  test('shares its thread with others of its deployment, whose variables they share, and with none of another', async () => {
+  test('shares its thread and variables with tasks of its deployment, but not of another deployment', async () => {
     const host = programsOf();
     const code = programOf(`async () => { globalThis.count = (globalThis.count ?? 0) + 1; return globalThis.count; }`);
     const [a, b] = [await host.deploy('a', code), await host.deploy('b', code)];
@@ -47,7 +47,7 @@ describe('a drive', () => {
     expect(await outputs(b, [4])).toEqual([{ kind: 'returned', output: 1 }]);
   });
 
-  test('is told what others committed, and to stop', async () => {
+  test('gets histories of other commits, and can be stopped', async () => {
     const host = programsOf();
     const manifest = await host.deploy('dpl_1', programOf(`async ({ overtaken }) => await overtaken`));
     const told = host.begin(manifest);
@@ -65,7 +65,7 @@ describe('a drive', () => {
     expect(await stopped.ended).toEqual(over);
   });
 
-  test('hears of a cancellation by the signal of its bodies', async () => {
+  test('a cancel aborts the signal of its step functions', async () => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -80,7 +80,7 @@ describe('a drive', () => {
     expect(drive.turns.at(-1)?.entries).toEqual([{ kind: 'returned', output: 'no longer wanted' }]);
   });
 
-  test('whose host cannot commit is over: the host knows why', async () => {
+  test('ends when its host cannot commit', async () => {
     const host = programsOf();
     const manifest = await host.deploy('dpl_1', programOf(`({ step }) => step('one', async () => 1)`));
     const drive = host.begin(
@@ -91,7 +91,7 @@ describe('a drive', () => {
     expect(await drive.ended).toEqual(over);
   });
 
-  test('of a workflow that is not there says so', async () => {
+  test('reports an unknown workflow', async () => {
     const host = programsOf();
     const manifest = await host.deploy('dpl_1', programOf(`async () => 1`));
     expect(await host.begin(manifest, { workflow: 'other' }).ended).toEqual({
@@ -100,7 +100,7 @@ describe('a drive', () => {
     });
   });
 
-  test('sees the variables that its owner gives, and none of the function’s own', async () => {
+  test('sees the owner’s variables, and none of the function’s', async () => {
     process.env['STEPWELL_TEST_SECRET'] = 'x';
     const host = programsOf({ variables: async () => ({ GREETING: 'hello', STEPWELL_DEPLOYMENT_ID: 'mine' }) });
     const manifest = await host.deploy('dpl_1', programOf(`async () => ({ ...process.env })`));
@@ -114,7 +114,7 @@ describe('a drive', () => {
     delete process.env['STEPWELL_TEST_SECRET'];
   });
 
-  test('has what it is lent before each drive on its thread, and not what was lent before', async () => {
+  test('gets fresh credentials before each task on its thread', async () => {
     const keys = ['first', 'second'];
     const host = programsOf({ readCredentialVariables: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
     const { AWS_ACCESS_KEY_ID: before } = process.env;
@@ -129,7 +129,7 @@ describe('a drive', () => {
     expect(process.env['AWS_ACCESS_KEY_ID']).toBe(before);
   });
 
-  test('is not begun where it cannot be lent what it is to have', async () => {
+  test('does not start when its credentials cannot be read', async () => {
     const host = programsOf({ readCredentialVariables: () => Promise.reject(new Unavailable('the role')) });
     const drive = host.begin(await host.deploy('dpl_1', programOf(`async () => 1`)));
     expect(await drive.ended).toEqual({
@@ -140,7 +140,7 @@ describe('a drive', () => {
   });
 });
 
-describe('code that breaks its thread', () => {
+describe('code that crashes its thread', () => {
   const deeds: readonly (readonly [string, string, unknown])[] = [
     ['exits', `process.exit(3)`, 'the code ended its thread with code 3'],
     [
@@ -159,7 +159,7 @@ describe('code that breaks its thread', () => {
       expect.stringMatching(/reaching memory limit/),
     ],
   ];
-  test.each(deeds)('%s: the body that did it is said, and the next drive finds a new thread', async (_what, deed, message) => {
+  test.each(deeds)('%s: the failed step function is named, and the next task gets a new thread', async (_what, deed, message) => {
     const host = programsOf({ memoryMb: 32 });
     const mark = join(freshFolder(), 'mark');
     const manifest = await host.deploy(
@@ -176,7 +176,7 @@ describe('code that breaks its thread', () => {
     expect(next.turns.at(-1)?.entries).toEqual([{ kind: 'returned', output: 'again' }]);
   });
 
-  test('takes others with it, whose bodies are lost and not to blame', async () => {
+  test('ends other tasks too, without blaming their step functions', async () => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -195,20 +195,23 @@ describe('code that breaks its thread', () => {
     });
   });
 
-  test.each(['for (;;) {}', 'await new Promise(() => {})'])('and does not end (%s) is ended with its thread', async (deed) => {
-    const host = programsOf({ killTimeoutMs: atOnce });
-    const manifest = await host.deploy(
-      'dpl_1',
-      programOf(`({ step }) => step('endless', async () => { console.log('begun'); ${deed} })`),
-    );
-    const drive = host.begin(manifest);
-    await expect.poll(() => host.printed.length, patiently).toBe(1);
-    await drive.kill('its time is over');
-    expect(await drive.ended).toEqual({ kind: 'timed_out', message: 'its time is over', running: one('endless') });
-    await drive.kill('again');
-  });
+  test.each(['for (;;) {}', 'await new Promise(() => {})'])(
+    'a step function that does not end (%s) is ended with its thread',
+    async (deed) => {
+      const host = programsOf({ killTimeoutMs: atOnce });
+      const manifest = await host.deploy(
+        'dpl_1',
+        programOf(`({ step }) => step('endless', async () => { console.log('begun'); ${deed} })`),
+      );
+      const drive = host.begin(manifest);
+      await expect.poll(() => host.printed.length, patiently).toBe(1);
+      await drive.kill('its time is over');
+      expect(await drive.ended).toEqual({ kind: 'timed_out', message: 'its time is over', running: one('endless') });
+      await drive.kill('again');
+    },
+  );
 
-  test('outside of its bodies and does not end is ended with its thread', async () => {
+  test('a workflow function that does not end is ended with its thread', async () => {
     const host = programsOf({ killTimeoutMs: atOnce });
     const manifest = await host.deploy('dpl_1', programOf(`async () => { console.log('begun'); for (;;) {} }`));
     const drive = host.begin(manifest);
@@ -217,7 +220,7 @@ describe('code that breaks its thread', () => {
     expect(await drive.ended).toEqual({ kind: 'timed_out', message: 'its time is over', running: [] });
   });
 
-  test('a drive without a body at work is ended, and its thread stays', async () => {
+  test('killing a task without a running step function keeps the thread', async () => {
     const host = programsOf({ killTimeoutMs: durationMs(60_000) });
     const manifest = await host.deploy(
       'dpl_1',
@@ -233,7 +236,7 @@ describe('code that breaks its thread', () => {
     }
   });
 
-  test('a body that waits for its next try is not at work before its time', async () => {
+  test('a step function that waits for its retry does not count as running', async () => {
     const host = programsOf();
     const open = (key: string, retryAt?: number) => ({
       key,
@@ -270,7 +273,7 @@ describe('code that breaks its thread', () => {
       `{ kind: 'perform', taskId: 1, call: 1, command: '{"kind":"sleep"}' }`,
       /a command is invalid/,
     ],
-  ])('and tells %s is refused, and its thread ended', async (_what, message, why) => {
+  ])('a message with %s is rejected, and its thread ended', async (_what, message, why) => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -279,7 +282,7 @@ describe('code that breaks its thread', () => {
     expect(await host.begin(manifest).ended).toEqual({ kind: 'crashed', message: expect.stringMatching(why), running: [] });
   });
 
-  test('and writes what is no message to its port tells nobody anything', async () => {
+  test('a message outside of the protocol is ignored', async () => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -310,7 +313,7 @@ describe('an artifact that cannot be loaded', () => {
     ['exits while it loads', `process.exit(0);`, 'the code ended its thread with code 0'],
     ['never ends to load', `await new Promise(() => {});`, 'the module was not imported within 400 ms'],
     ['loops while it loads', `for (;;) {}`, 'the module was not imported within 400 ms'],
-  ])('because it %s says so each time', async (_what, source, message) => {
+  ])('an artifact that %s is unloadable each time', async (_what, source, message) => {
     const isWaiting = typeof message === 'string' && message.endsWith('within 400 ms');
     const host = programsOf(isWaiting ? { limits: { importTimeoutMs: durationMs(400) } } : {});
     const manifest = await host.deploy('dpl_1', source);
@@ -322,7 +325,7 @@ describe('an artifact that cannot be loaded', () => {
     expect(await host.begin(manifest).ended).toEqual(unloadable);
   });
 
-  test('because it is gone, lies about itself, or cannot be had now', async () => {
+  test('an artifact that is deleted, differs from its manifest, or is unavailable', async () => {
     let isDown = false;
     const host = programsOf({
       reads: () => {
@@ -347,7 +350,7 @@ describe('an artifact that cannot be loaded', () => {
     expect(await host.begin(manifest).ended).toEqual(over);
   });
 
-  test('a drive that is killed before its thread is there never begins', async () => {
+  test('a task that is killed before its thread has started never starts', async () => {
     const mark = join(freshFolder(), 'mark');
     const host = programsOf();
     const manifest = await host.deploy(
@@ -363,7 +366,7 @@ describe('an artifact that cannot be loaded', () => {
 });
 
 describe('threads', () => {
-  test('the one used longest ago makes room, and none that is at work', async () => {
+  test('the least recently used idle thread is evicted', async () => {
     const host = programsOf({ limits: { threads: 2 } });
     const code = programOf(
       `async ({ input, overtaken }) => { globalThis.count = (globalThis.count ?? 0) + 1; console.log('begun'); if (input) await overtaken; return globalThis.count; }`,
@@ -389,7 +392,7 @@ describe('threads', () => {
     expect(await countOf(busy)).toEqual(returned(1));
   });
 
-  test('tell what code prints line by line, with the run whose code it was', async () => {
+  test('forward output line by line, with its run', async () => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',
@@ -411,7 +414,7 @@ describe('threads', () => {
     );
   });
 
-  test('tell what code prints before it exits, and cut what is too much', async () => {
+  test('forward output before an exit, and cut it at the limit', async () => {
     const host = programsOf();
     const manifest = await host.deploy(
       'dpl_1',

@@ -8,7 +8,7 @@ import { newKey } from '../../lib/api/auth/key-format.ts';
 import '../../lib/cli/actions/bootstrap-key.ts';
 import { environment } from '../../lib/engine/ids.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
-import { dataIn, errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
+import { dataIn, errorIn, expectExit, createFolder, createTestCli } from './test-cli.ts';
 
 const arn = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:StorageFirstKey-AbCdEf';
 const { text: key, keyId } = newKey(environment('production'), randomBytes);
@@ -41,7 +41,7 @@ const asked = () => recorder.requests.map(({ headers, body }) => [headers['x-amz
 
 describe('keys bootstrap', () => {
   test('prints only the key on stdout, and its id and environment on stderr', async () => {
-    const printed = await typist().type('keys', 'bootstrap', '--secret-arn', arn);
+    const printed = await createTestCli().type('keys', 'bootstrap', '--secret-arn', arn);
     expect([printed.exitCode, printed.out]).toEqual([0, `${key}\n`]);
     expect(printed.err).toContain(`Key ${keyId} of production`);
     expect(printed.err).not.toContain(key.slice(-12));
@@ -49,20 +49,20 @@ describe('keys bootstrap', () => {
   });
 
   test('finds the secret by its stack name, and ignores a stack with the same prefix', async () => {
-    expect(dataIn(await typist().type('--json', 'keys', 'bootstrap'), z.looseObject({ key: z.string() })).key).toBe(key);
+    expect(dataIn(await createTestCli().type('--json', 'keys', 'bootstrap'), z.looseObject({ key: z.string() })).key).toBe(key);
     expect(asked().map(([target]) => target)).toEqual(['secretsmanager.ListSecrets', 'secretsmanager.GetSecretValue']);
-    const none = await typist().type('--json', 'keys', 'bootstrap', '--stack', 'Stepwell');
+    const none = await createTestCli().type('--json', 'keys', 'bootstrap', '--stack', 'Stepwell');
     expect([none.exitCode, errorIn(none).code]).toEqual([1, 'no_secret']);
   });
 
   test('uses the region of --region', async () => {
-    expectExit(await typist().type('keys', 'bootstrap', '--secret-arn', arn, '--region', 'ap-south-1'), 0);
+    expectExit(await createTestCli().type('keys', 'bootstrap', '--secret-arn', arn, '--region', 'ap-south-1'), 0);
     expect(recorder.requests.at(-1)?.headers.authorization).toContain('/ap-south-1/secretsmanager/');
   });
 
   test('--save writes a private file for a profile and does not print the key', async () => {
-    const home = freshFolder();
-    const here = typist({ env: { HOME: home }, cwd: home });
+    const home = createFolder();
+    const here = createTestCli({ env: { HOME: home }, cwd: home });
     const printed = await here.type('keys', 'bootstrap', '--save', 'prod', '--url', 'https://flows.example.com/prod/');
     expectExit(printed, 0);
     expect(printed.out + printed.err).not.toContain(key.slice(-12));
@@ -81,7 +81,7 @@ describe('keys bootstrap', () => {
     ['a secret that holds something else, which is not repeated', 'no_key', 'hunter2'],
   ])('%s fails the command', async (_what, code, text) => {
     value = text;
-    const printed = await typist().type('--json', 'keys', 'bootstrap', '--secret-arn', arn);
+    const printed = await createTestCli().type('--json', 'keys', 'bootstrap', '--secret-arn', arn);
     expect([printed.exitCode, errorIn(printed).code]).toEqual([1, code]);
     expect(printed.out).not.toContain('hunter2');
   });
@@ -92,7 +92,7 @@ describe('keys bootstrap', () => {
     [['--save', 'new']],
     [['--region', 'EU']],
   ])('%j is a usage error', async (args) => {
-    const printed = await typist().type('--json', 'keys', 'bootstrap', ...args);
+    const printed = await createTestCli().type('--json', 'keys', 'bootstrap', ...args);
     expect([printed.exitCode, errorIn(printed).code, recorder.requests.length]).toEqual([3, 'usage', 0]);
   });
 });

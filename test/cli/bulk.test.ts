@@ -6,7 +6,7 @@ import { CliError } from '../../lib/cli/command.ts';
 import { minutes } from '../../lib/engine/time.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { instantGraph, openGraph } from '../functions/http.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn } from './cli-here.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn, errorIn } from './test-cli.ts';
 
 const shape = z.strictObject({
   bulkId: z.string().exactOptional(),
@@ -26,25 +26,25 @@ const night = {
   edges: [{ source: 'start', target: 'night' }],
 };
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 beforeEach(async () => {
-  here = cliHere();
-  admin = await here.typistOf(['admin']);
+  environment = createCliEnvironment();
+  admin = await environment.cliWithScopes(['admin']);
 });
 
 /** @returns their ids, oldest first */
 async function runsOf(name: string, graph: object, many: number): Promise<readonly string[]> {
-  const key = await here.api.key(['admin'], { rateLimitPerMinute: null });
-  await here.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+  const key = await environment.api.key(['admin'], { rateLimitPerMinute: null });
+  await environment.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
   const ids: string[] = [];
   for (let n = 0; n < many; n += 1) {
-    here.api.world.clock.advance(minutes(1));
+    environment.api.world.clock.advance(minutes(1));
     const headers = { 'Idempotency-Key': `${name}-${n}` };
-    const { body } = await here.api.call('POST', '/v1/runs', { key, headers, body: { workflowName: name } });
+    const { body } = await environment.api.call('POST', '/v1/runs', { key, headers, body: { workflowName: name } });
     ids.push(z.string().parse(body['runId']));
   }
-  here.api.world.clock.advance(minutes(1));
+  environment.api.world.clock.advance(minutes(1));
   return ids;
 }
 const statuses = async (): Promise<readonly string[]> =>
@@ -65,16 +65,16 @@ describe('confirmation', () => {
   });
   test('answering no changes nothing', async () => {
     await runsOf('flow', openGraph, 2);
-    const person = await here.typistOf(['admin'], { isInteractive: true, answer: false });
-    const { exitCode, err } = await person.type('runs', 'cancel', '--workflow', 'flow');
-    expect(person.asked).toEqual(['2 runs would be affected: cancel them?']);
+    const interactive = await environment.cliWithScopes(['admin'], { isInteractive: true, answer: false });
+    const { exitCode, err } = await interactive.type('runs', 'cancel', '--workflow', 'flow');
+    expect(interactive.questions).toEqual(['2 runs would be affected: cancel them?']);
     expect([exitCode, err]).toEqual([1, 'error: Nothing was changed.\n']);
     expect(await statuses()).toEqual(['pending', 'pending']);
   });
   test('answering yes applies the operation', async () => {
     await runsOf('flow', openGraph, 2);
-    const person = await here.typistOf(['admin'], { isInteractive: true, answer: true });
-    expect((await person.type('runs', 'cancel', '--workflow', 'flow')).exitCode).toBe(0);
+    const interactive = await environment.cliWithScopes(['admin'], { isInteractive: true, answer: true });
+    expect((await interactive.type('runs', 'cancel', '--workflow', 'flow')).exitCode).toBe(0);
     expect(await statuses()).toEqual(['cancelled', 'cancelled']);
   });
   test('no confirmation is asked if no run matches', async () => {
@@ -96,11 +96,11 @@ describe('cancel', () => {
   });
   test('waits for Retry-After when the key is rate limited', async () => {
     await runsOf('night', night, 30);
-    const slow = await here.typistOf(['admin'], { rateLimitPerMinute: 20 });
-    const begun = here.api.world.clock.now();
-    const answer = await here.play(slow.type('--json', 'runs', 'cancel', '--workflow', 'night', '--yes'));
+    const slowFetch = await environment.cliWithScopes(['admin'], { rateLimitPerMinute: 20 });
+    const startedAt = environment.api.world.clock.now();
+    const answer = await environment.runToEnd(slowFetch.type('--json', 'runs', 'cancel', '--workflow', 'night', '--yes'));
     expect(dataIn(answer, shape).counts).toEqual({ ...counts, done: 30 });
-    expect(here.api.world.clock.now() - begun).toBeGreaterThanOrEqual(minutes(1));
+    expect(environment.api.world.clock.now() - startedAt).toBeGreaterThanOrEqual(minutes(1));
   });
   test('--max-runs limits the runs to the newest ones', async () => {
     const ids = await runsOf('flow', openGraph, 3);
@@ -110,13 +110,13 @@ describe('cancel', () => {
   });
   test('continues after a failure, skips ended runs, reports each run, and exits with 1', async () => {
     const ids = await runsOf('flow', openGraph, 5);
-    const [bad = '', over = ''] = ids;
-    const fetchHere = fetchOf(here.api);
-    const { type } = await here.typistOf(['admin'], {
+    const [failingRun = '', endedRun = ''] = ids;
+    const fetchHere = fetchOf(environment.api);
+    const { type } = await environment.cliWithScopes(['admin'], {
       fetch: async (target, init = {}) => {
-        if (target.includes(`${bad}/cancel`))
+        if (target.includes(`${failingRun}/cancel`))
           return Response.json({ code: 'internal', message: 'oh', correlationId: 'c' }, { status: 500 });
-        if (target.includes(`${over}/cancel`))
+        if (target.includes(`${endedRun}/cancel`))
           return Response.json({ code: 'run_terminal', message: 'over', correlationId: 'c' }, { status: 409 });
         return fetchHere(target, init);
       },
@@ -125,14 +125,14 @@ describe('cancel', () => {
     });
     const { exitCode, out } = await type('runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
     expect(exitCode).toBe(1);
-    expect(out).toMatch(new RegExp(`${bad} +✗ failed +cancelRun: oh \\(500 internal\\)`));
-    expect(out).toMatch(new RegExp(`${over} +– skipped +it has ended already`));
+    expect(out).toMatch(new RegExp(`${failingRun} +✗ failed +cancelRun: oh \\(500 internal\\)`));
+    expect(out).toMatch(new RegExp(`${endedRun} +– skipped +it has ended already`));
     expect(out).toContain('3 done, 1 skipped, 1 failed, 0 not tried.');
   });
   test('stops when the service is unreachable, reports runs that were not tried, and exits with 4', async () => {
     await runsOf('flow', openGraph, 9);
-    const fetchHere = fetchOf(here.api);
-    const { type } = await here.typistOf(['admin'], {
+    const fetchHere = fetchOf(environment.api);
+    const { type } = await environment.cliWithScopes(['admin'], {
       fetch: (target, init = {}) =>
         target.includes('/cancel') ? Promise.reject(new TypeError('fetch failed')) : fetchHere(target, init),
       sleep: (ms, signal) =>
@@ -143,16 +143,16 @@ describe('cancel', () => {
   });
   test('an interrupt reports completed and not tried runs, and exits with 130', async () => {
     await runsOf('flow', openGraph, 6);
-    const fetchHere = fetchOf(here.api);
+    const fetchHere = fetchOf(environment.api);
     let cancels = 0;
-    const person = await here.typistOf(['admin'], {
+    const interactive = await environment.cliWithScopes(['admin'], {
       fetch: (target, init = {}) => {
-        if (target.includes('/cancel') && (cancels += 1) === 3) person.interrupt();
+        if (target.includes('/cancel') && (cancels += 1) === 3) interactive.interrupt();
         init.signal?.throwIfAborted();
         return fetchHere(target, init);
       },
     });
-    const answer = await person.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
+    const answer = await interactive.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
     expect([answer.exitCode, dataIn(answer, shape).counts]).toEqual([130, { ...counts, done: 2, notTried: 4 }]);
   });
 });
@@ -163,13 +163,16 @@ describe('rerun', () => {
     const first = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
     expect(first.counts).toEqual({ ...counts, done: 3 });
     expect(first.items.map(({ runId }) => runId)).toEqual(ids.toReversed());
-    here.api.world.clock.advance(minutes(5));
+    environment.api.world.clock.advance(minutes(5));
     const { bulkId = '' } = first;
-    const again = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes', '--bulk-id', bulkId), shape);
-    expect(again.items).toEqual(first.items);
+    const repeated = dataIn(
+      await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes', '--bulk-id', bulkId),
+      shape,
+    );
+    expect(repeated.items).toEqual(first.items);
     expect(await statuses()).toHaveLength(6);
-    const other = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
-    expect(other.counts.done).toBe(6);
+    const otherRun = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
+    expect(otherRun.counts.done).toBe(6);
   });
   test('the bulk id is printed before the first rerun', async () => {
     await runsOf('flow', instantGraph(), 1);
@@ -191,9 +194,9 @@ describe('rerun', () => {
 
 describe('redrive', () => {
   test('reruns only the runs that failed with recovery_error', async () => {
-    const [lost = '', other = ''] = await runsOf('flow', instantGraph('error'), 2);
-    const fetchHere = fetchOf(here.api);
-    const { type } = await here.typistOf(['admin'], {
+    const [lostRun = '', otherRun = ''] = await runsOf('flow', instantGraph('error'), 2);
+    const fetchHere = fetchOf(environment.api);
+    const { type } = await environment.cliWithScopes(['admin'], {
       // No message is lost in this test, so the error code is inserted into one response.
       fetch: async (target, init = {}) => {
         const answer = await fetchHere(target, init);
@@ -202,15 +205,15 @@ describe('redrive', () => {
         const { data, ...page } = z
           .looseObject({ data: z.array(z.looseObject({ runId: z.string(), error: z.looseObject({}) })) })
           .parse(JSON.parse(text));
-        const marked = data.map((run) =>
-          run.runId === lost ? { ...run, error: { ...run.error, code: 'recovery_error', cause: 'lost' } } : run,
+        const withErrorCode = data.map((run) =>
+          run.runId === lostRun ? { ...run, error: { ...run.error, code: 'recovery_error', cause: 'lost' } } : run,
         );
-        return Response.json({ data: marked, ...page });
+        return Response.json({ data: withErrorCode, ...page });
       },
     });
     const data = dataIn(await type('--json', 'redrive', '--yes'), shape);
-    expect(data.items.map(({ runId }) => runId)).toEqual([lost]);
-    expect(data.items.map(({ runId }) => runId)).not.toContain(other);
+    expect(data.items.map(({ runId }) => runId)).toEqual([lostRun]);
+    expect(data.items.map(({ runId }) => runId)).not.toContain(otherRun);
   });
   test('--help explains dead-letter queues', async () => {
     expect((await admin.type('redrive', '--help')).out).toContain('dead-letter queue');

@@ -1,7 +1,7 @@
 /** Behaviour of all commands: help, exit codes, the --json form and colour. */
 import { describe, expect, test } from 'vitest';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
-import { cliHere, dataIn, errorIn, nobody, typist, url } from './cli-here.ts';
+import { createCliEnvironment, dataIn, errorIn, refuseRequests, createTestCli, url } from './test-cli.ts';
 import * as z from 'zod';
 
 const runId = 'wrun_01M7XSDTEE14XW69VBQD8BT3DC';
@@ -13,7 +13,7 @@ describe('help', () => {
   test.each([['--help'], ['help']])(
     'stepwell %s prints every command and exit code on stdout, and sends nothing',
     async (word) => {
-      const { type, sent } = typist();
+      const { type, sent } = createTestCli();
       const { exitCode, out, err } = await type(word);
       expect([exitCode, err, sent.length]).toEqual([0, '', 0]);
       for (const name of [
@@ -34,12 +34,12 @@ describe('help', () => {
     },
   );
   test('of a command lists its options', async () => {
-    const { exitCode, out } = await typist().type('runs', 'start', '--help');
+    const { exitCode, out } = await createTestCli().type('runs', 'start', '--help');
     expect(exitCode).toBe(0);
     expect(out).toContain('--idempotency-key <key>');
   });
   test.each([[[]], [['runs']]])('%j without a subcommand prints help on stderr', async (args) => {
-    const { exitCode, out, err } = await typist().type(...args);
+    const { exitCode, out, err } = await createTestCli().type(...args);
     expect([exitCode, out]).toEqual([3, '']);
     expect(err).toContain('Usage: stepwell');
   });
@@ -77,21 +77,21 @@ describe('an invalid command line exits with 3 and sends nothing', () => {
     [['--url', url, '--profile', 'x', 'runs', 'list'], '--url and --profile exclude each other'],
     [['--profile', 'x', 'runs', 'list'], 'There is no profile x'],
   ])('%j', async (args, message) => {
-    const plain = typist(withKey);
-    const { exitCode, out, err } = await plain.type(...args);
+    const cli = createTestCli(withKey);
+    const { exitCode, out, err } = await cli.type(...args);
     expect([exitCode, out]).toEqual([3, '']);
     expect(err).toContain(message);
     expect(err).toMatch(/^error: /);
-    const machine = await plain.type('--json', ...args);
+    const machine = await cli.type('--json', ...args);
     expect([machine.exitCode, machine.err]).toEqual([3, '']);
     expect(errorIn(machine).message).toContain(message);
-    expect(plain.sent).toEqual([]);
+    expect(cli.sent).toEqual([]);
   });
 });
 
 describe('exit codes', () => {
   test('a refused request exits with 1 and prints the code, the correlation id and the recovery', async () => {
-    const { type } = typist({ ...withKey, fetch: unauthorized });
+    const { type } = createTestCli({ ...withKey, fetch: unauthorized });
     const { exitCode, out, err } = await type('runs', 'list');
     expect([exitCode, out]).toEqual([1, '']);
     expect(err).toContain('401 unauthorized');
@@ -103,44 +103,44 @@ describe('exit codes', () => {
     });
   });
   test('a missing scope is printed', async () => {
-    const { typistOf } = cliHere();
-    const { type } = await typistOf(['runs:read']);
+    const { cliWithScopes } = createCliEnvironment();
+    const { type } = await cliWithScopes(['runs:read']);
     const answer = await type('workflows', 'list', '--json');
     expect(answer.exitCode).toBe(1);
     expect(errorIn(answer)).toMatchObject({ code: 'missing_scope', required: 'workflows:read' });
   });
   test('an unreachable service exits with 4 and prints the reason', async () => {
     const cause = Object.assign(new AggregateError([], ''), { code: 'ECONNREFUSED' });
-    const { type } = typist({ ...withKey, fetch: () => Promise.reject(new TypeError('fetch failed', { cause })) });
+    const { type } = createTestCli({ ...withKey, fetch: () => Promise.reject(new TypeError('fetch failed', { cause })) });
     const { exitCode, err } = await type('runs', 'list');
     expect(exitCode).toBe(4);
     expect(err).toContain('ECONNREFUSED');
     expect(errorIn(await type('runs', 'list', '--json')).code).toBe('unreachable');
   });
   test('a missing installation or key exits with 3', async () => {
-    expect(errorIn(await typist().type('runs', 'list', '--json')).code).toBe('no_connection');
-    const { exitCode, err } = await typist({ env: { STEPWELL_URL: url } }).type('runs', 'list');
+    expect(errorIn(await createTestCli().type('runs', 'list', '--json')).code).toBe('no_connection');
+    const { exitCode, err } = await createTestCli({ env: { STEPWELL_URL: url } }).type('runs', 'list');
     expect(exitCode).toBe(3);
     expect(err).toContain('set STEPWELL_API_KEY');
   });
   test('an interrupt exits with 130 and prints nothing', async () => {
-    const { api, typistOf, play } = cliHere();
-    const { type, interrupt, sent } = await typistOf(['admin']);
+    const { api, cliWithScopes, runToEnd } = createCliEnvironment();
+    const { type, interrupt, sent } = await cliWithScopes(['admin']);
     const run = await started(api, await api.key(['admin']), { graph: openGraph });
     const watching = type('runs', 'watch', run);
     await expect.poll(() => sent.length, { interval: 1 }).toBeGreaterThanOrEqual(1);
     interrupt();
-    const { exitCode, err } = await play(watching);
+    const { exitCode, err } = await runToEnd(watching);
     expect([exitCode, err]).toEqual([130, '']);
   });
 });
 
 describe('colour', () => {
   const escape = String.fromCharCode(27);
-  const printed = async (given: Parameters<typeof typist>[0], ...more: readonly string[]): Promise<string> => {
-    const { api, typistOf } = cliHere();
+  const printed = async (given: Parameters<typeof createTestCli>[0], ...more: readonly string[]): Promise<string> => {
+    const { api, cliWithScopes } = createCliEnvironment();
     await started(api, await api.key(['admin']), { graph: instantGraph() });
-    const { type } = await typistOf(['admin'], given);
+    const { type } = await cliWithScopes(['admin'], given);
     return (await type('runs', 'list', ...more)).out;
   };
   test('is used on a terminal, in addition to the text', async () => {
@@ -160,7 +160,7 @@ describe('colour', () => {
     expect(out).toContain('completed');
   });
   test('control characters in workflow output are escaped', async () => {
-    const { api, typistOf, play } = cliHere();
+    const { api, cliWithScopes, runToEnd } = createCliEnvironment();
     const key = await api.key(['admin']);
     const code = 'throw new Error("\\u001b]0;owned\\u0007 \\u001b[31mred \\u009b2J\\rover")';
     const graph = {
@@ -171,8 +171,8 @@ describe('colour', () => {
       edges: [{ source: 'start', target: 'work' }],
     };
     const run = await started(api, key, { graph });
-    const { type } = await typistOf(['admin']);
-    const { out, err } = await play(type('runs', 'watch', run));
+    const { type } = await cliWithScopes(['admin']);
+    const { out, err } = await runToEnd(type('runs', 'watch', run));
     expect(out + err).toContain('owned');
     // oxlint-disable-next-line no-control-regex -- the output must not contain them
     expect(out + err).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
@@ -180,16 +180,16 @@ describe('colour', () => {
 });
 
 test('--json prints one document on stdout and progress on stderr', async () => {
-  const { api, typistOf } = cliHere();
+  const { api, cliWithScopes } = createCliEnvironment();
   await started(api, await api.key(['admin']));
-  const { type } = await typistOf(['admin']);
+  const { type } = await cliWithScopes(['admin']);
   const answer = await type('--json', 'runs', 'start', 'flow');
   expect(dataIn(answer, z.looseObject({ runId: z.string() })).runId).toMatch(/^wrun_/);
   expect(answer.err).toContain('stepwell runs watch');
 });
 
 test('local commands send no requests', async () => {
-  const { type, sent } = typist({ ...withKey, fetch: nobody });
+  const { type, sent } = createTestCli({ ...withKey, fetch: refuseRequests });
   await type('profiles', 'list');
   await type('open', '--no-browser');
   expect(sent).toEqual([]);

@@ -3,17 +3,18 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { dataIn, errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
+import { dataIn, errorIn, expectExit, createFolder, createTestCli } from './test-cli.ts';
 
-const nowhere = () => Promise.resolve(Response.json({ data: [], cursor: null, hasMore: false }));
+const noInstallation = () => Promise.resolve(Response.json({ data: [], cursor: null, hasMore: false }));
 let home: string;
 let cwd: string;
 beforeEach(() => {
-  home = freshFolder();
-  cwd = freshFolder();
+  home = createFolder();
+  cwd = createFolder();
 });
 
-const here = (env: Readonly<Record<string, string>> = {}) => typist({ env: { HOME: home, ...env }, cwd, fetch: nowhere });
+const cliIn = (env: Readonly<Record<string, string>> = {}) =>
+  createTestCli({ env: { HOME: home, ...env }, cwd, fetch: noInstallation });
 const opened = z.strictObject({ url: z.string(), source: z.string(), openApi: z.string() });
 const write = (path: string, text: string, mode = 0o600): string => {
   writeFileSync(path, text, { mode });
@@ -28,14 +29,14 @@ const embedded = (mode?: number): void => {
   );
 };
 /** Returns the address and the key of a request. */
-const spoken = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+const requestTarget = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
   let target = '';
-  const { type, sent } = typist({
+  const { type, sent } = createTestCli({
     env: { HOME: home, ...env },
     cwd,
     fetch: (to) => {
       target = new URL(to).origin;
-      return nowhere();
+      return noInstallation();
     },
   });
   const printed = await type(...args, 'runs', 'list');
@@ -47,10 +48,13 @@ describe('the order of sources', () => {
     embedded();
     write(join(cwd, 'prod.key'), 'sw_prod_file\n');
     expectExit(
-      await here().type('profiles', 'add', 'prod', '--url', 'https://prod.example.com/', '--api-key-file', 'prod.key'),
+      await cliIn().type('profiles', 'add', 'prod', '--url', 'https://prod.example.com/', '--api-key-file', 'prod.key'),
       0,
     );
-    expectExit(await here().type('profiles', 'add', 'test', '--url', 'https://test.example.com', '--api-key-env', 'TEST_KEY'), 0);
+    expectExit(
+      await cliIn().type('profiles', 'add', 'test', '--url', 'https://test.example.com', '--api-key-env', 'TEST_KEY'),
+      0,
+    );
   });
   const all = { STEPWELL_URL: 'https://env.example.com', STEPWELL_API_KEY: 'sw_env_key', STEPWELL_PROFILE: 'prod' };
 
@@ -68,22 +72,22 @@ describe('the order of sources', () => {
     ['STEPWELL_PROFILE', { STEPWELL_PROFILE: 'prod', STEPWELL_API_KEY: 'x' }, [], 'https://prod.example.com', 'sw_prod_file'],
     ['the embedded cloud of the folder, with its key', { STEPWELL_API_KEY: 'x' }, [], 'http://127.0.0.1:4700', 'sw_local_own'],
   ])('%s', async (_what, env, args, target, key) => {
-    expect(await spoken(env, ...args)).toEqual({ target, key: `Bearer ${key}`, err: '' });
+    expect(await requestTarget(env, ...args)).toEqual({ target, key: `Bearer ${key}`, err: '' });
   });
   test('the current profile precedes the embedded cloud', async () => {
-    expectExit(await here().type('profiles', 'use', 'prod'), 0);
-    expect((await spoken({})).target).toBe('https://prod.example.com');
+    expectExit(await cliIn().type('profiles', 'use', 'prod'), 0);
+    expect((await requestTarget({})).target).toBe('https://prod.example.com');
   });
   test('STEPWELL_DIR locates the embedded cloud', async () => {
-    expect(errorIn(await here({ STEPWELL_DIR: 'elsewhere' }).type('--json', 'runs', 'list')).code).toBe('no_connection');
+    expect(errorIn(await cliIn({ STEPWELL_DIR: 'elsewhere' }).type('--json', 'runs', 'list')).code).toBe('no_connection');
   });
   test('a profile whose key is missing is refused, and nothing is sent', async () => {
-    const { type, sent } = here({ STEPWELL_API_KEY: 'sw_other' });
+    const { type, sent } = cliIn({ STEPWELL_API_KEY: 'sw_other' });
     const answer = await type('--json', '--profile', 'test', 'runs', 'list');
     expect([answer.exitCode, errorIn(answer).code, sent.length]).toEqual([3, 'no_key', 0]);
   });
   test('open prints the address', async () => {
-    const answer = await here().type('--json', 'open');
+    const answer = await cliIn().type('--json', 'open');
     expect(dataIn(answer, opened)).toMatchObject({ url: 'http://127.0.0.1:4700', source: 'the embedded cloud of this folder' });
   });
 });
@@ -91,13 +95,13 @@ describe('the order of sources', () => {
 describe('open', () => {
   test('opens the OpenAPI document in an interactive terminal', async () => {
     const env = { STEPWELL_URL: 'https://api.example.com' };
-    const person = typist({ env, isInteractive: true });
-    expect((await person.type('open')).out).toBe('https://api.example.com\n');
-    expect(person.opened).toEqual(['https://api.example.com/v1/openapi.json']);
-    const other = typist({ env });
+    const interactive = createTestCli({ env, isInteractive: true });
+    expect((await interactive.type('open')).out).toBe('https://api.example.com\n');
+    expect(interactive.openedUrls).toEqual(['https://api.example.com/v1/openapi.json']);
+    const other = createTestCli({ env });
     await other.type('open');
-    await person.type('open', '--no-browser');
-    expect([other.opened.length, person.opened.length]).toEqual([0, 1]);
+    await interactive.type('open', '--no-browser');
+    expect([other.openedUrls.length, interactive.openedUrls.length]).toEqual([0, 1]);
   });
 });
 
@@ -105,15 +109,17 @@ describe('key protection', () => {
   test('a key file that other users can read causes a warning', async () => {
     embedded();
     chmodSync(join(cwd, '.stepwell', 'local.json'), 0o644);
-    expect((await spoken({})).err).toContain('holds a key and can be read by others: chmod 600');
+    expect((await requestTarget({})).err).toContain('holds a key and can be read by others: chmod 600');
   });
   test('plain http causes a warning, except for this machine', async () => {
     const key = { STEPWELL_API_KEY: 'sw_x' };
-    expect((await spoken({ ...key, STEPWELL_URL: 'http://api.example.com' })).err).toContain('is not https');
-    expect((await spoken({ ...key, STEPWELL_URL: 'http://127.0.0.1:1' })).err).toBe('');
+    expect((await requestTarget({ ...key, STEPWELL_URL: 'http://api.example.com' })).err).toContain('is not https');
+    expect((await requestTarget({ ...key, STEPWELL_URL: 'http://127.0.0.1:1' })).err).toBe('');
   });
   test('no message contains the key', async () => {
-    const { type } = typist({ env: { STEPWELL_URL: 'https://x.example.com', STEPWELL_API_KEY: 'sw_test_secret with spaces' } });
+    const { type } = createTestCli({
+      env: { STEPWELL_URL: 'https://x.example.com', STEPWELL_API_KEY: 'sw_test_secret with spaces' },
+    });
     const { exitCode, out, err } = await type('runs', 'list');
     expect(exitCode).toBe(3);
     expect(out + err).not.toContain('secret');
@@ -121,7 +127,7 @@ describe('key protection', () => {
 });
 
 describe('profiles', () => {
-  const listed = z.strictObject({
+  const listedProfiles = z.strictObject({
     items: z.array(
       z.strictObject({
         name: z.string(),
@@ -132,28 +138,28 @@ describe('profiles', () => {
       }),
     ),
   });
-  const list = async () => dataIn(await here().type('profiles', 'list', '--json'), listed).items;
+  const list = async () => dataIn(await cliIn().type('profiles', 'list', '--json'), listedProfiles).items;
 
   test('are added, used, changed and removed', async () => {
     expect(await list()).toEqual([]);
-    await here().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
-    await here().type('profiles', 'use', 'one');
-    await here().type('profiles', 'add', 'one', '--url', 'https://uno.example.com', '--api-key-env', 'ONE');
+    await cliIn().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
+    await cliIn().type('profiles', 'use', 'one');
+    await cliIn().type('profiles', 'add', 'one', '--url', 'https://uno.example.com', '--api-key-env', 'ONE');
     expect(await list()).toEqual([{ name: 'one', url: 'https://uno.example.com', apiKeyEnv: 'ONE', isInUse: true }]);
-    expect((await here().type('profiles', 'list')).out).toMatch(/^\* one +https:\/\/uno\.example\.com +ONE$/m);
-    expectExit(await here().type('profiles', 'remove', 'one'), 0);
+    expect((await cliIn().type('profiles', 'list')).out).toMatch(/^\* one +https:\/\/uno\.example\.com +ONE$/m);
+    expectExit(await cliIn().type('profiles', 'remove', 'one'), 0);
     expect(await list()).toEqual([]);
-    expect(errorIn(await here().type('runs', 'list', '--json')).code).toBe('no_connection');
+    expect(errorIn(await cliIn().type('runs', 'list', '--json')).code).toBe('no_connection');
   });
   test('are stored in a private file', async () => {
-    await here().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
+    await cliIn().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
     const path = join(home, '.config', 'stepwell', 'config.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ profiles: { one: { url: 'https://one.example.com' } } });
   });
   test('XDG_CONFIG_HOME sets the location', async () => {
-    const folder = freshFolder();
-    await here({ XDG_CONFIG_HOME: folder }).type('profiles', 'add', 'one', '--url', 'https://one.example.com');
+    const folder = createFolder();
+    await cliIn({ XDG_CONFIG_HOME: folder }).type('profiles', 'add', 'one', '--url', 'https://one.example.com');
     expect(readFileSync(join(folder, 'stepwell', 'config.json'), 'utf8')).toContain('one.example.com');
   });
   test.each([
@@ -163,7 +169,7 @@ describe('profiles', () => {
     [['add', 'x'], 3, 'usage'],
     [['add', 'x', '--url', 'https://x.example.com', '--api-key-env', 'A', '--api-key-file', 'b'], 3, 'usage'],
   ])('%j is refused', async (args, exitCode, code) => {
-    const answer = await here().type('--json', 'profiles', ...args);
+    const answer = await cliIn().type('--json', 'profiles', ...args);
     expect([answer.exitCode, errorIn(answer).code]).toEqual([exitCode, code]);
   });
   test('an invalid profile file is not overwritten', async () => {
@@ -172,7 +178,7 @@ describe('profiles', () => {
       join(home, '.config', 'stepwell', 'config.json'),
       '{"profiles":{"x":{"url":"https://x.example.com","apiKey":"sw_"}}}',
     );
-    const answer = await here().type('--json', 'profiles', 'add', 'y', '--url', 'https://y.example.com');
+    const answer = await cliIn().type('--json', 'profiles', 'add', 'y', '--url', 'https://y.example.com');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'profiles_unreadable']);
     expect(readFileSync(path, 'utf8')).toContain('x.example.com');
   });

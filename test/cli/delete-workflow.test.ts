@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { sweepDeletions } from '../functions/sweep.ts';
 import type { Terminal } from '../../lib/cli/command.ts';
-import { cliHere, dataIn, errorIn } from './cli-here.ts';
+import { createCliEnvironment, dataIn, errorIn } from './test-cli.ts';
 
 /** The sweep runs between two checks; request timeouts never fire. */
 const sleeping =
@@ -13,37 +13,38 @@ const sleeping =
     ms < 10_000 ? between().then(() => {}) : new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 
 const withRun = async (given: { typed?: string; isInteractive?: boolean } = {}) => {
-  const here = cliHere();
-  const admin = await here.typistOf(['admin'], {
+  const environment = createCliEnvironment();
+  const admin = await environment.cliWithScopes(['admin'], {
     ...given,
-    sleep: sleeping(() => sweepDeletions(here.api)),
+    sleep: sleeping(() => sweepDeletions(environment.api)),
   });
-  const key = await here.api.key(['admin']);
-  await started(here.api, key, { graph: openGraph });
-  const isThere = async () => (await here.api.call('GET', '/v1/workflows/flow', { key })).status === 200;
-  const isClosed = async () => (await here.api.call('GET', '/v1/workflows/flow', { key })).body['deletingSince'] !== undefined;
-  return { here, key, admin, isThere, isClosed };
+  const key = await environment.api.key(['admin']);
+  await started(environment.api, key, { graph: openGraph });
+  const workflowExists = async () => (await environment.api.call('GET', '/v1/workflows/flow', { key })).status === 200;
+  const workflowIsClosed = async () =>
+    (await environment.api.call('GET', '/v1/workflows/flow', { key })).body['deletingSince'] !== undefined;
+  return { environment, key, admin, workflowExists, workflowIsClosed };
 };
 
 test('typing the name deletes the workflow', async () => {
-  const { admin, isThere } = await withRun({ isInteractive: true, typed: 'flow' });
+  const { admin, workflowExists } = await withRun({ isInteractive: true, typed: 'flow' });
   const { exitCode, out, err } = await admin.type('workflows', 'delete', 'flow');
-  expect(admin.asked).toEqual([
+  expect(admin.questions).toEqual([
     'This permanently deletes the workflow flow, versions 1 to 1, and all its runs; open runs are cancelled. Type its name:',
   ]);
   expect([exitCode, out]).toEqual([0, 'flow is deleted.\n']);
   expect(err).toContain('0 runs found so far\n');
-  expect(await isThere()).toBe(false);
+  expect(await workflowExists()).toBe(false);
 });
 
 test.each(['', 'Flow', 'flow ', 'y'])('typing %j deletes nothing', async (typed) => {
-  const { admin, isClosed } = await withRun({ isInteractive: true, typed });
+  const { admin, workflowIsClosed } = await withRun({ isInteractive: true, typed });
   expect(await admin.type('workflows', 'delete', 'flow')).toMatchObject({ exitCode: 3 });
-  expect(await isClosed()).toBe(false);
+  expect(await workflowIsClosed()).toBe(false);
 });
 
 test('a non-interactive terminal requires --confirm with the name', async () => {
-  const { admin, isThere, isClosed } = await withRun();
+  const { admin, workflowExists, workflowIsClosed } = await withRun();
   const asked = await admin.type('--json', 'workflows', 'delete', 'flow');
   expect([asked.exitCode, errorIn(asked)]).toMatchObject([
     3,
@@ -51,27 +52,27 @@ test('a non-interactive terminal requires --confirm with the name', async () => 
   ]);
   for (const wrong of [['--yes'], ['--confirm', 'other'], ['--confirm']])
     expect((await admin.type('--json', 'workflows', 'delete', 'flow', ...wrong)).exitCode).toBe(3);
-  expect(await isClosed()).toBe(false);
+  expect(await workflowIsClosed()).toBe(false);
   const done = await admin.type('--json', 'workflows', 'delete', 'flow', '--confirm', 'flow');
   expect(dataIn(done, z.strictObject({ name: z.string(), deleted: z.literal(true) }))).toEqual({ name: 'flow', deleted: true });
-  expect(await isThere()).toBe(false);
+  expect(await workflowExists()).toBe(false);
 });
 
 test('--no-wait prints how to see the progress', async () => {
-  const { admin, isClosed } = await withRun();
+  const { admin, workflowIsClosed } = await withRun();
   const { exitCode, out } = await admin.type('workflows', 'delete', 'flow', '--confirm', 'flow', '--no-wait');
   expect([exitCode, out]).toEqual([0, 'flow is being deleted. stepwell workflows get flow shows the progress.\n']);
-  expect(await isClosed()).toBe(true);
+  expect(await workflowIsClosed()).toBe(true);
   expect((await admin.type('workflows', 'get', 'flow')).err).toContain(', being deleted: 0 runs found so far');
   expect((await admin.type('--json', 'workflows', 'publish', 'flow')).exitCode).not.toBe(0);
 });
 
 test('a new workflow with the same name ends the wait too', async () => {
-  const { here, key } = await withRun();
-  const admin = await here.typistOf(['admin'], {
+  const { environment, key } = await withRun();
+  const admin = await environment.cliWithScopes(['admin'], {
     sleep: sleeping(async () => {
-      await sweepDeletions(here.api);
-      await here.api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+      await sweepDeletions(environment.api);
+      await environment.api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
     }),
   });
   expect((await admin.type('workflows', 'delete', 'flow', '--confirm', 'flow')).out).toBe('flow is deleted.\n');

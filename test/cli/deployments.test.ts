@@ -8,7 +8,15 @@ import { CliError } from '../../lib/cli/command.ts';
 import * as deployments from '../../lib/api/schemas/deployments.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { fetchOf } from '../client/in-process.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+import {
+  type CliEnvironment,
+  type TestCli,
+  createCliEnvironment,
+  dataIn,
+  errorIn,
+  expectExit,
+  createFolder,
+} from './test-cli.ts';
 
 const changed = {
   workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()), changed: z.array(z.string()) }),
@@ -25,21 +33,21 @@ const listShape = z.strictObject({
   hasMore: z.boolean(),
 });
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 let cwd: string;
 let uploads: number;
 beforeEach(async () => {
-  here = cliHere();
-  cwd = freshFolder();
+  environment = createCliEnvironment();
+  cwd = createFolder();
   uploads = 0;
-  const fetchHere = fetchOf(here.api);
-  admin = await here.typistOf(['admin'], {
+  const fetchApi = fetchOf(environment.api);
+  admin = await environment.cliWithScopes(['admin'], {
     cwd,
     fetch: async (target, init = {}) => {
-      if (!target.startsWith('memory:')) return fetchHere(target, init);
+      if (!target.startsWith('memory:')) return fetchApi(target, init);
       uploads += 1;
-      here.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
+      environment.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
       return new Response('');
     },
   });
@@ -120,7 +128,7 @@ describe('deploy', () => {
 
 describe('the upload', () => {
   const order = { method: 'PUT', url: 'https://bucket.example.com/a?signature=secret', headers: { 'x-own': 'yes' } } as const;
-  const answering = (...answers: readonly (() => Response)[]) => {
+  const uploadWith = (...answers: readonly (() => Response)[]) => {
     let tries = 0;
     const shell = {
       fetch: async (): Promise<Response> => {
@@ -134,25 +142,25 @@ describe('the upload', () => {
     };
     return { done: upload(shell, order, new Uint8Array(3)), tries: () => tries };
   };
-  const refused = () => new Response('<Error><Code>AccessDenied</Code><Message>secret</Message></Error>', { status: 403 });
-  const busy = () => new Response('', { status: 503 });
+  const denied = () => new Response('<Error><Code>AccessDenied</Code><Message>secret</Message></Error>', { status: 403 });
+  const unavailable = () => new Response('', { status: 503 });
 
   test('is retried after transient errors', async () => {
-    const { done, tries } = answering(busy, () => new Response(''));
+    const { done, tries } = uploadWith(unavailable, () => new Response(''));
     await done;
     expect(tries()).toBe(2);
   });
   test('a refusal is not retried, and its message omits the presigned URL', async () => {
-    const { done, tries } = answering(refused);
-    const fault = await done.catch((trouble: unknown) => trouble);
-    expect(fault).toBeInstanceOf(CliError);
-    expect(String(fault)).toContain('The upload was refused: 403 AccessDenied.');
-    expect(String(fault)).not.toContain('secret');
+    const { done, tries } = uploadWith(denied);
+    const error = await done.catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(CliError);
+    expect(String(error)).toContain('The upload was refused: 403 AccessDenied.');
+    expect(String(error)).not.toContain('secret');
     expect(tries()).toBe(1);
   });
   test('without a response the command exits with 4', async () => {
-    const fault = await answering().done.catch((trouble: unknown) => trouble);
-    expect(fault).toMatchObject({ code: 'unreachable', exitCode: 4 });
+    const error = await uploadWith().done.catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: 'unreachable', exitCode: 4 });
   });
 });
 
@@ -185,7 +193,7 @@ describe('activate, rollback and deployments', () => {
     expect((await admin.type('deployments', 'remove', 'one')).out).toBe('one is removed; its id cannot be used again.\n');
   });
   test('get fails if no deployment is active', async () => {
-    const other = await cliHere().typistOf(['admin']);
+    const other = await createCliEnvironment().cliWithScopes(['admin']);
     const answer = await other.type('--json', 'deployments', 'get');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'no_active_deployment']);
   });

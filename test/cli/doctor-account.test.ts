@@ -6,7 +6,7 @@ import * as z from 'zod';
 // Imported before the tests: the AWS SDK sets a global when it is loaded.
 import '../../lib/cli/actions/doctor-account.ts';
 import { isSignatureValid } from '../../lib/local/aws/signature.ts';
-import { dataIn, errorIn, freshFolder, typist } from './cli-here.ts';
+import { dataIn, errorIn, createFolder, createTestCli } from './test-cli.ts';
 
 /** Responses as AWS documents them: Lambda GetAccountSettings, API Gateway GetAccount, Service Quotas ListServiceQuotas. */
 const answersOf = (concurrency: number, more: { unreserved?: number; rate?: number; logRole?: boolean } = {}) => ({
@@ -57,10 +57,10 @@ interface Asked {
 
 function account(answers: ReturnType<typeof answersOf> | number, context: Readonly<Record<string, unknown>> = {}) {
   const asked: Asked[] = [];
-  const cwd = freshFolder();
-  const own = Object.fromEntries(Object.entries(context).map(([name, value]) => [`stepwell:${name}`, value]));
-  writeFileSync(join(cwd, 'cdk.json'), JSON.stringify({ context: { ...own, '@aws-cdk/core:something': true } }));
-  const { type } = typist({
+  const cwd = createFolder();
+  const ownSettings = Object.fromEntries(Object.entries(context).map(([name, value]) => [`stepwell:${name}`, value]));
+  writeFileSync(join(cwd, 'cdk.json'), JSON.stringify({ context: { ...ownSettings, '@aws-cdk/core:something': true } }));
+  const { type } = createTestCli({
     cwd,
     env: { HOME: cwd },
     now: () => now,
@@ -76,7 +76,7 @@ function account(answers: ReturnType<typeof answersOf> | number, context: Readon
   return { type, asked };
 }
 
-async function examined(
+async function runDoctor(
   answers: ReturnType<typeof answersOf>,
   context: Readonly<Record<string, unknown>> = {},
   ...options: readonly string[]
@@ -88,7 +88,7 @@ async function examined(
 }
 
 test('a normal account passes with the default settings', async () => {
-  const { exitCode, checks } = await examined(normal);
+  const { exitCode, checks } = await runDoctor(normal);
   expect(checks.map(({ name, result }) => [name, result])).toEqual(
     ['region', 'concurrency', 'reservation', 'api gateway', 'log role', 'schedules'].map((name) => [name, 'ok']),
   );
@@ -97,7 +97,7 @@ test('a normal account passes with the default settings', async () => {
 
 describe('a small account', () => {
   test('fails with the default settings, and the message names the settings to change', async () => {
-    const { exitCode, of } = await examined(small);
+    const { exitCode, of } = await runDoctor(small);
     expect(of('concurrency')).toMatchObject({
       result: 'fail',
       message: expect.stringMatching(/10 concurrent.*364.*preset to small.*L-B99A9384/),
@@ -109,13 +109,13 @@ describe('a small account', () => {
     ['in cdk.json', { preset: 'small' }, []],
     ['tried out', {}, ['--preset', 'small']],
   ])('passes with the preset and a warning: %s', async (_where, context, options) => {
-    const { exitCode, of } = await examined(small, context, ...options);
+    const { exitCode, of } = await runDoctor(small, context, ...options);
     expect(of('concurrency')).toMatchObject({ result: 'warn', message: expect.stringContaining('the minimum') });
     expect(exitCode).toBe(2);
   });
 
   test('cannot reserve concurrency', async () => {
-    const { exitCode, of } = await examined(small, { preset: 'small', reservesWatchers: 'true' });
+    const { exitCode, of } = await runDoctor(small, { preset: 'small', reservesWatchers: 'true' });
     expect(of('reservation')).toMatchObject({ result: 'fail', message: expect.stringMatching(/rolls back.*reservesWatchers/) });
     expect(exitCode).toBe(1);
   });
@@ -128,12 +128,12 @@ describe('a reservation', () => {
     // The reservation exists already, by this installation or by others; the check cannot distinguish them.
     [answersOf(150, { unreserved: 100 }), 'warn'],
   ])('%#: must leave 100 unreserved', async (answers, result) => {
-    expect((await examined(answers, { reservesWatchers: true })).of('reservation')?.result).toBe(result);
+    expect((await runDoctor(answers, { reservesWatchers: true })).of('reservation')?.result).toBe(result);
   });
 });
 
 test('a stage limit above the account limit is a warning', async () => {
-  const { of } = await examined(answersOf(1_000, { rate: 2_500 }), { requestsPerSecond: '5000' });
+  const { of } = await runDoctor(answersOf(1_000, { rate: 2_500 }), { requestsPerSecond: '5000' });
   expect(of('api gateway')).toMatchObject({
     result: 'warn',
     message: expect.stringMatching(/2500 requests a second.*requestsPerSecond \(5000\) and requestBurst \(2000\)/),
@@ -141,16 +141,16 @@ test('a stage limit above the account limit is a warning', async () => {
 });
 
 test('a missing log role fails, unless the deployment sets it', async () => {
-  const own = { setsAccountLogRole: false };
-  expect((await examined(normal, own)).of('log role')).toMatchObject({
+  const ownSettings = { setsAccountLogRole: false };
+  expect((await runDoctor(normal, ownSettings)).of('log role')).toMatchObject({
     result: 'fail',
     message: expect.stringContaining('setsAccountLogRole'),
   });
-  expect((await examined(answersOf(1_000, { logRole: true }), own)).of('log role')?.result).toBe('ok');
+  expect((await runDoctor(answersOf(1_000, { logRole: true }), ownSettings)).of('log role')?.result).toBe('ok');
 });
 
 test('every request is signed for the given region', async () => {
-  const { asked } = await examined(normal, {}, '--region', 'ap-south-1');
+  const { asked } = await runDoctor(normal, {}, '--region', 'ap-south-1');
   expect(asked.map(({ url }) => url)).toEqual([
     'https://lambda.ap-south-1.amazonaws.com/2016-08-19/account-settings',
     'https://apigateway.ap-south-1.amazonaws.com/account',
@@ -163,15 +163,15 @@ test('every request is signed for the given region', async () => {
       /Credential=operator\/(\S+), SignedHeaders=(\S+), Signature=([0-9a-f]{64})$/.exec(headers['authorization'] ?? '') ?? [];
     const { pathname, searchParams: query } = new URL(url);
     const request = { method: init.method ?? '', url: pathname, query, headers, body: Buffer.from(bodyOf(init)) };
-    const terms = { scope, date: headers['x-amz-date'] ?? '', signedHeaders: signed.split(';') };
-    expect(isSignatureValid(request, terms, signature, secret), url).toBe(true);
-    expect(isSignatureValid(request, terms, signature, 'another'), url).toBe(false);
+    const signedParts = { scope, date: headers['x-amz-date'] ?? '', signedHeaders: signed.split(';') };
+    expect(isSignatureValid(request, signedParts, signature, secret), url).toBe(true);
+    expect(isSignatureValid(request, signedParts, signature, 'another'), url).toBe(false);
   }
 });
 
 test('without credentials it fails and sends nothing', async () => {
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
-  for (const file of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(file, join(freshFolder(), 'none'));
+  for (const file of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(file, join(createFolder(), 'none'));
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
   const { type, asked } = account(normal);
   const printed = await type('doctor', '--aws', '--json');
@@ -191,7 +191,7 @@ test('a refusal of AWS is reported', async () => {
     1,
     expect.objectContaining({ code: 'aws', message: expect.stringMatching(/lambda answered 403.*not authorized/) }),
   ]);
-  const unreachable = typist({ cwd: freshFolder(), fetch: () => Promise.reject(new TypeError('fetch failed')) });
+  const unreachable = createTestCli({ cwd: createFolder(), fetch: () => Promise.reject(new TypeError('fetch failed')) });
   expect((await unreachable.type('doctor', '--aws', '--json')).exitCode).toBe(4);
 });
 

@@ -10,13 +10,13 @@ import { days } from '../../lib/engine/time.ts';
 import { after } from '../../lib/engine/time.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
 import { fetchOf } from '../client/in-process.ts';
-import { cliHere, dataIn, freshFolder, typist, url } from './cli-here.ts';
+import { createCliEnvironment, dataIn, createFolder, createTestCli, url } from './test-cli.ts';
 
 const shape = z.strictObject({
   checks: z.array(z.strictObject({ name: z.string(), result: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
 });
 /** A free port, so that the port check passes in unrelated tests. */
-const quiet = { STEPWELL_PORT: '0' };
+const freePort = { STEPWELL_PORT: '0' };
 
 interface Given {
   readonly skewMs?: number;
@@ -24,19 +24,19 @@ interface Given {
   readonly expiresInDays?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** replaces the service's response if it returns one */
-  readonly instead?: (path: string) => Response | undefined;
+  readonly override?: (path: string) => Response | undefined;
 }
 
-async function examined({ skewMs = 0, scopes = ['admin'], expiresInDays, env = {}, instead = () => undefined }: Given = {}) {
-  const { api } = cliHere();
+async function runDoctor({ skewMs = 0, scopes = ['admin'], expiresInDays, env = {}, override = () => undefined }: Given = {}) {
+  const { api } = createCliEnvironment();
   const { clock } = api.world;
   const expiry = expiresInDays === undefined ? {} : { expiresAt: after(clock.now(), days(expiresInDays)) };
   const key = await api.key(scopes, expiry);
-  const { type, sent } = typist({
-    env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: key, ...quiet, ...env },
+  const { type, sent } = createTestCli({
+    env: { HOME: createFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: key, ...freePort, ...env },
     now: () => clock.now() + skewMs,
     fetch: async (target, init = {}) => {
-      const answer = instead(new URL(target).pathname) ?? (await fetchOf(api)(target, init));
+      const answer = override(new URL(target).pathname) ?? (await fetchOf(api)(target, init));
       const headers = new Headers(answer.headers);
       headers.set('date', new Date(clock.now()).toUTCString());
       return new Response(await answer.text(), { status: answer.status, headers });
@@ -48,9 +48,9 @@ async function examined({ skewMs = 0, scopes = ['admin'], expiresInDays, env = {
 }
 
 test('all checks pass: one line for each, and exit code 0', async () => {
-  const { api, typistOf } = cliHere();
-  const { type } = await typistOf(['admin'], {
-    env: quiet,
+  const { api, cliWithScopes } = createCliEnvironment();
+  const { type } = await cliWithScopes(['admin'], {
+    env: freePort,
     fetch: async (target, init = {}) => {
       const answer = await fetchOf(api)(target, init);
       answer.headers.set('date', new Date(api.world.clock.now()).toUTCString());
@@ -70,37 +70,37 @@ describe('the clock', () => {
     [95_000, 'this machine is 1 min 35 s ahead of the service: set its clock'],
     [-7_200_000, 'this machine is 2 h behind the service: set its clock'],
   ])('that is off by %d ms is a warning and exits with 2', async (skewMs, message) => {
-    const { exitCode, of } = await examined({ skewMs });
+    const { exitCode, of } = await runDoctor({ skewMs });
     expect(of('clock')).toEqual({ name: 'clock', result: 'warn', message });
     expect(exitCode).toBe(2);
   });
   test('that is off by seconds passes', async () => {
-    expect((await examined({ skewMs: 20_000 })).of('clock')?.result).toBe('ok');
+    expect((await runDoctor({ skewMs: 20_000 })).of('clock')?.result).toBe('ok');
   });
 });
 
 describe('the key', () => {
   test('without admin: its read scopes are printed', async () => {
-    const { exitCode, of } = await examined({ scopes: ['runs:read', 'trigger:write'] });
+    const { exitCode, of } = await runDoctor({ scopes: ['runs:read', 'trigger:write'] });
     expect(of('key')).toMatchObject({ result: 'ok', message: expect.stringContaining('it has runs:read; ') });
     expect(exitCode).toBe(0);
   });
   test('that is unknown fails and exits with 1', async () => {
-    const { exitCode, of } = await examined({ env: { STEPWELL_API_KEY: 'sw_test_12345678_unknown' } });
+    const { exitCode, of } = await runDoctor({ env: { STEPWELL_API_KEY: 'sw_test_12345678_unknown' } });
     expect(of('key')).toMatchObject({ result: 'fail' });
     expect(exitCode).toBe(1);
   });
   test('that is missing fails, and no request is sent with it', async () => {
-    const { of, sent } = await examined({ env: { STEPWELL_API_KEY: '' } });
+    const { of, sent } = await runDoctor({ env: { STEPWELL_API_KEY: '' } });
     expect(of('key')).toMatchObject({ result: 'fail', message: 'no key is configured: set STEPWELL_API_KEY' });
     expect(sent.filter(({ headers }) => headers.has('authorization'))).toEqual([]);
   });
   test('that is rate limited is a warning', async () => {
-    const instead = (path: string) => (path === '/v1/keys' ? Response.json({}, { status: 429 }) : undefined);
-    expect((await examined({ instead })).of('key')).toMatchObject({ result: 'warn' });
+    const override = (path: string) => (path === '/v1/keys' ? Response.json({}, { status: 429 }) : undefined);
+    expect((await runDoctor({ override })).of('key')).toMatchObject({ result: 'warn' });
   });
   test('is not sent before the service is identified', async () => {
-    const { sent, of } = await examined({ instead: (path) => (path === '/v1/health' ? new Response('hello') : undefined) });
+    const { sent, of } = await runDoctor({ override: (path) => (path === '/v1/health' ? new Response('hello') : undefined) });
     expect(of('health')).toMatchObject({ result: 'fail' });
     expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false]);
   });
@@ -109,8 +109,8 @@ describe('the key', () => {
 describe('the service', () => {
   test('that does not respond fails with the reason', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
-    const { type } = typist({
-      env: { HOME: freshFolder(), STEPWELL_URL: url, ...quiet },
+    const { type } = createTestCli({
+      env: { HOME: createFolder(), STEPWELL_URL: url, ...freePort },
       fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
     });
     const { exitCode, out } = await type('doctor');
@@ -118,8 +118,8 @@ describe('the service', () => {
     expect(out).toContain('✗ fail  reachable: no response: connect ECONNREFUSED 127.0.0.1:1');
   });
   test('of an older version is detected by its missing routes', async () => {
-    const instead = (path: string) => (path === '/v1/openapi.json' ? Response.json({ paths: {} }) : undefined);
-    const { exitCode, of } = await examined({ instead });
+    const override = (path: string) => (path === '/v1/openapi.json' ? Response.json({ paths: {} }) : undefined);
+    const { exitCode, of } = await runDoctor({ override });
     expect(of('version')?.message).toMatch(/^the service is an older version: it lacks getHealth, /);
     expect(exitCode).toBe(2);
   });
@@ -130,7 +130,7 @@ describe('this machine', () => {
     expect([checkNode('22.9.0').result, checkNode('24.0.0').result]).toEqual(['fail', 'ok']);
   });
   test('is checked even if no installation is configured', async () => {
-    const { exitCode, out } = await typist({ env: { HOME: freshFolder(), ...quiet } }).type('doctor');
+    const { exitCode, out } = await createTestCli({ env: { HOME: createFolder(), ...freePort } }).type('doctor');
     expect(exitCode).toBe(1);
     expect(out).toContain('✓ ok    node: ');
     expect(out).toContain('✗ fail  connection: No installation is configured');
@@ -139,7 +139,7 @@ describe('this machine', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = z.object({ port: z.int() }).parse(server.address());
-    const { of, exitCode } = await examined({ env: { STEPWELL_PORT: String(port) } });
+    const { of, exitCode } = await runDoctor({ env: { STEPWELL_PORT: String(port) } });
     server.close();
     expect(of('port')).toMatchObject({ result: 'warn', message: `${port} is in use: npm start uses the next free port` });
     expect(exitCode).toBe(2);
@@ -150,11 +150,11 @@ describe('this machine', () => {
     ['whose process does not exist', 0o700, 2_147_483_646, 'warn', 'which does not exist'],
     ['that is running', 0o700, process.pid, 'ok', 'running at http://127.0.0.1:4700'],
   ])('has a state folder %s', async (_what, mode, pid, result, message) => {
-    const folder = join(freshFolder(), 'state');
+    const folder = join(createFolder(), 'state');
     mkdirSync(folder, { mode });
     const local = { url: 'http://127.0.0.1:4700', apiKey: 'sw_local_x', pid };
     if (pid !== undefined) writeFileSync(join(folder, 'local.json'), JSON.stringify(local), { mode: 0o600 });
-    const check = (await examined({ env: { STEPWELL_DIR: folder } })).of('embedded cloud');
+    const check = (await runDoctor({ env: { STEPWELL_DIR: folder } })).of('embedded cloud');
     expect(check).toMatchObject({ result, message: expect.stringContaining(message) });
   });
 });

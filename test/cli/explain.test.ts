@@ -5,7 +5,7 @@ import type { Run, RunEvent } from '../../lib/client/index.ts';
 import { explain } from '../../lib/cli/actions/explain.ts';
 import { days, hours, minutes } from '../../lib/engine/time.ts';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
-import { cliHere, dataIn } from './cli-here.ts';
+import { createCliEnvironment, dataIn } from './test-cli.ts';
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 12, minute)).toISOString();
 const now = Date.parse(at(0));
@@ -205,7 +205,7 @@ describe('on the command line', () => {
       }),
     ),
   });
-  const night = {
+  const sleepGraph = {
     nodes: [
       { id: 'start', type: 'start' },
       { id: 'night', type: 'delay', config: { delayMinutes: 480 } },
@@ -218,28 +218,28 @@ describe('on the command line', () => {
   };
 
   test('the summary is printed first', async () => {
-    const { api, typistOf } = cliHere();
+    const { api, cliWithScopes } = createCliEnvironment();
     const run = await started(api, await api.key(['admin']), { graph: openGraph });
     api.world.clock.advance(minutes(7));
-    const { type } = await typistOf(['runs:read']);
+    const { type } = await cliWithScopes(['runs:read']);
     const { exitCode, out } = await type('explain', run);
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^Node work \(javascript\) is in the queue since .* \(7 min ago\)/);
   });
   test('a sleep is explained with its wake-up time', async () => {
-    const { api, typistOf } = cliHere();
-    const run = await started(api, await api.key(['admin']), { graph: night });
+    const { api, cliWithScopes } = createCliEnvironment();
+    const run = await started(api, await api.key(['admin']), { graph: sleepGraph });
     api.world.clock.advance(hours(2));
-    const { type } = await typistOf(['runs:read']);
+    const { type } = await cliWithScopes(['runs:read']);
     const { nodes } = dataIn(await type('explain', run, '--json'), shape);
     expect(nodes).toMatchObject([{ nodeId: 'night', state: 'sleeping' }]);
     expect(nodes[0]?.summary).toContain('(in 6 h)');
   });
   test('the end of a run is explained', async () => {
-    const { api, typistOf } = cliHere();
+    const { api, cliWithScopes } = createCliEnvironment();
     const run = await started(api, await api.key(['admin']), { graph: instantGraph('error') });
     api.world.clock.advance(days(1));
-    const { type } = await typistOf(['runs:read']);
+    const { type } = await cliWithScopes(['runs:read']);
     const { summary, nodes } = dataIn(await type('explain', run, '--json'), shape);
     expect(summary).toMatch(/^It failed at .* \(1 d ago\).*ended_in_error/);
     expect(nodes).toEqual([]);

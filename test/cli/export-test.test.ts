@@ -13,32 +13,40 @@ import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/exec
 import { replay } from '../../lib/testing/index.ts';
 import { instantGraph } from '../functions/http.ts';
 import { codeManifest } from '../service/code-test-env.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+import {
+  type CliEnvironment,
+  type TestCli,
+  createCliEnvironment,
+  dataIn,
+  errorIn,
+  expectExit,
+  createFolder,
+} from './test-cli.ts';
 
 const order = defineWorkflow(
   { name: 'order', version: '1' },
   async ({ input, step }: WorkflowArguments<{ readonly size: number; readonly text?: string }>) => {
-    const filled = await step.run({ name: 'fill the box' }, () => 'x'.repeat(input.size));
+    const largeText = await step.run({ name: 'fill the box' }, () => 'x'.repeat(input.size));
     const [one, two] = await Promise.all([
       step.run({ name: 'one' }, () => 1),
       step.run({ name: 'two', retryPolicy: { maximumAttempts: 1 } }, () => Promise.reject(new Error('no two'))).catch(() => 2),
     ]);
-    return { length: filled.length, one, two, last: await step.run({ name: 'text' }, () => input.text ?? '') };
+    return { length: largeText.length, one, two, last: await step.run({ name: 'text' }, () => input.text ?? '') };
   },
 );
 
-let here: CliHere;
-let admin: Typist;
+let cliEnvironment: CliEnvironment;
+let admin: TestCli;
 let cwd: string;
 beforeEach(async () => {
-  here = cliHere();
-  cwd = freshFolder();
-  admin = await here.typistOf(['admin'], { cwd });
+  cliEnvironment = createCliEnvironment();
+  cwd = createFolder();
+  admin = await cliEnvironment.cliWithScopes(['admin'], { cwd });
 });
 
 /** Starts a run and executes it to its end. */
-async function ran(input: object): Promise<string> {
-  const { world } = here.api;
+async function runToEnd(input: object): Promise<string> {
+  const { world } = cliEnvironment.api;
   const scope = { projectId: projectId('acme'), environment: environment('test') };
   const manifest = codeManifest('v1');
   const at = world.clock.now();
@@ -53,7 +61,7 @@ async function ran(input: object): Promise<string> {
   const driver: WorkflowTaskWorker = {
     deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     by: 'worker',
-    plans: new Plans({ compile: () => never(), evaluate: () => never() }),
+    plans: new Plans({ compile: () => unlimited(), evaluate: () => unlimited() }),
     programs: { start: (_scope, _manifest, task, host) => startWorkflowTask([order], task, host, { deploymentId: 'v1', clock }) },
   };
   for (const job of world.jobs.takeMessages()) {
@@ -63,7 +71,7 @@ async function ran(input: object): Promise<string> {
   return out.trim();
 }
 
-const never = (): never => {
+const unlimited = (): never => {
   throw new Error('there are no graphs here');
 };
 
@@ -71,7 +79,7 @@ const written = z.strictObject({ written: z.array(z.string()) });
 const historyIn = (path: string): unknown => JSON.parse(readFileSync(join(cwd, path), 'utf8'));
 
 test('writes a history and a test that replays it', async () => {
-  const id = await ran({ size: 20 });
+  const id = await runToEnd({ size: 20 });
   const name = `order-${id.slice(-6).toLowerCase()}`;
   const answer = await admin.type('--json', 'runs', 'export-test', id);
   expect(dataIn(answer, written).written).toEqual([`tests/${name}.history.json`, `tests/${name}.test.ts`]);
@@ -95,7 +103,7 @@ test('writes a history and a test that replays it', async () => {
 });
 
 test('options set the file names, the folder and the runner', async () => {
-  const id = await ran({ size: 1 });
+  const id = await runToEnd({ size: 1 });
   const options = ['--into', 'replays', '--name', 'first', '--import', '../flows.ts', '--runner', 'node'];
   expectExit(await admin.type('runs', 'export-test', id, ...options), 0);
   const text = readFileSync(join(cwd, 'replays', 'first.test.ts'), 'utf8');
@@ -106,21 +114,23 @@ test('options set the file names, the folder and the runner', async () => {
 
 test('the history contains values that events reference', async () => {
   const text = Array.from({ length: 20_000 }, (_, index) => index * 7_919).join();
-  const id = await ran({ size: 1, text });
+  const id = await runToEnd({ size: 1, text });
   expectExit(await admin.type('runs', 'export-test', id, '--name', 'large'), 0);
-  expect(JSON.stringify(await here.clientOf(await here.api.key(['admin'])).listRunEvents(id))).toContain('"ref"');
+  expect(JSON.stringify(await cliEnvironment.clientOf(await cliEnvironment.api.key(['admin'])).listRunEvents(id))).toContain(
+    '"ref"',
+  );
   const history = historyIn('tests/large.history.json');
   expect(await replay(order, history)).toEqual({ status: 'completed', output: { length: 1, one: 1, two: 2, last: text } });
 });
 
 test('a run with omitted values and a graph run are refused', async () => {
-  const id = await ran({ size: 5_000_000 });
+  const id = await runToEnd({ size: 5_000_000 });
   const large = await admin.type('--json', 'runs', 'export-test', id);
   expect([large.exitCode, errorIn(large)]).toMatchObject([1, { code: 'value_omitted' }]);
   expect(errorIn(large).message).toContain('fill the box');
   expect(existsSync(join(cwd, 'tests'))).toBe(false);
-  const key = await here.api.key(['admin']);
-  await here.api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+  const key = await cliEnvironment.api.key(['admin']);
+  await cliEnvironment.api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
   const { out } = await admin.type('runs', 'start', 'flow');
   const graph = await admin.type('--json', 'runs', 'export-test', out.trim());
   expect([graph.exitCode, errorIn(graph).code]).toEqual([1, 'no_history']);

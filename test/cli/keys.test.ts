@@ -4,15 +4,15 @@ import * as z from 'zod';
 import { auditList } from '../../lib/api/schemas/audit.ts';
 import * as keys from '../../lib/api/schemas/keys.ts';
 import { seconds } from '../../lib/engine/time.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit } from './cli-here.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn, errorIn, expectExit } from './test-cli.ts';
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 beforeEach(async () => {
-  here = cliHere();
-  admin = await here.typistOf(['admin']);
+  environment = createCliEnvironment();
+  admin = await environment.cliWithScopes(['admin']);
   // Keys created from now on are newer than the admin key.
-  here.api.world.clock.advance(seconds(1));
+  environment.api.world.clock.advance(seconds(1));
 });
 const listShape = z.strictObject({ items: z.array(keys.keyList.shape.data.unwrap().element), hasMore: z.boolean() });
 const auditShape = z.strictObject({ items: z.array(auditList.shape.data.unwrap().element), hasMore: z.boolean() });
@@ -24,29 +24,29 @@ describe('keys', () => {
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^sw_test_\w+\n$/);
     expect(err).toContain('trigger:write, runs:read. It is shown only once.');
-    const [made] = await list();
-    expect(made).toMatchObject({ scopes: ['trigger:write', 'runs:read'], rateLimitPerMinute: 600 });
+    const [createdKeys] = await list();
+    expect(createdKeys).toMatchObject({ scopes: ['trigger:write', 'runs:read'], rateLimitPerMinute: 600 });
     const shown = await admin.type('keys', 'list');
     expect(shown.out + shown.err).not.toContain(out.trim().slice(-12));
   });
   test('create accepts an expiry and no rate limit', async () => {
     const line = ['keys', 'create', '--scopes', 'admin', '--expires-in-days', '30', '--rate', 'none'];
     expect(dataIn(await admin.type('--json', ...line), keys.createdKeyResponse)).toMatchObject({
-      expiresAt: new Date(here.api.world.clock.now() + 30 * 86_400_000).toISOString(),
+      expiresAt: new Date(environment.api.world.clock.now() + 30 * 86_400_000).toISOString(),
       rateLimitPerMinute: null,
     });
     const both = await admin.type('--json', ...line, '--expires-at', '2027-01-01T00:00:00Z');
     expect([both.exitCode, errorIn(both).code]).toEqual([3, 'usage']);
   });
   test('list shows revoked and rotated keys as text', async () => {
-    const make = async () =>
+    const createKey = async () =>
       dataIn(await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read'), keys.createdKeyResponse);
-    const [one, two] = [await make(), await make()];
+    const [one, two] = [await createKey(), await createKey()];
     expectExit(await admin.type('keys', 'revoke', one.keyId), 0);
     const rotated = await admin.type('keys', 'rotate', two.keyId, '--overlap-seconds', '60');
     expect(rotated.out).toMatch(/^sw_test_\w+\n$/);
     expect(rotated.err).toContain(`replaces ${two.keyId}, which works until`);
-    here.api.world.clock.advance(seconds(61));
+    environment.api.world.clock.advance(seconds(61));
     const { out } = await admin.type('keys', 'list');
     expect(out).toMatch(new RegExp(`^${one.keyId} +⊘ revoked`, 'm'));
     expect(out).toMatch(new RegExp(`^${two.keyId} +⊘ expired`, 'm'));
@@ -58,9 +58,9 @@ describe('keys', () => {
 
 describe('audit', () => {
   test('lists requests by filters', async () => {
-    const made = await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read');
-    const { keyId } = dataIn(made, keys.createdKeyResponse);
-    here.api.world.clock.advance(seconds(1));
+    const createdKeys = await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read');
+    const { keyId } = dataIn(createdKeys, keys.createdKeyResponse);
+    environment.api.world.clock.advance(seconds(1));
     await admin.type('keys', 'revoke', keyId);
     const actions = async (...filters: readonly string[]) =>
       dataIn(await admin.type('--json', 'audit', ...filters), auditShape).items.map(({ action }) => action);

@@ -9,7 +9,17 @@ import * as z from 'zod';
 import { createDeploymentBody, activatedResponse } from '../../lib/api/schemas/deployments.ts';
 import { readArchive } from '../../lib/artifact/read-archive.ts';
 import { fetchOf } from '../client/in-process.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder, typist, url } from './cli-here.ts';
+import {
+  type CliEnvironment,
+  type TestCli,
+  createCliEnvironment,
+  dataIn,
+  errorIn,
+  expectExit,
+  createFolder,
+  createTestCli,
+  url,
+} from './test-cli.ts';
 
 // Starting threads and building bundles depends on the load of the machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -37,9 +47,10 @@ const sdk = `import { defineWorkflow } from 'stepwell/sdk';\n`;
 const config = `import { defineConfig } from 'stepwell/sdk';\nexport default defineConfig({ dirs: 'flows' });\n`;
 
 let root: string;
-beforeEach(() => (root = freshFolder()));
+beforeEach(() => (root = createFolder()));
 const project = (files: Readonly<Record<string, string>>): void => write(root, { 'stepwell.config.ts': config, ...files });
-const build = async (...args: readonly string[]) => dataIn(await typist({ cwd: root }).type('--json', 'build', ...args), built);
+const build = async (...args: readonly string[]) =>
+  dataIn(await createTestCli({ cwd: root }).type('--json', 'build', ...args), built);
 
 describe('build', () => {
   test('bundles all workflow files, writes a manifest with their versions, and prints the sizes', async () => {
@@ -49,20 +60,20 @@ describe('build', () => {
       'flows/mails.mjs': `${sdk}${workflow('mails')}export default wmails;`,
       'flows/orders.test.ts': 'throw new Error("a test is no workflow");',
     });
-    const made = await build();
-    expect(made.workflows).toEqual([
+    const projectCli = await build();
+    expect(projectCli.workflows).toEqual([
       { name: 'mails', file: 'flows/mails.mjs' },
       { name: 'orders', file: 'flows/orders.ts' },
       { name: 'orders', version: '2', file: 'flows/orders.ts' },
       { name: 'orders', version: '10', file: 'flows/orders.ts' },
     ]);
-    const manifest = createDeploymentBody.parse(JSON.parse(readFileSync(made.manifest, 'utf8')));
+    const manifest = createDeploymentBody.parse(JSON.parse(readFileSync(projectCli.manifest, 'utf8')));
     expect(manifest).toMatchObject({
       runtime: 'code',
       steps: [],
-      workflows: made.workflows.map(({ file: _file, ...named }) => named),
+      workflows: projectCli.workflows.map(({ file: _file, ...named }) => named),
     });
-    const archive = await readArchive(readFileSync(made.artifact));
+    const archive = await readArchive(readFileSync(projectCli.artifact));
     if (archive.kind === 'refused') throw new Error(archive.message);
     expect([...archive.files.keys()]).toEqual([
       'digests/mails',
@@ -71,7 +82,7 @@ describe('build', () => {
       'digests/orders@2',
       'workflows.mjs',
     ]);
-    const { out } = await typist({ cwd: root }).type('build');
+    const { out } = await createTestCli({ cwd: root }).type('build');
     expect(out).toContain('orders@10  flows/orders.ts\n');
     expect(out).toMatch(/[0-9a-f]{24}: \d+ files in one of \d+ bytes, \d+ packed\n/);
   });
@@ -102,11 +113,11 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
       'node_modules/left/index.js': `const path = require('node:path'); module.exports = (text) => path.join('left', String(text));`,
     };
     write(root, files);
-    const deep = join(freshFolder(), 'some', 'where', 'else');
+    const deep = join(createFolder(), 'some', 'where', 'else');
     write(deep, Object.fromEntries(Object.entries(files).toReversed()));
     for (const path of Object.keys(files)) utimesSync(join(deep, path), 1_000_000, 1_000_000);
     const [here, there] = await Promise.all(
-      [root, deep].map(async (cwd) => dataIn(await typist({ cwd }).type('--json', 'build'), built)),
+      [root, deep].map(async (cwd) => dataIn(await createTestCli({ cwd }).type('--json', 'build'), built)),
     );
     expect(there?.deploymentId).toBe(here?.deploymentId);
     expect(readFileSync(there?.artifact ?? '').equals(readFileSync(here?.artifact ?? ''))).toBe(true);
@@ -121,9 +132,9 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
       'two/drafts/c.ts': 'this is no program',
       'three/d.ts': 'nor is this',
     });
-    const below = typist({ cwd: join(root, 'two', 'drafts') });
+    const subfolder = createTestCli({ cwd: join(root, 'two', 'drafts') });
     const { workflows } = dataIn(
-      await below.type('--json', 'build', '--out', join(root, 'out'), '--deployment-id', 'mine'),
+      await subfolder.type('--json', 'build', '--out', join(root, 'out'), '--deployment-id', 'mine'),
       built,
     );
     expect(workflows.map(({ name }) => name)).toEqual(['a', 'b']);
@@ -141,7 +152,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
 
   test('prints the output of imported files on stderr', async () => {
     project({ 'flows/a.ts': `${sdk}console.log('loading');\n${workflow('a')}` });
-    const printed = await typist({ cwd: root }).type('--json', 'build');
+    const printed = await createTestCli({ cwd: root }).type('--json', 'build');
     expect(dataIn(printed, built).workflows).toHaveLength(1);
     expect(printed.err).toContain('loading');
   });
@@ -163,7 +174,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
   ])('refuses %s', async (_what, files, message) => {
     project(files);
     mkdirSync(join(root, 'flows'), { recursive: true });
-    const answer = await typist({ cwd: root }).type('--json', 'build');
+    const answer = await createTestCli({ cwd: root }).type('--json', 'build');
     expect(errorIn(answer).message).toMatch(message);
     expect(answer.exitCode).not.toBe(0);
   });
@@ -192,14 +203,14 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     ['a folder is outside', { 'stepwell.config.json': '{"dirs":"../flows"}' }, 'config_invalid', /\.\.\/flows is outside/],
   ])('is refused where %s', async (_what, files, code, message) => {
     write(root, files);
-    const answer = await typist({ cwd: root }).type('--json', 'build');
+    const answer = await createTestCli({ cwd: root }).type('--json', 'build');
     expect(errorIn(answer)).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
   test('an application configuration can contain project settings', async () => {
     write(root, { 'stepwell.config.json': '{"dirs":"flows","execution":{"mode":"local"}}', 'flows/a.ts': sdk + workflow('a') });
     expect((await build()).workflows).toHaveLength(1);
-    expectExit(await typist({ cwd: root }).type('check-config'), 0);
+    expectExit(await createTestCli({ cwd: root }).type('check-config'), 0);
   });
 });
 
@@ -208,9 +219,9 @@ const changed = activatedResponse.extend({
 });
 
 /** A key for the in-memory service, which accepts uploads too. */
-const admin = async (here: CliHere, given: Parameters<CliHere['typistOf']>[1] = {}): Promise<Typist> => {
+const admin = async (here: CliEnvironment, given: Parameters<CliEnvironment['cliWithScopes']>[1] = {}): Promise<TestCli> => {
   const fetchHere = fetchOf(here.api);
-  return here.typistOf(['admin'], {
+  return here.cliWithScopes(['admin'], {
     cwd: root,
     ...given,
     fetch: async (target, init = {}) => {
@@ -223,53 +234,53 @@ const admin = async (here: CliHere, given: Parameters<CliHere['typistOf']>[1] = 
 
 describe('deploy', () => {
   test('builds and activates the project, and prints added, removed and changed workflows', async () => {
-    const made = await admin(cliHere());
+    const projectCli = await admin(createCliEnvironment());
     project({
       'flows/a.ts': sdk + workflow('a', '1'),
       'flows/b.ts': `${sdk}import { two } from '../lib/two.ts';\n${workflow('b', undefined, 'return two;')}`,
       'flows/c.ts': sdk + workflow('c'),
       'lib/two.ts': 'export const two = 2;',
     });
-    const first = await made.type('deploy');
+    const first = await projectCli.type('deploy');
     expect(first.out).toMatch(/^\(none\) → [0-9a-f]{24}\n\+ a@1\n\+ b\n\+ c\n$/);
     write(root, { 'flows/a.ts': sdk + workflow('a', '1') + workflow('a', '2'), 'lib/two.ts': 'export const two = 3;' });
     rmSync(join(root, 'flows/c.ts'));
-    const second = dataIn(await made.type('--json', 'deploy', '--deployment-id', 'second'), changed);
+    const second = dataIn(await projectCli.type('--json', 'deploy', '--deployment-id', 'second'), changed);
     expect(second).toMatchObject({
       deploymentId: 'second',
       workflows: { added: ['a@2'], removed: ['c'], changed: ['a@1', 'b'] },
     });
     write(root, { 'lib/two.ts': 'export const two = 4;' });
-    expect((await made.type('deploy')).out).toMatch(/^second → [0-9a-f]{24}\n~ b\n$/);
-    expect((await made.type('deploy')).out).toMatch(/^[0-9a-f]{24} is active already\.\n$/);
+    expect((await projectCli.type('deploy')).out).toMatch(/^second → [0-9a-f]{24}\n~ b\n$/);
+    expect((await projectCli.type('deploy')).out).toMatch(/^[0-9a-f]{24} is active already\.\n$/);
   });
 
   test('--no-activate does not activate, and prints what an activation changes', async () => {
-    const made = await admin(cliHere());
+    const projectCli = await admin(createCliEnvironment());
     project({ 'flows/a.ts': sdk + workflow('a') });
-    expect((await made.type('deploy', '--no-activate')).out).toMatch(/is verified and not active[^]*\+ a\n$/);
-    expect(errorIn(await made.type('--json', 'deployments', 'get')).code).toBe('no_active_deployment');
+    expect((await projectCli.type('deploy', '--no-activate')).out).toMatch(/is verified and not active[^]*\+ a\n$/);
+    expect(errorIn(await projectCli.type('--json', 'deployments', 'get')).code).toBe('no_active_deployment');
   });
 
   test('uses the project’s profile, unless another installation is named', async () => {
     write(root, { 'stepwell.config.json': '{"dirs":"flows","profile":"staging"}', 'flows/a.ts': sdk + workflow('a') });
-    const nowhere = typist({ cwd: root, env: { HOME: root } });
-    expect(errorIn(await nowhere.type('--json', 'deploy')).message).toContain('There is no profile staging');
-    const told = await admin(cliHere());
-    expectExit(await told.type('deploy'), 0);
-    expect(told.sent.length).toBeGreaterThan(0);
+    const unknownProfile = createTestCli({ cwd: root, env: { HOME: root } });
+    expect(errorIn(await unknownProfile.type('--json', 'deploy')).message).toContain('There is no profile staging');
+    const workflowNames = await admin(createCliEnvironment());
+    expectExit(await workflowNames.type('deploy'), 0);
+    expect(workflowNames.sent.length).toBeGreaterThan(0);
   });
 
   test('fails without a folder and without a project', async () => {
-    expect(errorIn(await typist({ cwd: root }).type('--json', 'deploy')).code).toBe('no_project');
-    expect(errorIn(await typist({ cwd: root }).type('--json', 'deploy', '--manifest', 'm.json')).message).toContain(
+    expect(errorIn(await createTestCli({ cwd: root }).type('--json', 'deploy')).code).toBe('no_project');
+    expect(errorIn(await createTestCli({ cwd: root }).type('--json', 'deploy', '--manifest', 'm.json')).message).toContain(
       'require each other',
     );
   });
 });
 
 describe('dev', () => {
-  const awake = (ms: number, signal: AbortSignal): Promise<void> =>
+  const hasStarted = (ms: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       const timer = setTimeout(resolve, ms >= 10_000 ? ms : 5);
       signal.addEventListener('abort', () => {
@@ -280,10 +291,10 @@ describe('dev', () => {
 
   test('deploys every change that changes the artifact, and continues after a failed build', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
-    const here = cliHere();
-    const made = await admin(here, { sleep: awake });
+    const here = createCliEnvironment();
+    const projectCli = await admin(here, { sleep: hasStarted });
     const activations = () => here.api.world.notices.activations.length;
-    const watching = made.type('dev');
+    const watching = projectCli.type('dev');
     await expect.poll(activations, { timeout: 30_000 }).toBe(1);
     write(root, { 'flows/b.ts': sdk + workflow('b') });
     await expect.poll(activations, { timeout: 30_000 }).toBe(2);
@@ -293,7 +304,7 @@ describe('dev', () => {
     await expect.poll(() => existsSync(mark), { timeout: 30_000 }).toBe(true);
     write(root, { 'flows/b.ts': sdk + workflow('b', '2') });
     await expect.poll(activations, { timeout: 30_000 }).toBe(3);
-    made.interrupt();
+    projectCli.interrupt();
     const { exitCode, out, err } = await watching;
     expect(exitCode).toBe(130);
     expect(out).toMatch(/\+ a\n[^]*\+ b\n[^]*\+ b@2\n- b\n/);
@@ -308,11 +319,11 @@ describe('dev', () => {
 const path = ${JSON.stringify(changed)};
 if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path, ${JSON.stringify(other)});\n`;
     project({ 'flows/a.ts': changing + sdk + workflow('a') });
-    const here = cliHere();
-    const made = await admin(here, { sleep: awake });
-    const watching = made.type('dev');
+    const here = createCliEnvironment();
+    const projectCli = await admin(here, { sleep: hasStarted });
+    const watching = projectCli.type('dev');
     await expect.poll(() => here.api.world.notices.activations.length, { timeout: 30_000 }).toBe(1);
-    made.interrupt();
+    projectCli.interrupt();
     await watching;
     const [active] = here.api.world.notices.activations;
     expect(active?.deploymentId).toBe((await build()).deploymentId);
@@ -320,18 +331,18 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
 
   test('does not use the current profile', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
-    const home = freshFolder();
-    const made = typist({ cwd: root, env: { HOME: home } });
-    expectExit(await made.type('profiles', 'add', 'prod', '--url', url), 0);
-    expectExit(await made.type('profiles', 'use', 'prod'), 0);
-    expect(errorIn(await made.type('--json', 'dev')).code).toBe('no_connection');
+    const home = createFolder();
+    const projectCli = createTestCli({ cwd: root, env: { HOME: home } });
+    expectExit(await projectCli.type('profiles', 'add', 'prod', '--url', url), 0);
+    expectExit(await projectCli.type('profiles', 'use', 'prod'), 0);
+    expect(errorIn(await projectCli.type('--json', 'dev')).code).toBe('no_connection');
   });
 });
 
 describe('init', () => {
   test('writes a project that builds and compiles, and changes nothing the second time', async () => {
-    const made = typist({ cwd: root });
-    const first = await made.type('--json', 'init');
+    const projectCli = createTestCli({ cwd: root });
+    const first = await projectCli.type('--json', 'init');
     const shape = z.strictObject({ written: z.array(z.string()), kept: z.array(z.string()) });
     const files = ['stepwell.config.ts', 'workflows/greet.ts', 'tsconfig.json'];
     expect(dataIn(first, shape)).toEqual({ written: files, kept: [] });
@@ -343,13 +354,13 @@ describe('init', () => {
       .replace(/package\.json$/, 'bin/tsc');
     expect(execFileSync(process.execPath, [compiler, '-p', join(root, 'check.json')], { encoding: 'utf8' })).toBe('');
     write(root, { 'workflows/greet.ts': 'mine' });
-    expect(dataIn(await made.type('--json', 'init'), shape)).toEqual({ written: [], kept: files });
+    expect(dataIn(await projectCli.type('--json', 'init'), shape)).toEqual({ written: [], kept: files });
     expect(readFileSync(join(root, 'workflows/greet.ts'), 'utf8')).toBe('mine');
   });
 
   test('recognizes a configuration with another extension', async () => {
     write(root, { 'stepwell.config.mjs': 'export default {};' });
-    expect((await typist({ cwd: root }).type('init')).out).toContain('stepwell.config.mjs exists and is not changed');
+    expect((await createTestCli({ cwd: root }).type('init')).out).toContain('stepwell.config.mjs exists and is not changed');
     expect(existsSync(join(root, 'stepwell.config.ts'))).toBe(false);
   });
 });

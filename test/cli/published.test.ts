@@ -6,13 +6,13 @@ import * as z from 'zod';
 import * as lenses from '../../lib/api/schemas/lenses.ts';
 import * as queries from '../../lib/api/schemas/queries.ts';
 import * as versions from '../../lib/api/schemas/versions.ts';
-import { type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
+import { type TestCli, createCliEnvironment, dataIn, errorIn, createFolder } from './test-cli.ts';
 
-let admin: Typist;
+let admin: TestCli;
 let cwd: string;
 beforeEach(async () => {
-  cwd = freshFolder();
-  admin = await cliHere().typistOf(['admin'], { cwd });
+  cwd = createFolder();
+  admin = await createCliEnvironment().cliWithScopes(['admin'], { cwd });
 });
 const write = (name: string, value: unknown): string => {
   writeFileSync(join(cwd, name), JSON.stringify(value));
@@ -65,9 +65,9 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
     expect(dataIn(await admin.type('--json', plural, 'publish', file), published).version).toBe(2);
     const { out, err } = await admin.type(plural, 'get', name);
     expect(err).toMatch(new RegExp(`^${name}@2, created `));
-    const again = JSON.parse(out);
-    expect(again).toMatchObject(body);
-    expect((await admin.type(plural, 'publish', write('again.json', again))).out).toBe(`${name}@3\n`);
+    const repeated = JSON.parse(out);
+    expect(repeated).toMatchObject(body);
+    expect((await admin.type(plural, 'publish', write('again.json', repeated))).out).toBe(`${name}@3\n`);
     expect(dataIn(await admin.type('--json', plural, 'get', name, '--version-number', '1'), shown).version).toBe(1);
   });
 
@@ -97,7 +97,7 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
 
   test('an unknown name exits with 1', async () => {
     for (const command of ['get', 'archive']) {
-      const answer = await admin.type('--json', plural, command, 'nobody');
+      const answer = await admin.type('--json', plural, command, 'missing');
       expect([answer.exitCode, errorIn(answer).code]).toEqual([1, `${noun}_not_found`]);
     }
   });

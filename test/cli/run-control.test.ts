@@ -7,17 +7,17 @@ import * as signals from '../../lib/api/schemas/signals.ts';
 import { tagList } from '../../lib/api/schemas/tags.ts';
 import * as tests from '../../lib/api/schemas/test-runs.ts';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn, errorIn, createFolder } from './test-cli.ts';
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 let key: string;
 let cwd: string;
 beforeEach(async () => {
-  here = cliHere();
-  cwd = freshFolder();
-  admin = await here.typistOf(['admin'], { cwd });
-  key = await here.api.key(['admin']);
+  environment = createCliEnvironment();
+  cwd = createFolder();
+  admin = await environment.cliWithScopes(['admin'], { cwd });
+  key = await environment.api.key(['admin']);
 });
 const write = (name: string, value: unknown): string => {
   writeFileSync(join(cwd, name), JSON.stringify(value));
@@ -38,12 +38,12 @@ const waiting = {
     { source: 'paid', target: 'end' },
   ],
 };
-const outputOf = async (run: string) => JSON.parse((await here.play(admin.type('runs', 'result', run))).out);
+const outputOf = async (run: string) => JSON.parse((await environment.runToEnd(admin.type('runs', 'result', run))).out);
 
 describe('a signal', () => {
   test('to a run reaches the waiting node', async () => {
-    const run = await started(here.api, key, { graph: waiting });
-    await here.play(Promise.resolve());
+    const run = await started(environment.api, key, { graph: waiting });
+    await environment.runToEnd(Promise.resolve());
     const { exitCode, out } = await admin.type('runs', 'signal', run, 'paid', '--payload', '{"amount":3}', '--signal-id', 's1');
     expect([exitCode, out]).toEqual([0, 's1 is delivered.\n']);
     expect(await outputOf(run)).toEqual({ amount: 3 });
@@ -66,7 +66,7 @@ describe('a signal', () => {
     expect(dataIn(await admin.type('--json', ...line), signals.sentResponse)).toEqual({ signalId: 's2', delivered: false });
     const [start, paid, end] = waiting.nodes;
     const correlated = { ...paid, config: { ...paid?.config, correlation: 'order 7' } };
-    const run = await started(here.api, key, { graph: { ...waiting, nodes: [start, correlated, end] } });
+    const run = await started(environment.api, key, { graph: { ...waiting, nodes: [start, correlated, end] } });
     expect(await outputOf(run)).toEqual({ amount: 4 });
   });
   test.each([
@@ -94,8 +94,8 @@ describe('tags', () => {
   };
   const shape = z.strictObject({ items: z.array(tagList.shape.data.unwrap().element), hasMore: z.boolean() });
   test('of a failed run are listed over pages, from any event', async () => {
-    const run = await started(here.api, key, { graph: failing });
-    await here.play(admin.type('runs', 'result', run));
+    const run = await started(environment.api, key, { graph: failing });
+    await environment.runToEnd(admin.type('runs', 'result', run));
     const all = dataIn(await admin.type('--json', 'runs', 'tags', run), shape);
     expect(all.items.length).toBeGreaterThan(1);
     const [first] = all.items;
@@ -105,18 +105,21 @@ describe('tags', () => {
     const one = dataIn(await admin.type('--json', 'runs', 'tags', run, '--limit', '1'), shape);
     // A page does not split the tags of one event.
     expect(one).toEqual({ items: all.items.filter(({ eventId }) => eventId === first?.eventId), hasMore: true });
-    const rest = dataIn(await admin.type('--json', 'runs', 'tags', run, '--after', String(all.items.at(-1)?.eventId)), shape);
-    expect(rest).toEqual({ items: [], hasMore: false });
+    const laterTags = dataIn(
+      await admin.type('--json', 'runs', 'tags', run, '--after', String(all.items.at(-1)?.eventId)),
+      shape,
+    );
+    expect(laterTags).toEqual({ items: [], hasMore: false });
   });
   test('an empty list', async () => {
-    const run = await started(here.api, key, { graph: openGraph });
+    const run = await started(environment.api, key, { graph: openGraph });
     expect((await admin.type('runs', 'tags', run, '--after', '999')).out).toBe('No tags.\n');
   });
 });
 
 describe('view', () => {
   test('resolves templates in the run, and prints only the view', async () => {
-    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const run = await started(environment.api, key, { graph: instantGraph(), input: { n: 1 } });
     const { exitCode, out, err } = await admin.type('runs', 'view', run, '--config', '{"total":"{{ctx.input.n}}"}');
     expect([exitCode, JSON.parse(out), err]).toEqual([
       0,
@@ -129,7 +132,7 @@ describe('view', () => {
     );
   });
   test('an invalid template exits with 1 and its pointer; a missing or second configuration exits with 3', async () => {
-    const run = await started(here.api, key, { graph: instantGraph() });
+    const run = await started(environment.api, key, { graph: instantGraph() });
     const refused = await admin.type('--json', 'runs', 'view', run, '--config', '{"a":"{{ctx."}');
     expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { errors: [{ pointer: '/config/a' }] }]);
     for (const line of [[], ['--config', '1', '--config-file', write('x.json', 1)]])
@@ -142,9 +145,9 @@ describe('stop', () => {
     const kept = await admin.type('workflows', 'test', write('draft.json', instantGraph()), '--keep');
     const [run = ''] = /wrun_\w+/.exec(kept.err) ?? [];
     expect((await admin.type('runs', 'stop', run)).out).toBe(`${run} and all of its data are deleted.\n`);
-    const gone = await admin.type('--json', 'runs', 'get', run);
-    expect([gone.exitCode, errorIn(gone).code]).toEqual([1, 'not_found']);
-    const other = await admin.type('--json', 'runs', 'stop', await started(here.api, key));
+    const deleted = await admin.type('--json', 'runs', 'get', run);
+    expect([deleted.exitCode, errorIn(deleted).code]).toEqual([1, 'not_found']);
+    const other = await admin.type('--json', 'runs', 'stop', await started(environment.api, key));
     expect([other.exitCode, errorIn(other).code]).toEqual([1, 'not_a_test_run']);
   });
 });

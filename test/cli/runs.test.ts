@@ -6,21 +6,29 @@ import * as z from 'zod';
 import * as runs from '../../lib/api/schemas/runs.ts';
 import { hours } from '../../lib/engine/time.ts';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+import {
+  type CliEnvironment,
+  type TestCli,
+  createCliEnvironment,
+  dataIn,
+  errorIn,
+  expectExit,
+  createFolder,
+} from './test-cli.ts';
 
 const listShape = z.strictObject({ items: z.array(runs.runList.shape.data.unwrap().element), hasMore: z.boolean() });
 const eventShape = z.strictObject({ items: z.array(runs.eventList.shape.data.unwrap().element), hasMore: z.boolean() });
 const watchShape = z.strictObject({ run: runs.runResponse, events: z.array(runs.eventList.shape.data.unwrap().element) });
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 let key: string;
 beforeEach(async () => {
-  here = cliHere();
-  admin = await here.typistOf(['admin']);
-  key = await here.api.key(['admin']);
+  environment = createCliEnvironment();
+  admin = await environment.cliWithScopes(['admin']);
+  key = await environment.api.key(['admin']);
 });
-const publish = (name: string, graph: object) => here.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+const publish = (name: string, graph: object) => environment.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
 
 describe('start', () => {
   test('prints only the run id, and reads input from an option or a file', async () => {
@@ -28,11 +36,11 @@ describe('start', () => {
     const { exitCode, out } = await admin.type('runs', 'start', 'flow', '--input', '{"n":1}');
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^wrun_[0-9A-Z]{26}\n$/);
-    const cwd = freshFolder();
+    const cwd = createFolder();
     writeFileSync(join(cwd, 'input.json'), '{"n":2}');
-    const there = await here.typistOf(['admin'], { cwd });
+    const known = await environment.cliWithScopes(['admin'], { cwd });
     const { runId } = dataIn(
-      await there.type('--json', 'runs', 'start', 'flow', '--input-file', 'input.json'),
+      await known.type('--json', 'runs', 'start', 'flow', '--input-file', 'input.json'),
       runs.startedResponse,
     );
     expect(dataIn(await admin.type('runs', 'get', runId, '--json'), runs.runResponse).input).toEqual({ n: 2 });
@@ -46,8 +54,8 @@ describe('start', () => {
   });
   test('sends the start time and the deadline', async () => {
     await publish('flow', openGraph);
-    const times = ['--available-at', '2026-01-02T00:00:00Z', '--deadline-at', '2026-01-03T01:00:00+01:00'];
-    const { out } = await admin.type('runs', 'start', 'flow', ...times);
+    const schedule = ['--available-at', '2026-01-02T00:00:00Z', '--deadline-at', '2026-01-03T01:00:00+01:00'];
+    const { out } = await admin.type('runs', 'start', 'flow', ...schedule);
     expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse)).toMatchObject({
       availableAt: '2026-01-02T00:00:00.000Z',
       deadlineAt: '2026-01-03T00:00:00.000Z',
@@ -70,25 +78,25 @@ describe('list', () => {
     expect((await admin.type('runs', 'list', '--limit', '1')).out).toContain('More rows exist: use --limit <n> or --all.');
   });
   test('by filters', async () => {
-    await started(here.api, key, { name: 'one', graph: instantGraph() });
-    await started(here.api, key, { name: 'two', graph: openGraph });
-    const names = async (...filters: readonly string[]) =>
+    await started(environment.api, key, { name: 'one', graph: instantGraph() });
+    await started(environment.api, key, { name: 'two', graph: openGraph });
+    const workflowNames = async (...filters: readonly string[]) =>
       dataIn(await admin.type('--json', 'runs', 'list', ...filters), listShape).items.map(({ workflowName }) => workflowName);
-    expect(await names('--status', 'completed')).toEqual(['one']);
-    expect(await names('--workflow', 'two')).toEqual(['two']);
-    expect(await names('--created-after', '2027-01-01T00:00:00Z')).toEqual([]);
-    expect(await names('--created-before', '2027-01-01T00:00:00Z')).toEqual(['two', 'one']);
+    expect(await workflowNames('--status', 'completed')).toEqual(['one']);
+    expect(await workflowNames('--workflow', 'two')).toEqual(['two']);
+    expect(await workflowNames('--created-after', '2027-01-01T00:00:00Z')).toEqual([]);
+    expect(await workflowNames('--created-before', '2027-01-01T00:00:00Z')).toEqual(['two', 'one']);
     expect((await admin.type('runs', 'list', '--status', 'failed')).out).toBe('No run matches.\n');
   });
   test('shows the reason of a failure', async () => {
-    await started(here.api, key, { graph: instantGraph('error') });
+    await started(environment.api, key, { graph: instantGraph('error') });
     expect((await admin.type('runs', 'list')).out).toMatch(/✗ failed .*ended_in_error: end node end ends the run as an error/);
   });
 });
 
 describe('get and events', () => {
   test('print the run and each node', async () => {
-    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const run = await started(environment.api, key, { graph: instantGraph(), input: { n: 1 } });
     const { out } = await admin.type('runs', 'get', run);
     expect(out).toContain(`${run}  ✓ completed`);
     expect(out).toMatch(/^input +\{"n":1\}$/m);
@@ -100,7 +108,7 @@ describe('get and events', () => {
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_found']);
   });
   test('events are in order, from any event', async () => {
-    const run = await started(here.api, key);
+    const run = await started(environment.api, key);
     const all = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
     expect(all.items.at(-1)?.type).toBe('run.completed');
     const some = dataIn(await admin.type('--json', 'runs', 'events', run, '--after', '1', '--limit', '2'), eventShape);
@@ -121,40 +129,40 @@ describe('watch and result', () => {
   };
 
   test('watch prints each event and the end, and exits with 0', async () => {
-    const run = await started(here.api, key, { graph: openGraph });
-    const { exitCode, out } = await here.play(admin.type('runs', 'watch', run));
+    const run = await started(environment.api, key, { graph: openGraph });
+    const { exitCode, out } = await environment.runToEnd(admin.type('runs', 'watch', run));
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^ +1 {2}\S+ {2}input\.set$/m);
     expect(out).toMatch(/node\.completed {2}work$/m);
     expect(out.trimEnd().split('\n').at(-1)).toBe(`✓ completed  ${run}`);
   });
   test('a failed run prints the reason and exits with 1', async () => {
-    const run = await started(here.api, key, { graph: failing });
-    const { exitCode, out } = await here.play(admin.type('runs', 'watch', run));
+    const run = await started(environment.api, key, { graph: failing });
+    const { exitCode, out } = await environment.runToEnd(admin.type('runs', 'watch', run));
     expect(exitCode).toBe(1);
     expect(out).toMatch(/✗ failed {2}wrun_\w+ {2}\w+: .*out of tea/);
-    const told = await here.play(admin.type('runs', 'result', run));
-    expect([told.exitCode, told.out]).toEqual([1, '']);
-    expect(told.err).toContain('out of tea');
+    const waited = await environment.runToEnd(admin.type('runs', 'result', run));
+    expect([waited.exitCode, waited.out]).toEqual([1, '']);
+    expect(waited.err).toContain('out of tea');
     const data = dataIn(await admin.type('--json', 'runs', 'result', run), runs.runResponse);
     expect(data.status).toBe('failed');
   });
   test('--json prints one document with the run and its events', async () => {
-    const run = await started(here.api, key, { graph: openGraph });
-    const answer = await here.play(admin.type('runs', 'watch', run, '--json'));
+    const run = await started(environment.api, key, { graph: openGraph });
+    const answer = await environment.runToEnd(admin.type('runs', 'watch', run, '--json'));
     const data = dataIn(answer, watchShape);
     expect([data.run.status, data.events.at(-1)?.type]).toEqual(['completed', 'run.completed']);
   });
   test('result prints only the output', async () => {
-    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const run = await started(environment.api, key, { graph: instantGraph(), input: { n: 1 } });
     const { exitCode, out, err } = await admin.type('runs', 'result', run);
     expect([exitCode, JSON.parse(out), err]).toEqual([0, { given: { n: 1 } }, '']);
   });
   test('a run that exceeds --timeout exits with 1 and continues', async () => {
     await publish('flow', openGraph);
-    const later = new Date(here.api.world.clock.now() + hours(1)).toISOString();
+    const later = new Date(environment.api.world.clock.now() + hours(1)).toISOString();
     const { out } = await admin.type('runs', 'start', 'flow', '--available-at', later);
-    const answer = await here.play(admin.type('--json', 'runs', 'result', out.trim(), '--timeout', '60'));
+    const answer = await environment.runToEnd(admin.type('--json', 'runs', 'result', out.trim(), '--timeout', '60'));
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_ended']);
     expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse).status).toBe('pending');
   });
@@ -162,16 +170,16 @@ describe('watch and result', () => {
 
 describe('cancel, wake, resume and rerun', () => {
   test('cancel can be repeated, and an ended run is refused', async () => {
-    const run = await started(here.api, key, { graph: openGraph });
+    const run = await started(environment.api, key, { graph: openGraph });
     const cancelled = await admin.type('--json', 'runs', 'cancel', run, '--reason', 'not needed');
     expect(dataIn(cancelled, runs.cancelledResponse).status).toBe('cancelled');
     expectExit(await admin.type('runs', 'cancel', run), 0);
     expect(dataIn(await admin.type('runs', 'get', run, '--json'), runs.runResponse).cancelReason).toBe('not needed');
-    const ended = await started(here.api, key, { name: 'done' });
+    const ended = await started(environment.api, key, { name: 'done' });
     const refused = await admin.type('--json', 'runs', 'cancel', ended);
     expect([refused.exitCode, errorIn(refused).code]).toEqual([1, 'run_terminal']);
   });
-  const night = {
+  const sleepGraph = {
     nodes: [
       { id: 'start', type: 'start' },
       { id: 'night', type: 'delay', config: { delayMinutes: 480 } },
@@ -183,20 +191,22 @@ describe('cancel, wake, resume and rerun', () => {
     ],
   };
   test('wake prints the nodes that it woke', async () => {
-    const run = await started(here.api, key, { graph: night });
+    const run = await started(environment.api, key, { graph: sleepGraph });
     expect((await admin.type('runs', 'wake', run, '--node', 'start')).out).toBe('No node was sleeping.\n');
     expect((await admin.type('runs', 'wake', run, '--node', 'start', 'night')).out).toBe('Woken: night.\n');
-    expect(dataIn(await here.play(admin.type('--json', 'runs', 'result', run)), runs.runResponse).status).toBe('completed');
+    expect(dataIn(await environment.runToEnd(admin.type('--json', 'runs', 'result', run)), runs.runResponse).status).toBe(
+      'completed',
+    );
   });
   test('resume stores the reason and the payload', async () => {
-    const run = await started(here.api, key, { graph: night });
+    const run = await started(environment.api, key, { graph: sleepGraph });
     const resumed = await admin.type('--json', 'runs', 'resume', run, '--reason', 'paid', '--payload', '{"amount":3}');
     expect(dataIn(resumed, runs.resumedResponse)).toEqual({ accepted: true });
     const { items } = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
     expect(items.find(({ type }) => type === 'run.resumed')?.payload).toMatchObject({ reason: 'paid' });
   });
   test('rerun starts a new run, optionally with another input; the same key starts one run', async () => {
-    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const run = await started(environment.api, key, { graph: instantGraph(), input: { n: 1 } });
     const line = ['runs', 'rerun', run, '--input', '{"n":2}', '--idempotency-key', 'again'];
     const { out } = await admin.type(...line);
     expect((await admin.type(...line)).out).toBe(out);
@@ -204,8 +214,8 @@ describe('cancel, wake, resume and rerun', () => {
     expect([made.rerunOf, made.input]).toEqual([run, { n: 2 }]);
   });
   test('rerun --from continues from a node and keeps earlier results', async () => {
-    const run = await started(here.api, key, { graph: night });
-    await here.play(admin.type('runs', 'wake', run));
+    const run = await started(environment.api, key, { graph: sleepGraph });
+    await environment.runToEnd(admin.type('runs', 'wake', run));
     const { out } = await admin.type('runs', 'rerun', run, '--from', 'night');
     const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse);
     expect(made.nodes.map(({ nodeId, status }) => [nodeId, status])).toMatchObject([

@@ -6,21 +6,30 @@ import * as z from 'zod';
 import * as schedules from '../../lib/api/schemas/schedules.ts';
 import { days } from '../../lib/engine/time.ts';
 import { instantGraph } from '../functions/http.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+import {
+  type CliEnvironment,
+  type TestCli,
+  createCliEnvironment,
+  dataIn,
+  errorIn,
+  expectExit,
+  createFolder,
+} from './test-cli.ts';
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 let cwd: string;
 beforeEach(async () => {
-  here = cliHere();
-  cwd = freshFolder();
-  admin = await here.typistOf(['admin'], { cwd });
-  await here.api.call('POST', '/v1/workflows', {
-    key: await here.api.key(['admin']),
+  environment = createCliEnvironment();
+  cwd = createFolder();
+  admin = await environment.cliWithScopes(['admin'], { cwd });
+  await environment.api.call('POST', '/v1/workflows', {
+    key: await environment.api.key(['admin']),
     body: { name: 'report', ...instantGraph() },
   });
 });
-const create = (...more: readonly string[]) => admin.type('schedules', 'create', 'nightly', '--workflow', 'report', ...more);
+const create = (...extraArgs: readonly string[]) =>
+  admin.type('schedules', 'create', 'nightly', '--workflow', 'report', ...extraArgs);
 const shown = async () => dataIn(await admin.type('--json', 'schedules', 'get', 'nightly'), schedules.scheduleResponse);
 
 test('create sends every option and prints the next run', async () => {
@@ -29,10 +38,20 @@ test('create sends every option and prints the next run', async () => {
   expect(await shown()).toMatchObject({ rate: '1 hour', overlap: 'skip', catchUpSeconds: 86_400, paused: false });
   writeFileSync(join(cwd, 'input.json'), '{"n":1}');
   const line = ['--cron', '0 3 ? * MON-FRI *', '--time-zone', 'Europe/Berlin', '--input-file', 'input.json', '--paused'];
-  const more = ['--overlap', 'allow', '--catch-up-seconds', '600', '--workflow-version', '1'];
+  const extraArgs = ['--overlap', 'allow', '--catch-up-seconds', '600', '--workflow-version', '1'];
   const times = ['--start-at', '2026-02-01T00:00:00Z', '--end-at', '2026-03-01T01:00:00+01:00'];
-  const made = await admin.type('--json', 'schedules', 'create', 'full', '--workflow', 'report', ...line, ...more, ...times);
-  expect(dataIn(made, schedules.scheduleResponse)).toMatchObject({
+  const created = await admin.type(
+    '--json',
+    'schedules',
+    'create',
+    'full',
+    '--workflow',
+    'report',
+    ...line,
+    ...extraArgs,
+    ...times,
+  );
+  expect(dataIn(created, schedules.scheduleResponse)).toMatchObject({
     scheduleId: 'full',
     workflowName: 'report',
     version: 1,
@@ -100,6 +119,6 @@ test('get shows the timing, the workflow and the state', async () => {
   expect(out).toMatch(/^nightly {2}✓ active\n/);
   expect(out).toMatch(/^when +0 3 \? \* MON-FRI \* \(Europe\/Berlin\)$/m);
   expect(out).toMatch(/^input +\{"n":1\}$/m);
-  here.api.world.clock.advance(days(10));
+  environment.api.world.clock.advance(days(10));
   expect((await admin.type('schedules', 'get', 'nightly')).out).toMatch(/^nightly {2}– ended\n/);
 });

@@ -6,20 +6,20 @@ import * as z from 'zod';
 import { CliError, type CommandContext, exitCodes } from '../../lib/cli/command.ts';
 import { createStartWorker } from '../../lib/cli/actions/worker.ts';
 import type { WorkerEnd, CodeWorkerOptions } from '../../lib/contract/worker-program.ts';
-import { errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
+import { errorIn, expectExit, createFolder, createTestCli } from './test-cli.ts';
 
 let home: string;
 let cwd: string;
 beforeEach(() => {
-  home = freshFolder();
-  cwd = freshFolder();
+  home = createFolder();
+  cwd = createFolder();
 });
 const write = (path: string, value: unknown): string => {
   writeFileSync(join(cwd, path), JSON.stringify(value));
   return join(cwd, path);
 };
 const settingsOf = (name: string) => ({ STEPWELL_RUNS_TABLE: name });
-const usual = { visibilityTimeoutSeconds: '30', drainSeconds: '25' };
+const defaults = { visibilityTimeoutSeconds: '30', drainSeconds: '25' };
 
 /** Starts the action with a fake worker program; returns the program's options, the log lines and the outcome. */
 async function started(
@@ -30,16 +30,16 @@ async function started(
   }: { env?: Record<string, string>; options?: Record<string, unknown>; isJson?: boolean },
   end: WorkerEnd = { kind: 'finished', completed: 3, remaining: 0 },
 ) {
-  const notes: string[] = [];
-  let told: CodeWorkerOptions | undefined;
+  const logLines: string[] = [];
+  let workerOptions: CodeWorkerOptions | undefined;
   const stop = new AbortController();
-  const shell: Pick<CommandContext, 'env' | 'cwd' | 'isJson' | 'signal' | 'now' | 'log' | 'sleep'> = {
+  const context: Pick<CommandContext, 'env' | 'cwd' | 'isJson' | 'signal' | 'now' | 'log' | 'sleep'> = {
     env: { HOME: home, ...env },
     cwd,
     isJson,
     signal: stop.signal,
     now: () => Date.UTC(2026, 0, 1),
-    log: (line) => void notes.push(line),
+    log: (line) => void logLines.push(line),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -50,33 +50,33 @@ async function started(
       }),
   };
   const action = createStartWorker(async () => async (given) => {
-    told = given;
+    workerOptions = given;
     given.log({ level: 'warn', message: 'a message comes back', runId: 'wrun_1', receives: 2 });
     return end;
   });
-  const outcome = await action({ args: [], options: { ...usual, ...options } }, { ...unused, ...shell });
-  if (told === undefined) throw new Error('nothing was started');
-  return { told, notes, outcome };
+  const outcome = await action({ args: [], options: { ...defaults, ...options } }, { ...unusedContext, ...context });
+  if (workerOptions === undefined) throw new Error('nothing was started');
+  return { told: workerOptions, notes: logLines, outcome };
 }
-const refuse = (): never => {
+const fail = (): never => {
   throw new Error('the worker does not use this');
 };
-const unused = {
-  fetch: refuse,
-  newId: refuse,
+const unusedContext = {
+  fetch: fail,
+  newId: fail,
   openInBrowser: undefined,
-  print: refuse,
+  print: fail,
   colorize: (_tone: string, text: string) => text,
-  confirm: refuse,
-  promptText: refuse,
-  connection: refuse,
-  client: refuse,
+  confirm: fail,
+  promptText: fail,
+  connection: fail,
+  client: fail,
 };
 
 describe('settings', () => {
   const profile = async (name: string): Promise<void> => {
     const file = write(`${name}.json`, settingsOf(`${name}-runs`));
-    const { type } = typist({ env: { HOME: home }, cwd });
+    const { type } = createTestCli({ env: { HOME: home }, cwd });
     expectExit(await type('profiles', 'add', name, '--url', 'https://example.com', '--worker-settings', file), 0);
   };
   const embedded = (): void => {
@@ -89,25 +89,25 @@ describe('settings', () => {
     for (const name of ['flag', 'named', 'ofenv', 'ofproject', 'used']) await profile(name);
     embedded();
     const file = write('file.json', settingsOf('file'));
-    const inEnv = { STEPWELL_RUNS_TABLE: 'env', STEPWELL_PROFILE: 'ofenv' };
-    const all = { env: inEnv, options: { settings: file, profile: 'flag' } };
+    const environment = { STEPWELL_RUNS_TABLE: 'env', STEPWELL_PROFILE: 'ofenv' };
+    const all = { env: environment, options: { settings: file, profile: 'flag' } };
     const table = async (given: Parameters<typeof started>[0]) =>
       (await started(given)).told.variables['STEPWELL_RUNS_TABLE'] ?? 'of the environment';
     expect(await table(all)).toBe('file');
     expect(await table({ ...all, options: { profile: 'flag' } })).toBe('flag-runs');
-    expect(await table({ env: inEnv })).toBe('of the environment');
+    expect(await table({ env: environment })).toBe('of the environment');
     project({ profile: 'ofproject' });
     expect(await table({ env: { STEPWELL_PROFILE: 'ofenv' } })).toBe('ofenv-runs');
     expect(await table({})).toBe('ofproject-runs');
     project({});
-    expectExit(await typist({ env: { HOME: home }, cwd }).type('profiles', 'use', 'used'), 0);
+    expectExit(await createTestCli({ env: { HOME: home }, cwd }).type('profiles', 'use', 'used'), 0);
     expect(await table({})).toBe('used-runs');
-    expectExit(await typist({ env: { HOME: home }, cwd }).type('profiles', 'remove', 'used'), 0);
+    expectExit(await createTestCli({ env: { HOME: home }, cwd }).type('profiles', 'remove', 'used'), 0);
     expect(await table({})).toBe('local');
   });
 
   test('a named profile without worker settings is refused; a current one is skipped', async () => {
-    const { type } = typist({ env: { HOME: home }, cwd });
+    const { type } = createTestCli({ env: { HOME: home }, cwd });
     expectExit(await type('profiles', 'add', 'bare', '--url', 'https://example.com'), 0);
     expectExit(await type('profiles', 'use', 'bare'), 0);
     await expect(started({ options: { profile: 'bare' } })).rejects.toThrow('No worker settings in the profile bare');
@@ -122,7 +122,13 @@ describe('settings', () => {
     ['values that are no text', '{"STEPWELL_RUNS_TABLE":1}', 'must contain only variables of the code function'],
   ])('a file with %s is refused', async (_what, text, message) => {
     writeFileSync(join(cwd, 'worker.json'), text);
-    const answer = await typist({ env: { HOME: home }, cwd }).type('--json', 'worker', 'start', '--settings', 'worker.json');
+    const answer = await createTestCli({ env: { HOME: home }, cwd }).type(
+      '--json',
+      'worker',
+      'start',
+      '--settings',
+      'worker.json',
+    );
     expect([answer.exitCode, errorIn(answer)]).toMatchObject([
       3,
       { code: 'worker_settings', message: expect.stringContaining(message) },
@@ -147,7 +153,7 @@ describe('concurrency', () => {
     ['--visibility-timeout-seconds', '2'],
     ['--drain-seconds', '0'],
   ])('%s %s is a usage error', async (option, value) => {
-    const answer = await typist({ env: { HOME: home }, cwd }).type('--json', 'worker', 'start', option, value);
+    const answer = await createTestCli({ env: { HOME: home }, cwd }).type('--json', 'worker', 'start', option, value);
     expect([answer.exitCode, errorIn(answer).message]).toEqual([3, expect.stringContaining(option)]);
   });
 });
@@ -158,8 +164,8 @@ describe('output', () => {
     write('.stepwell/worker.json', settingsOf('local'));
   });
   test('log lines are text, or JSON with --json', async () => {
-    const { notes, outcome } = await started({});
-    expect(notes).toEqual([
+    const { notes: logLines, outcome } = await started({});
+    expect(logLines).toEqual([
       '2026-01-01T00:00:00.000Z info  receiving messages of the embedded cloud of this folder, up to 10 at once',
       '2026-01-01T00:00:00.000Z warn  a message comes back runId=wrun_1 receives=2',
     ]);
@@ -183,8 +189,8 @@ describe('output', () => {
     ['unreachable', { kind: 'unreachable', message: 'ECONNREFUSED' }, 'aws', exitCodes.unreachable],
     ['missing_variables', { kind: 'missing_variables', names: ['STEPWELL_BUCKET'] }, 'worker_settings', exitCodes.usage],
   ] as const)('an end %s has its error code and exit code', async (_what, end, code, exitCode) => {
-    const fault = await started({}, end).catch((trouble: unknown) => trouble);
-    expect(fault).toBeInstanceOf(CliError);
-    expect(fault).toMatchObject({ code, exitCode });
+    const error = await started({}, end).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(CliError);
+    expect(error).toMatchObject({ code, exitCode });
   });
 });

@@ -7,15 +7,15 @@ import * as runs from '../../lib/api/schemas/runs.ts';
 import * as versions from '../../lib/api/schemas/versions.ts';
 import * as workflows from '../../lib/api/schemas/workflows.ts';
 import { instantGraph, openGraph } from '../functions/http.ts';
-import { type CliHere, type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn, errorIn, createFolder } from './test-cli.ts';
 
-let here: CliHere;
-let admin: Typist;
+let environment: CliEnvironment;
+let admin: TestCli;
 let cwd: string;
 beforeEach(async () => {
-  cwd = freshFolder();
-  here = cliHere();
-  admin = await here.typistOf(['admin'], { cwd });
+  cwd = createFolder();
+  environment = createCliEnvironment();
+  admin = await environment.cliWithScopes(['admin'], { cwd });
 });
 const write = (name: string, value: unknown): string => {
   writeFileSync(join(cwd, name), JSON.stringify(value));
@@ -64,12 +64,12 @@ test('validate exits with 0 if valid, 2 for warnings only, 1 for errors', async 
     ],
     edges: [],
   };
-  const judged = async (value: unknown) => {
+  const validated = async (value: unknown) => {
     const answer = await admin.type('--json', 'workflows', 'validate', write('x.json', value));
     return { exitCode: answer.exitCode, ...dataIn(answer, workflows.validatedResponse) };
   };
-  expect(await judged(instantGraph())).toMatchObject({ exitCode: 0, valid: true, findings: [] });
-  const bad = await judged(warned);
+  expect(await validated(instantGraph())).toMatchObject({ exitCode: 0, valid: true, findings: [] });
+  const bad = await validated(warned);
   expect(bad.valid ? 2 : 1).toBe(bad.exitCode);
   expect(bad.findings.length).toBeGreaterThan(0);
   const { out } = await admin.type('workflows', 'validate', write('x.json', { nodes: [{ id: 'a', type: 'unbuilt' }] }));
@@ -95,7 +95,7 @@ const testedShape = z.strictObject({
   events: z.array(z.looseObject({ type: z.string() })),
   kept: z.boolean(),
 });
-const isGone = async (runId: string) => errorIn(await admin.type('--json', 'runs', 'get', runId)).code === 'not_found';
+const isDeleted = async (runId: string) => errorIn(await admin.type('--json', 'runs', 'get', runId)).code === 'not_found';
 
 test('test runs an unpublished graph, prints its events, and deletes its data', async () => {
   const file = write('draft.json', instantGraph());
@@ -104,7 +104,7 @@ test('test runs an unpublished graph, prints its events, and deletes its data', 
   expect(out).toMatch(/run\.completed[^]*✓ completed {2}wrun_\w+\n[^]*"given"/);
   const { run, events, kept } = dataIn(await admin.type('--json', 'workflows', 'test', file), testedShape);
   expect([run.status, events.at(-1)?.type, kept]).toEqual(['completed', 'run.completed', false]);
-  expect(await isGone(run.runId)).toBe(true);
+  expect(await isDeleted(run.runId)).toBe(true);
   expect((await admin.type('runs', 'list')).out).toContain('No run matches.');
 });
 
@@ -127,10 +127,10 @@ test('test with a node pinned does not run it', async () => {
       { source: 'work', target: 'end' },
     ],
   });
-  const pinned = await here.play(admin.type('workflows', 'test', file, '--pin', 'work={"due":3}'));
+  const pinned = await environment.runToEnd(admin.type('workflows', 'test', file, '--pin', 'work={"due":3}'));
   expect([pinned.exitCode, pinned.out]).toEqual([0, expect.stringContaining('"due": 3')]);
   const other = write('pinned.json', { work: { output: { due: 4 } } });
-  expect((await here.play(admin.type('workflows', 'test', file, '--pinned-file', other))).out).toContain('"due": 4');
+  expect((await environment.runToEnd(admin.type('workflows', 'test', file, '--pinned-file', other))).out).toContain('"due": 4');
   const sent = admin.sent.length;
   const twice = await admin.type('workflows', 'test', file, '--pin', 'work=1', '--pinned-file', other);
   expect([twice.exitCode, twice.err]).toEqual([3, expect.stringContaining('work is pinned twice.')]);
@@ -143,9 +143,9 @@ test('test reports a failed run and an invalid graph', async () => {
   const file = write('draft.json', instantGraph('error'));
   const { exitCode, out } = await admin.type('workflows', 'test', file);
   expect(exitCode).toBe(1);
-  expect(await isGone(/wrun_\w+/.exec(out)?.[0] ?? '')).toBe(true);
-  const refused = await admin.type('--json', 'workflows', 'test', file, '--pin', 'nobody=1');
-  expect(errorIn(refused)).toMatchObject({ errors: [{ pointer: '/pinned/nobody', code: 'pinned_node_unknown' }] });
+  expect(await isDeleted(/wrun_\w+/.exec(out)?.[0] ?? '')).toBe(true);
+  const refused = await admin.type('--json', 'workflows', 'test', file, '--pin', 'missing=1');
+  expect(errorIn(refused)).toMatchObject({ errors: [{ pointer: '/pinned/missing', code: 'pinned_node_unknown' }] });
   const wrong = await admin.type('workflows', 'test', file, '--pinned-file', write('list.json', []));
   expect([wrong.exitCode, wrong.err]).toEqual([3, expect.stringContaining('must hold a JSON object')]);
 });
@@ -153,7 +153,7 @@ test('test reports a failed run and an invalid graph', async () => {
 test('an interrupted test deletes its run and exits with 130', async () => {
   const work = admin.type('workflows', 'test', write('draft.json', openGraph));
   // The run exists, and no worker executes it.
-  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let tick = 0; tick < 50; tick += 1) await new Promise((resolve) => setImmediate(resolve));
   admin.interrupt();
   expect((await work).exitCode).toBe(130);
   expect(admin.sent.filter(({ path }) => path.endsWith('/stop'))).toHaveLength(1);

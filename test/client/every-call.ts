@@ -80,10 +80,10 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listAudit: (client) => client.listAudit(),
 };
 
-type Called = Route & { readonly operationId: ClientOperation };
-const isCalled = (route: Route): route is Called => route.scope !== null || route.action === undefined;
-const everyRoute: readonly Route[] = routes;
-export const allRoutes: readonly Called[] = everyRoute.filter(isCalled);
+type CalledRoute = Route & { readonly operationId: ClientOperation };
+const hasClientCall = (route: Route): route is CalledRoute => route.scope !== null || route.action === undefined;
+const callsByRoute: readonly Route[] = routes;
+export const allRoutes: readonly CalledRoute[] = callsByRoute.filter(hasClientCall);
 
 /** The first response that a route declares. */
 export const answerOf = ({ responses }: Route): { readonly status: number; readonly schema: z.ZodType } => {
@@ -109,18 +109,18 @@ export const sampleOf = (schema: z.core.$ZodType): unknown => {
 };
 
 /** Each required path of a schema, with its value. */
-export const promisesOf = (
+export const requiredPathsOf = (
   schema: z.core.$ZodType,
   path: readonly (string | number)[] = [],
 ): readonly { readonly path: readonly (string | number)[]; readonly schema: z.core.$ZodType }[] => {
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape).flatMap(([key, part]: [string, z.core.$ZodType]) => {
-      const own = [...path, key];
+      const otherCallers = [...path, key];
       return part instanceof z.ZodExactOptional
-        ? promisesOf(part.def.innerType, own)
-        : [{ path: own, schema: part }, ...promisesOf(part, own)];
+        ? requiredPathsOf(part.def.innerType, otherCallers)
+        : [{ path: otherCallers, schema: part }, ...requiredPathsOf(part, otherCallers)];
     });
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly) return promisesOf(schema.def.innerType, path);
-  if (schema instanceof z.ZodArray) return promisesOf(schema.def.element, [...path, 0]);
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly) return requiredPathsOf(schema.def.innerType, path);
+  if (schema instanceof z.ZodArray) return requiredPathsOf(schema.def.element, [...path, 0]);
   return [];
 };

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { StepwellClient } from '../../lib/client/index.ts';
 import { type ClientMutation, type ClientOperation, allRoutes, answerOf, calls, sampleOf } from './every-call.ts';
-import { broken, json, otherEnd, refused, silent } from './other-end.ts';
+import { networkError, json, createTestClient, errorResponse, noResponse } from './test-client.ts';
 
 /** Whether a mutation is idempotent, with the reason. A new mutation does not compile until it is listed here. */
-const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
+const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   // The idempotency key makes it idempotent.
   startRun: true,
   rerunRun: true,
@@ -46,7 +46,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // The name may belong to another workflow by then.
   deleteWorkflow: false,
 };
-const safe = new Map<ClientOperation, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
+const safe = new Map<ClientOperation, boolean>(Object.entries(isIdempotent).map(([id, is]) => [routeId(id), is]));
 
 function routeId(id: string): ClientOperation {
   const found = allRoutes.find(({ operationId }) => operationId === id);
@@ -54,7 +54,7 @@ function routeId(id: string): ClientOperation {
   return found.operationId;
 }
 
-const failing = (code: string) => () =>
+const connectionError = (code: string) => () =>
   Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
 
 test('every route has a client call, and every call has a route', () => {
@@ -63,11 +63,11 @@ test('every route has a client call, and every call has a route', () => {
 
 describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s', (id, route) => {
   const { status, schema } = answerOf(route);
-  const good = json(status, sampleOf(schema));
+  const successResponse = json(status, sampleOf(schema));
 
   test('sends the declared request and returns the response', async () => {
-    const { client, sent, play } = otherEnd([good]);
-    expect(await play(calls[id](client))).toEqual(sampleOf(schema));
+    const { client, sent, runToEnd } = createTestClient([successResponse]);
+    expect(await runToEnd(calls[id](client))).toEqual(sampleOf(schema));
     const [request] = sent;
     const pattern = route.path.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', String.raw`\.`);
     expect(request?.method).toBe(route.method);
@@ -76,27 +76,27 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
   });
 
   test.each([
-    ['429', refused(429, 'rate_limited')],
-    ['a refused connection', failing('ECONNREFUSED')],
-    ['an unknown host', failing('ENOTFOUND')],
-  ])('is retried after %s, because it was not processed', async (_what, trouble) => {
-    const { client, sent, play } = otherEnd([trouble, good]);
-    await play(calls[id](client));
+    ['429', errorResponse(429, 'rate_limited')],
+    ['a refused connection', connectionError('ECONNREFUSED')],
+    ['an unknown host', connectionError('ENOTFOUND')],
+  ])('is retried after %s, because it was not processed', async (_what, failure) => {
+    const { client, sent, runToEnd } = createTestClient([failure, successResponse]);
+    await runToEnd(calls[id](client));
     expect(sent).toHaveLength(2);
   });
 
-  const isRepeated = safe.get(id) ?? route.action === undefined;
+  const isRetried = safe.get(id) ?? route.action === undefined;
   test.each([
-    ['500', refused(500, 'internal')],
-    ['503', refused(503, 'unavailable')],
-    ['a reset connection', failing('ECONNRESET')],
-    ['an unknown network error', broken],
-    ['a time-out', silent],
-  ])(`after %s, when it may have been processed, is retried: ${isRepeated}`, async (_what, trouble) => {
-    const { client, sent, play, fails } = otherEnd([trouble, good]);
-    if (isRepeated) await play(calls[id](client));
-    else await fails(calls[id](client));
-    expect(sent).toHaveLength(isRepeated ? 2 : 1);
+    ['500', errorResponse(500, 'internal')],
+    ['503', errorResponse(503, 'unavailable')],
+    ['a reset connection', connectionError('ECONNRESET')],
+    ['an unknown network error', networkError],
+    ['a time-out', noResponse],
+  ])(`after %s, when it may have been processed, is retried: ${isRetried}`, async (_what, failure) => {
+    const { client, sent, runToEnd, expectError } = createTestClient([failure, successResponse]);
+    if (isRetried) await runToEnd(calls[id](client));
+    else await expectError(calls[id](client));
+    expect(sent).toHaveLength(isRetried ? 2 : 1);
     expect(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
   });
 });
@@ -107,9 +107,9 @@ interface Keyed {
   readonly call: (client: StepwellClient) => Promise<unknown>;
   readonly keyOf: (sent: { readonly headers: Headers; readonly body: unknown }) => string | null;
 }
-const keyedBody = z.object({ opts: z.object({ idempotencyKey: z.string() }) });
-const namedBody = z.object({ signalId: z.string() });
-const keyed: readonly Keyed[] = [
+const messageBody = z.object({ opts: z.object({ idempotencyKey: z.string() }) });
+const workflowBody = z.object({ signalId: z.string() });
+const mutationsWithKey: readonly Keyed[] = [
   {
     id: 'resumeRun',
     call: (client) => client.resumeRun({ runId }, { idempotencyKey: 'mine' }),
@@ -123,25 +123,32 @@ const keyed: readonly Keyed[] = [
   {
     id: 'sendRunSignal',
     call: (client) => client.sendRunSignal(runId, { name: 'paid', signalId: 'mine' }),
-    keyOf: ({ body }) => namedBody.parse(body).signalId,
+    keyOf: ({ body }) => workflowBody.parse(body).signalId,
   },
   {
     id: 'publishMessage',
     call: (client) => client.publish('__wkf_step_send', { workflowRunId: runId }, { idempotencyKey: 'mine' }),
-    keyOf: ({ body }) => keyedBody.parse(body).opts.idempotencyKey,
+    keyOf: ({ body }) => messageBody.parse(body).opts.idempotencyKey,
   },
 ];
-test.each(keyed)('$id with an idempotency key is retried with the same key after every error', async ({ id, call, keyOf }) => {
-  const route = allRoutes.find(({ operationId }) => operationId === id);
-  if (route === undefined) throw new Error(`there is no route ${id}`);
-  const { status, schema } = answerOf(route);
-  const { client, sent, play } = otherEnd([broken, refused(503, 'unavailable'), json(status, sampleOf(schema))]);
-  await play(call(client));
-  expect(sent.map(keyOf)).toEqual(['mine', 'mine', 'mine']);
-});
+test.each(mutationsWithKey)(
+  '$id with an idempotency key is retried with the same key after every error',
+  async ({ id, call, keyOf }) => {
+    const route = allRoutes.find(({ operationId }) => operationId === id);
+    if (route === undefined) throw new Error(`there is no route ${id}`);
+    const { status, schema } = answerOf(route);
+    const { client, sent, runToEnd } = createTestClient([
+      networkError,
+      errorResponse(503, 'unavailable'),
+      json(status, sampleOf(schema)),
+    ]);
+    await runToEnd(call(client));
+    expect(sent.map(keyOf)).toEqual(['mine', 'mine', 'mine']);
+  },
+);
 
 test('an invalid key is not sent with a resume', async () => {
-  const { client, sent, fails } = otherEnd([broken]);
-  expect(await fails(client.resumeRun({ runId }, { idempotencyKey: ' x' }))).toBeInstanceOf(TypeError);
+  const { client, sent, expectError } = createTestClient([networkError]);
+  expect(await expectError(client.resumeRun({ runId }, { idempotencyKey: ' x' }))).toBeInstanceOf(TypeError);
   expect(sent).toHaveLength(0);
 });

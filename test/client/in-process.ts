@@ -37,14 +37,14 @@ const bytesOf = (stream: Readable): ReadableStream<Uint8Array> => {
   });
 };
 
-export interface InProcess {
+export interface InProcessApi {
   readonly api: Http;
   readonly clientOf: (apiKey: string) => StepwellClient;
   /** Waits for the promise; processes jobs, and without jobs advances the time to the next due timer. */
-  readonly play: <Value>(work: Promise<Value>) => Promise<Value>;
+  readonly runToEnd: <Value>(work: Promise<Value>) => Promise<Value>;
 }
 
-export const inProcess = (): InProcess => {
+export const createInProcessApi = (): InProcessApi => {
   const api = http();
   const { world } = api;
   const worker: Worker = {
@@ -54,7 +54,7 @@ export const inProcess = (): InProcess => {
     foldCache: new FoldCache(),
     runAttempt: createAttemptRunner(createRunners()),
   };
-  const doJobs = async (): Promise<void> => {
+  const processJobs = async (): Promise<void> => {
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
     for (const job of jobs) {
       const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
@@ -71,14 +71,14 @@ export const inProcess = (): InProcess => {
         fetchImpl: fetchOf(api),
         sleep: (ms, signal) => world.clock.sleep(durationMs(ms), signal),
       }),
-    play: async (work) => {
+    runToEnd: async (work) => {
       let isDone = false;
       const done = (): void => void (isDone = true);
       work.then(done, done);
       for (;;) {
-        for (let turn = 0; turn < 20 && !isDone; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        for (let tick = 0; tick < 20 && !isDone; tick += 1) await new Promise((resolve) => setImmediate(resolve));
         if (isDone) return work;
-        await doJobs();
+        await processJobs();
         const sleepers = world.clock.nextWakeAt();
         const due = [...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at)];
         const next = earliest([...due, ...(sleepers === undefined ? [] : [sleepers])]);

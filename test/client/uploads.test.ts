@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createDeploymentBody } from '../../lib/api/schemas/deployments.ts';
 import { ComputeClientError, StepwellClient } from '../../lib/client/index.ts';
 import { fetchOf } from './in-process.ts';
-import { broken, otherEnd, refused } from './other-end.ts';
+import { networkError, createTestClient, errorResponse } from './test-client.ts';
 import { formOf, http } from '../functions/http.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 
@@ -37,26 +37,26 @@ test('a manifest with its archive is sent as one form', async () => {
 });
 
 test('an upload sends the bytes with the signed headers, and never the key', async () => {
-  const { client, sent, play } = otherEnd([() => new Response(null, { status: 200 })]);
-  await play(client.uploadArtifact(upload, archive));
+  const { client, sent, runToEnd } = createTestClient([() => new Response(null, { status: 200 })]);
+  await runToEnd(client.uploadArtifact(upload, archive));
   expect(sent).toHaveLength(1);
   expect(sent[0]).toMatchObject({ method: 'PUT', path: '/object?signature=secret' });
   expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual(headers);
 });
 
 test.each([
-  ['a network error', broken],
-  ['503', refused(503, 'SlowDown')],
-])('an upload is retried after %s', async (_what, trouble) => {
-  const { client, sent, play } = otherEnd([trouble, () => new Response(null, { status: 200 })]);
-  await play(client.uploadArtifact(upload, archive));
+  ['a network error', networkError],
+  ['503', errorResponse(503, 'SlowDown')],
+])('an upload is retried after %s', async (_what, failure) => {
+  const { client, sent, runToEnd } = createTestClient([failure, () => new Response(null, { status: 200 })]);
+  await runToEnd(client.uploadArtifact(upload, archive));
   expect(sent).toHaveLength(2);
 });
 
 test('a refusal contains the error code of S3, but not the address or the body', async () => {
-  const said = '<Error><Code>AccessDenied</Code><StringToSign>signature=secret</StringToSign></Error>';
-  const { client, sent, fails } = otherEnd([() => new Response(said, { status: 403 })]);
-  const error = await fails(client.uploadArtifact(upload, archive));
+  const messageText = '<Error><Code>AccessDenied</Code><StringToSign>signature=secret</StringToSign></Error>';
+  const { client, sent, expectError } = createTestClient([() => new Response(messageText, { status: 403 })]);
+  const error = await expectError(client.uploadArtifact(upload, archive));
   expect(error).toBeInstanceOf(ComputeClientError);
   expect(error).toMatchObject({ status: 403, message: 'uploadArtifact: refused (403 AccessDenied)', causeBody: 'AccessDenied' });
   expect(JSON.stringify(error)).not.toContain('secret');
@@ -65,12 +65,14 @@ test('a refusal contains the error code of S3, but not the address or the body',
 
 test('an upload has a timeout of minutes', async () => {
   const never = () => new Promise<Response>(() => undefined);
-  const { client, sent, fails } = otherEnd([never], { retries: 0 });
-  expect(await fails(client.uploadArtifact(upload, archive))).toMatchObject({
+  const { client, sent, expectError } = createTestClient([never], { retries: 0 });
+  expect(await expectError(client.uploadArtifact(upload, archive))).toMatchObject({
     kind: 'timeout',
     message: 'uploadArtifact: no response within 300000 ms',
   });
-  const short = otherEnd([never], { retries: 0 });
-  expect(await short.fails(short.client.uploadArtifact(upload, archive, { timeoutMs: 5 }))).toMatchObject({ kind: 'timeout' });
+  const short = createTestClient([never], { retries: 0 });
+  expect(await short.expectError(short.client.uploadArtifact(upload, archive, { timeoutMs: 5 }))).toMatchObject({
+    kind: 'timeout',
+  });
   expect(sent).toHaveLength(1);
 });

@@ -5,8 +5,8 @@ import { type RunUpdate, TransportComputeClientError, isDelta } from '../../lib/
 import { attempt, environment, nodeId, nodeKey, nonce, projectId, runId as toRunId, topLevel } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import { openGraph, started } from '../functions/http.ts';
-import { inProcess } from './in-process.ts';
-import { broken, otherEnd, refused } from './other-end.ts';
+import { createInProcessApi } from './in-process.ts';
+import { networkError, createTestClient, errorResponse } from './test-client.ts';
 
 const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
 const event = (eventId: number, type = 'node.started', payload: object = {}) => {
@@ -19,22 +19,22 @@ const delta = (deltaIndex: number, eventId = 1, nodeName = 'a') => {
   const data = { eventId, sequence: eventId, type: 'node.stream.delta', runId, timestamp: '2026-01-01T00:00:00.000Z', payload };
   return `event: node.stream.delta\ndata: ${JSON.stringify(data)}\n\n`;
 };
-const beat = `event: heartbeat\ndata: {"type":"heartbeat"}\n\n`;
+const heartbeat = `event: heartbeat\ndata: {"type":"heartbeat"}\n\n`;
 
 interface Streamed {
-  /** closed: without an error; broken: with an error; silent: no more data */
-  readonly ends?: 'closed' | 'broken' | 'silent';
+  /** closed: without an error; broken: with an error; stalled: no more data */
+  readonly ends?: 'closed' | 'broken' | 'stalled';
   /** the size of the chunks in bytes */
-  readonly inBytes?: number;
+  readonly chunkBytes?: number;
 }
 const streaming =
-  (text: string, { ends = 'closed', inBytes = 1_000_000 }: Streamed = {}) =>
+  (text: string, { ends = 'closed', chunkBytes = 1_000_000 }: Streamed = {}) =>
   (): Response => {
     const bytes = new TextEncoder().encode(text);
     let from = 0;
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
-        if (from < bytes.length) controller.enqueue(bytes.slice(from, (from += inBytes)));
+        if (from < bytes.length) controller.enqueue(bytes.slice(from, (from += chunkBytes)));
         else if (ends === 'closed') controller.close();
         else if (ends === 'broken') controller.error(new TypeError('terminated'));
         else await new Promise(() => undefined);
@@ -42,21 +42,24 @@ const streaming =
     });
     return new Response(body, { status: 200, headers: { 'content-type': 'text/event-stream' } });
   };
-const all = async (news: AsyncIterable<RunUpdate>): Promise<readonly string[]> => {
+const all = async (updates: AsyncIterable<RunUpdate>): Promise<readonly string[]> => {
   const seen: string[] = [];
-  for await (const one of news) seen.push(isDelta(one) ? `${one.payload.text}'` : String(one.eventId));
+  for await (const one of updates) seen.push(isDelta(one) ? `${one.payload.text}'` : String(one.eventId));
   return seen;
 };
 const cursors = (sent: readonly { readonly path: string }[]) =>
   sent.map(({ path }) => new URL(path, 'https://x').searchParams.get('afterEventId'));
 
 describe('frames', () => {
-  test.each([1, 2, 3, 7, 1_000])('are parsed from chunks of %i bytes', async (inBytes) => {
-    const text = `retry: 5\n\n${event(1)}${beat}${event(2, 'node.started', { said: 'é😀\r\n"' })}`.replaceAll('\n\n', '\r\n\r\n');
+  test.each([1, 2, 3, 7, 1_000])('are parsed from chunks of %i bytes', async (chunkBytes) => {
+    const text = `retry: 5\n\n${event(1)}${heartbeat}${event(2, 'node.started', { said: 'é😀\r\n"' })}`.replaceAll(
+      '\n\n',
+      '\r\n\r\n',
+    );
     const reader = new FrameReader();
     const bytes = new TextEncoder().encode(text);
     const frames = [];
-    for (let from = 0; from < bytes.length; from += inBytes) frames.push(...reader.read(bytes.slice(from, from + inBytes)));
+    for (let from = 0; from < bytes.length; from += chunkBytes) frames.push(...reader.read(bytes.slice(from, from + chunkBytes)));
     expect(frames.map(({ id, event: name, retryMs }) => [id, name, retryMs])).toEqual([
       [undefined, undefined, 5],
       ['1', 'node.started', undefined],
@@ -69,8 +72,10 @@ describe('frames', () => {
 
 describe('a run that is watched', () => {
   test('is requested as a stream with the key only in a header, and ends after its last event', async () => {
-    const { client, sent, play } = otherEnd([streaming(`retry: 9\n\n${event(1)}${beat}${delta(0)}${last(2)}${event(3)}`)]);
-    expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", '2']);
+    const { client, sent, runToEnd } = createTestClient([
+      streaming(`retry: 9\n\n${event(1)}${heartbeat}${delta(0)}${last(2)}${event(3)}`),
+    ]);
+    expect(await runToEnd(all(client.watchRun(runId)))).toEqual(['1', "0'", '2']);
     const [request] = sent;
     expect([request?.method, request?.path]).toEqual(['GET', `/v1/runs/${runId}/events?afterEventId=0&reader=id-1`]);
     expect(Object.fromEntries(request?.headers ?? [])).toMatchObject({
@@ -80,80 +85,83 @@ describe('a run that is watched', () => {
   });
 
   test.each(['closed', 'broken'] as const)('continues after a stream that is %s', async (ends) => {
-    const { client, sent, play } = otherEnd([
+    const { client, sent, runToEnd } = createTestClient([
       streaming(event(1) + delta(0) + delta(1), { ends }),
       streaming(delta(0) + delta(1) + delta(2) + event(2), { ends }),
       streaming(event(2) + last(3)),
     ]);
-    expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", "1'", "2'", '2', '3']);
+    expect(await runToEnd(all(client.watchRun(runId)))).toEqual(['1', "0'", "1'", "2'", '2', '3']);
     expect(cursors(sent)).toEqual(['0', '1', '2']);
   });
 
   test('waits for the retry delay of the stream', async () => {
-    const { client, sent, play } = otherEnd([streaming(`retry: 2500\n\n${event(1)}`), streaming(last(2))]);
-    await play(all(client.watchRun(runId)));
+    const { client, sent, runToEnd } = createTestClient([streaming(`retry: 2500\n\n${event(1)}`), streaming(last(2))]);
+    await runToEnd(all(client.watchRun(runId)));
     expect(sent.map(({ atMs }) => atMs)).toEqual([0, 2_500]);
   });
 
   test('reconnects if a delta is missing', async () => {
-    const { client, sent, play } = otherEnd([
+    const { client, sent, runToEnd } = createTestClient([
       streaming(event(1) + delta(0) + delta(2)),
       streaming(delta(0) + delta(1) + last(2)),
     ]);
-    expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", "1'", '2']);
+    expect(await runToEnd(all(client.watchRun(runId)))).toEqual(['1', "0'", "1'", '2']);
     expect(sent).toHaveLength(2);
   });
 
   test('reconnects after a heartbeat timeout', async () => {
-    const { client, sent, play } = otherEnd([streaming(event(1), { ends: 'silent' }), streaming(last(2))]);
-    expect(await play(all(client.watchRun(runId)))).toEqual(['1', '2']);
+    const { client, sent, runToEnd } = createTestClient([streaming(event(1), { ends: 'stalled' }), streaming(last(2))]);
+    expect(await runToEnd(all(client.watchRun(runId)))).toEqual(['1', '2']);
     expect(sent[1]?.atMs).toBeGreaterThanOrEqual(45_000);
   });
 
   test('that has ended and has no more events yields nothing', async () => {
-    const { client, play } = otherEnd([() => new Response(null, { status: 204 })]);
-    expect(await play(all(client.watchRun(runId, { after: 7 })))).toEqual([]);
+    const { client, runToEnd } = createTestClient([() => new Response(null, { status: 204 })]);
+    expect(await runToEnd(all(client.watchRun(runId, { after: 7 })))).toEqual([]);
   });
 
   test('skips unreadable frames', async () => {
-    const { client, play } = otherEnd([
+    const { client, runToEnd } = createTestClient([
       streaming(`id: 1\nevent: x\ndata: {\n\nid: 1\ndata: {"a":1}\n\nevent: new\ndata: {}\n\n${last(1)}`),
     ]);
-    expect(await play(all(client.watchRun(runId)))).toEqual(['1']);
+    expect(await runToEnd(all(client.watchRun(runId)))).toEqual(['1']);
   });
 
   test('is not retried after a refusal, and a limited number of times after errors', async () => {
-    const gone = otherEnd([refused(404, 'not_found')]);
-    expect(await gone.fails(all(gone.client.watchRun(runId)))).toMatchObject({ code: 'not_found', status: 404 });
-    expect(gone.sent).toHaveLength(1);
-    const away = otherEnd([broken]);
-    expect(await away.fails(all(away.client.watchRun(runId)))).toBeInstanceOf(TransportComputeClientError);
-    expect(away.sent).toHaveLength(3);
-    const busy = otherEnd([
-      refused(503, 'unavailable'),
-      refused(429, 'rate_limited', { 'retry-after': '1' }),
+    const missingDelta = createTestClient([errorResponse(404, 'not_found')]);
+    expect(await missingDelta.expectError(all(missingDelta.client.watchRun(runId)))).toMatchObject({
+      code: 'not_found',
+      status: 404,
+    });
+    expect(missingDelta.sent).toHaveLength(1);
+    const stopWatching = createTestClient([networkError]);
+    expect(await stopWatching.expectError(all(stopWatching.client.watchRun(runId)))).toBeInstanceOf(TransportComputeClientError);
+    expect(stopWatching.sent).toHaveLength(3);
+    const busy = createTestClient([
+      errorResponse(503, 'unavailable'),
+      errorResponse(429, 'rate_limited', { 'retry-after': '1' }),
       streaming(last(1)),
     ]);
-    expect(await busy.play(all(busy.client.watchRun(runId)))).toEqual(['1']);
+    expect(await busy.runToEnd(all(busy.client.watchRun(runId)))).toEqual(['1']);
   });
 
   test('is closed when the caller stops or aborts', async () => {
-    const enough = otherEnd([streaming(event(1), { ends: 'silent' })]);
+    const enough = createTestClient([streaming(event(1), { ends: 'stalled' })]);
     const first = async (): Promise<number> => {
-      for await (const news of enough.client.watchRun(runId)) return news.eventId;
+      for await (const updates of enough.client.watchRun(runId)) return updates.eventId;
       return 0;
     };
-    expect(await enough.play(first())).toBe(1);
+    expect(await enough.runToEnd(first())).toBe(1);
     const stop = new AbortController();
-    const stopped = otherEnd([streaming(event(1), { ends: 'silent' })]);
+    const stopped = createTestClient([streaming(event(1), { ends: 'stalled' })]);
     const watching = all(stopped.client.watchRun(runId, {}, { signal: stop.signal }));
     stop.abort(new Error('enough'));
-    expect(await stopped.fails(watching)).toMatchObject({ message: 'enough' });
+    expect(await stopped.expectError(watching)).toMatchObject({ message: 'enough' });
   });
 });
 
 test('the real functions stream events and deltas of a run', async () => {
-  const { api, clientOf, play } = inProcess();
+  const { api, clientOf, runToEnd } = createInProcessApi();
   const key = await api.key(['admin']);
   const id = await started(api, key, { graph: openGraph });
   const run = { projectId: projectId('acme'), environment: environment('test'), runId: toRunId(id) };
@@ -167,12 +175,12 @@ test('the real functions stream events and deltas of a run', async () => {
   const client = clientOf(key);
   const seen: RunUpdate[] = [];
   const watching = (async () => {
-    for await (const news of client.watchRun(id)) {
-      seen.push(news);
-      if (news.type === 'node.stream.delta') await api.world.jobs.send(jobs);
+    for await (const updates of client.watchRun(id)) {
+      seen.push(updates);
+      if (updates.type === 'node.stream.delta') await api.world.jobs.send(jobs);
     }
   })();
-  await play(watching);
+  await runToEnd(watching);
   expect(seen.filter(({ type }) => type === 'node.stream.delta')).toMatchObject([{ payload: { nodeId: 'work', text: 'hello' } }]);
   const events = seen.filter(({ type }) => type !== 'node.stream.delta');
   expect(events.map(({ eventId }) => eventId)).toEqual(events.map((_, at) => at + 1));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
-import { AtHand, bad, lease, once, thrice } from '../openworkflow/at-hand.ts';
+import { TestBackend, bad, lease, once, thrice } from '../openworkflow/test-backend.ts';
 import type { Opened, Subject } from './subject.ts';
 
 const hour = 3_600_000;
@@ -12,12 +12,12 @@ const expired = { message: 'Workflow run deadline exceeded' };
 export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) =>
   describe(`backend of openworkflow: ${name}`, () => {
     let opened: Opened<ExternalRuns>;
-    let own: AtHand;
+    let own: TestBackend;
     beforeAll(async () => {
       opened = await open();
     });
     beforeEach(() => {
-      own = new AtHand(opened.port);
+      own = new TestBackend(opened.port);
     });
     afterAll(() => opened.close());
     const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => rows.map(({ id }) => id);
@@ -108,7 +108,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
       });
 
       test('an idempotency key belongs to one workflow in one namespace; runs without a key are always distinct', async () => {
-        const other = new AtHand(opened.port);
+        const other = new TestBackend(opened.port);
         const runs = await Promise.all([
           own.create({ idempotencyKey: 'k' }),
           own.create({ idempotencyKey: 'k', workflowName: 'another' }),
@@ -121,7 +121,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
       });
 
       test('ten concurrent requests with one idempotency key create one run', async () => {
-        const others = [new AtHand(opened.port, own), new AtHand(opened.port, own)];
+        const others = [new TestBackend(opened.port, own), new TestBackend(opened.port, own)];
         const backends = [own, ...others, own, ...others, own, ...others, own];
         const runs = await Promise.all(backends.map((each, index) => each.create({ idempotencyKey: 'k', input: index })));
         expect(new Set(idsOf(runs)).size).toBe(1);
@@ -233,7 +233,7 @@ export const openworkflowBackendSuite = ({ name, open }: Subject<ExternalRuns>) 
       });
 
       test('an empty namespace has nothing to claim, and runs of another namespace are not claimed', async () => {
-        await new AtHand(opened.port, { clock: own.clock }).create();
+        await new TestBackend(opened.port, { clock: own.clock }).create();
         expect(await own.claim()).toBeNull();
       });
     });

@@ -67,7 +67,7 @@ test('prints a key whose digest is in the table, and nothing else', async () => 
   const scope = { projectId: projectId('shop'), environment: environment('prod') };
   expect(await new DynamoKeys(table).listKeys(scope, { limit: 5 })).toEqual({ keys: [key] });
   expect((key?.expiresAt ?? 0) - (key?.createdAt ?? 0)).toBe(30 * 86_400_000);
-  expect(err).toContain('shown this once');
+  expect(err).toContain('not shown again');
   expect(err).not.toContain(out.trim());
 });
 

@@ -139,7 +139,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Expression of a condition': [characters(numberIn(branch, 'expressionText = z.string().min(1).max(')), branch],
   'URL of a request': [characters(numberIn(http, 'url: z.string().min(1).max(')), http],
-  'Body that publishes a lens': [bytes(numberIn('lib/api/lens-routes.ts', 'lensLimitBytes = ')), 'lib/api/lens-routes.ts'],
+  'Body that publishes a lens': [
+    bytes(numberIn('lib/api/definition-routes.ts', 'lensLimitBytes = ')),
+    'lib/api/definition-routes.ts',
+  ],
   'Template of a lens': [
     characters(numberIn('lib/api/schemas/lenses.ts', 'template: z.string().min(1).max(')),
     'lib/api/schemas/lenses.ts',
@@ -164,10 +167,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/models/provider-keys.ts', 'cacheMs = minutes(')} min`,
     'lib/models/provider-keys.ts',
   ],
-  'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const mostBytes = ')), firstKeyResource],
-  'Environment variables of a function': [bytes(numberIn(environmentSize, 'const mostBytes = ')), environmentSize],
+  'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const maxBytes = ')), firstKeyResource],
+  'Environment variables of a function': [bytes(numberIn(environmentSize, 'const maxBytes = ')), environmentSize],
   'A token in environment variables': [bytes(numberIn(environmentSize, 'const tokenBytes = ')), environmentSize],
-  'An older version of a large setting': [`${numberIn(storedSettings, 'const grace = days(')} days`, storedSettings],
+  'An older version of a large setting': [`${numberIn(storedSettings, 'const expiryGrace = days(')} days`, storedSettings],
   'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
@@ -183,8 +186,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'A secret in a warm function': [`${numberIn(keptSecrets, 'cacheTtlMs = minutes(')} min`, keptSecrets],
   'Body that publishes a query': [
-    bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
-    'lib/api/query-routes.ts',
+    bytes(numberIn('lib/api/definition-routes.ts', 'const queryLimitBytes = ')),
+    'lib/api/definition-routes.ts',
   ],
   'Parameters of a query': [count(queryLimits.parameters), queryDefinition],
   'Statement of a query': [characters(queryLimits.statementCharacters), queryDefinition],
@@ -199,7 +202,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Spans of a run': [count(maxSpansPerRun), exporting],
   'Spans of a request to a collector': [count(maxSpansPerRequest), exporting],
-  'A request to a collector': [seconds(numberIn('lib/aws/otlp-spans.ts', 'const longestRequestMs = ')), 'lib/aws/otlp-spans.ts'],
+  'A request to a collector': [seconds(numberIn('lib/aws/otlp-spans.ts', 'const requestTimeoutMs = ')), 'lib/aws/otlp-spans.ts'],
   'An end of a run waits for its trace': [`${numberIn(traces, 'retentionPeriod: Duration.hours(')} hour`, traces],
   'Functions that send traces at once': [count(numberIn(traces, 'const maxSenders = ')), traces],
   'Origins of web pages': [count(numberIn(origins, 'const maxOrigins = ')), origins],
@@ -208,10 +211,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/service/access/authenticator.ts', 'lastUseResolution = hours(')} h`,
     'lib/service/access/authenticator.ts',
   ],
-  'Body that sends a signal': [
-    bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')),
-    'lib/api/signal-routes.ts',
-  ],
+  'Body that sends a signal': [bytes(numberIn('lib/api/run-routes.ts', 'const signalLimitBytes = ')), 'lib/api/run-routes.ts'],
   'Body that makes or changes a schedule': [
     bytes(numberIn('lib/api/schedule-routes.ts', 'const scheduleLimitBytes = ')),
     'lib/api/schedule-routes.ts',
@@ -229,11 +229,11 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Idempotency key': [
-    characters(numberIn('lib/api/idempotency.ts', 'const acceptable = /^[\\x20-\\x7e]{1,')),
+    characters(numberIn('lib/api/idempotency.ts', 'const keyPattern = /^[\\x20-\\x7e]{1,')),
     'lib/api/idempotency.ts',
   ],
   'Memory of an idempotency key': [`${count(numberIn(construct, 'props.idempotencyHours ?? '))} h`, construct],
-  'Faults told in one answer': [count(numberIn('lib/api/error-body.ts', 'const mostFaults = ')), 'lib/api/error-body.ts'],
+  'Faults told in one answer': [count(numberIn('lib/api/error-body.ts', 'const maxErrorDetails = ')), 'lib/api/error-body.ts'],
   'Page of workflows, lenses or queries': [
     `${count(numberIn(versions, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
     versions,
@@ -251,7 +251,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     audit,
   ],
   'Entries searched for one page': [
-    count(numberIn(listAudit, 'const mostPages = ') * numberIn(listAudit, 'const entriesPerPage = ')),
+    count(numberIn(listAudit, 'const maxPages = ') * numberIn(listAudit, 'const entriesPerPage = ')),
     listAudit,
   ],
   'Page of events': [
@@ -285,7 +285,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Said and not written yet': [characters(numberIn(voice, 'const maxPendingLength = ')), voice],
   'A ticket to watch a run': [`${seconds(ticketLifetime)}, once`, 'lib/service/watching/open-with-ticket.ts'],
   'A key in a warm function': [
-    seconds(numberIn('lib/service/access/authenticator.ts', 'const keptForMs = ')),
+    seconds(numberIn('lib/service/access/authenticator.ts', 'const cacheTtlMs = ')),
     'lib/service/access/authenticator.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
@@ -301,14 +301,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/contract/payload-lifetimes.ts',
   ],
   'Such a payload, of a far expiry': [
-    `${numberIn('lib/contract/payload-lifetimes.ts', 'every: ') + 2} days`,
+    `${numberIn('lib/contract/payload-lifetimes.ts', 'stepDays: ') + 2} days`,
     'lib/contract/payload-lifetimes.ts',
   ],
   'Rules of the bucket': [count(payloadLifetimes.length + 2), 'lib/constructs/storage.ts'],
   'Retention of a test run': [`${days(testRetention)}`, 'lib/service/runs/create-run.ts'],
   "Body of a widget's configuration": [
-    bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),
-    'lib/api/test-run-routes.ts',
+    bytes(numberIn('lib/api/run-routes.ts', 'const viewLimitBytes = ')),
+    'lib/api/run-routes.ts',
   ],
   'Look-ups of a view': [count(maxTemplates), 'lib/service/runs/view-run.ts'],
   'A view, resolved': [bytes(maxViewBytes), 'lib/service/runs/view-run.ts'],
@@ -322,7 +322,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/constructs/storage.ts',
   ],
   'Audit entries': [
-    days(numberIn('lib/service/access/record-audit.ts', 'const keptFor = ')),
+    days(numberIn('lib/service/access/record-audit.ts', 'const auditRetention = ')),
     'lib/service/access/record-audit.ts',
   ],
   'Attempts of a node': [
@@ -354,7 +354,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Runs that call each other': [`${maxCallDepth} deep`, 'lib/service/runs/start-child-run.ts'],
   'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const maxSeconds = ')), 'lib/nodes/subflow/shape.ts'],
   'Signal that nobody waits for': [
-    `${numberIn('lib/service/runs/send-signal.ts', 'const defaultSignalTtl = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
+    `${numberIn('lib/service/runs/send-signal.ts', 'const defaultSignalTtl = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const maxExpirySeconds = '))}`,
     'lib/service/runs/send-signal.ts',
   ],
   'Items of a loop': [
@@ -373,7 +373,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Any delay': [days(numberIn(delay, 'const maxDelayMs = ')), delay],
   'Delay by queue': [seconds(maxQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [
-    seconds(numberIn('lib/engine/graph/decide.ts', 'const shortestQueueDelayMs = ')),
+    seconds(numberIn('lib/engine/graph/decide.ts', 'const minQueueDelayMs = ')),
     'lib/engine/graph/decide.ts',
   ],
   'First slice of a script': [`${firstTimeSlice} ms`, 'lib/engine/fair-shares.ts'],
@@ -462,19 +462,19 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/program/start-workflow-task.ts',
   ],
   'Drives that stall': [
-    count(numberIn('lib/engine/durable/apply-command-batch.ts', 'const mostStalls = ')),
+    count(numberIn('lib/engine/durable/apply-command-batch.ts', 'const maxStalls = ')),
     'lib/engine/durable/apply-command-batch.ts',
   ],
   'Tries to undo what diverges': [
-    count(numberIn('lib/engine/durable/decide.ts', 'const mostDivergedRollbacks = ')),
+    count(numberIn('lib/engine/durable/decide.ts', 'const maxDivergedRollbacks = ')),
     'lib/engine/durable/decide.ts',
   ],
   'Drives that break their thread': [
-    count(numberIn('lib/engine/durable/crash-workflow-task.ts', 'const mostBreaks = ')),
+    count(numberIn('lib/engine/durable/crash-workflow-task.ts', 'const maxCrashes = ')),
     'lib/engine/durable/crash-workflow-task.ts',
   ],
   'Wait before a drive is tried again': [
-    minutes(numberIn('lib/engine/durable/defer-workflow-task.ts', 'const longestMs = ')),
+    minutes(numberIn('lib/engine/durable/defer-workflow-task.ts', 'const maxDelay = ')),
     'lib/engine/durable/defer-workflow-task.ts',
   ],
   'Time that a step has at least': [
@@ -495,8 +495,11 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/durable/decide.ts',
   ],
   'Deliveries of a message': [count(maxDeliveries), fetchRuns],
-  'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const longestBackoffMs = ') / 1_000)} s`, fetchRuns],
-  'Published message': [bytes(numberIn('lib/api/world-routes.ts', 'const messageLimitBytes = ')), 'lib/api/world-routes.ts'],
+  'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const maxBackoffMs = ') / 1_000)} s`, fetchRuns],
+  'Published message': [
+    bytes(numberIn('lib/api/deployment-routes.ts', 'const messageLimitBytes = ')),
+    'lib/api/deployment-routes.ts',
+  ],
   'Delay of a published message': [
     `${count(numberIn('lib/api/schemas/world.ts', 'const maxDelaySeconds = '))} s`,
     'lib/api/schemas/world.ts',
@@ -529,7 +532,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Commit, compressed': [bytes(maxCommitBytes), payloads],
   'Words of one turn of code in a commit': [bytes(maxPartBytes), 'lib/engine/durable/split-command-batch.ts'],
   'Sleeps woken by one commit': [
-    count(numberIn('lib/service/runs/wake-run.ts', 'const mostTogether = ')),
+    count(numberIn('lib/service/runs/wake-run.ts', 'const maxWakesPerCommit = ')),
     'lib/service/runs/wake-run.ts',
   ],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
@@ -538,26 +541,29 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/log/stored-fold.ts',
   ],
   'Snapshot, compressed': [
-    bytes(numberIn('lib/service/run-log/snapshots.ts', 'const largestInItemBytes = ')),
+    bytes(numberIn('lib/service/run-log/snapshots.ts', 'const maxSnapshotItemBytes = ')),
     'lib/service/run-log/snapshots.ts',
   ],
   'Commits lost to others': [
     count(numberIn('lib/service/run-log/append.ts', 'const maxLostPuts = ')),
     'lib/service/run-log/append.ts',
   ],
-  'Tries of one put': [count(numberIn('lib/service/run-log/append.ts', 'const mostPuts = ')), 'lib/service/run-log/append.ts'],
-  Beat: [seconds(numberIn(attempt, 'const beatEvery = ')), attempt],
-  'Look for a cancel': [seconds(numberIn(attempt, 'const lookEvery = ')), attempt],
-  'First silence': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
-  'Longest silence': [minutes(numberIn(silence, 'const longestPatience: DurationMs = ')), silence],
+  'Tries of one put': [
+    count(numberIn('lib/service/run-log/append.ts', 'const maxPutAttempts = ')),
+    'lib/service/run-log/append.ts',
+  ],
+  Beat: [seconds(numberIn(attempt, 'const heartbeatInterval = ')), attempt],
+  'Look for a cancel': [seconds(numberIn(attempt, 'const checkInterval = ')), attempt],
+  'First silence': [seconds(numberIn(silence, 'const baseHeartbeatTimeout: DurationMs = ')), silence],
+  'Longest silence': [minutes(numberIn(silence, 'const maxHeartbeatTimeout: DurationMs = ')), silence],
   'Deaths of workers in one attempt': [count(maxCrashes), deliveries],
   'Lost deliveries of one attempt go on': [`${crashWindow / 3_600_000} h`, deliveries],
-  'Pause after a worker died': [minutes(numberIn(deliveries, 'const longestPause: DurationMs = ')), deliveries],
+  'Pause after a worker died': [minutes(numberIn(deliveries, 'const maxRedeliveryPause: DurationMs = ')), deliveries],
   'Look of the sweep before a deadline': [minutes(numberIn(silence, 'const deadlineLead: DurationMs = ')), silence],
-  'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingLook: DurationMs = ')), silence],
-  'Look of the sweep at a waiting run': [minutes(numberIn(silence, 'const firstSignalLook: DurationMs = ')), silence],
+  'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingCheckInterval: DurationMs = ')), silence],
+  'Look of the sweep at a waiting run': [minutes(numberIn(silence, 'const minSignalCheckInterval: DurationMs = ')), silence],
   'Look of the sweep at a run that waits for a place': [
-    minutes(numberIn(silence, 'const lastPlaceLook: DurationMs = ')),
+    minutes(numberIn(silence, 'const maxSlotCheckInterval: DurationMs = ')),
     silence,
   ],
   'Second look for a run': [`${numberIn(recover, 'const secondCheckMinutes = ')} min`, recover],
@@ -566,10 +572,13 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/execution/reconcile-slot.ts',
   ],
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
-  'First look that asks again': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
-  'Longest time unasked': [`${numberIn(silence, 'const lastSignalLook: DurationMs = ') / 3_600_000} h`, silence],
-  'Looks that are left together': [seconds(numberIn(silence, 'const lookLead: DurationMs = ')), silence],
-  Nudge: [seconds(numberIn('lib/service/commit/schedule-message.ts', 'nudgeDelay = ')), 'lib/service/commit/schedule-message.ts'],
+  'First look that asks again': [seconds(numberIn(silence, 'const baseHeartbeatTimeout: DurationMs = ')), silence],
+  'Longest time unasked': [`${numberIn(silence, 'const maxSignalCheckInterval: DurationMs = ') / 3_600_000} h`, silence],
+  'Looks that are left together': [seconds(numberIn(silence, 'const recheckLead: DurationMs = ')), silence],
+  Nudge: [
+    seconds(numberIn('lib/service/commit/schedule-message.ts', 'recheckDelay = ')),
+    'lib/service/commit/schedule-message.ts',
+  ],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],
   'Invisibility of a message': [
     `${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`,
@@ -581,7 +590,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     queues,
   ],
   'A dead letter in its queue': [
-    `${count(numberIn(queues, 'longer than the retention of the queue it came from.\n    retentionPeriod: Duration.days('))} days`,
+    `${count(numberIn(queues, "must exceed the source queue's.\n    retentionPeriod: Duration.days("))} days`,
     queues,
   ],
   'Workers at once, per queue': [count(defaultConcurrency.nodeConcurrency), concurrency],

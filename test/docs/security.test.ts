@@ -49,6 +49,8 @@ test('every scope', () => {
 });
 
 test('how long a revoked key works, and the audit trail is kept', () => {
-  expect(text).toContain(`at most ${numberIn('lib/service/access/authenticator.ts', 'const cacheTtlMs = ') / 1_000} more seconds`);
+  expect(text).toContain(
+    `at most ${numberIn('lib/service/access/authenticator.ts', 'const cacheTtlMs = ') / 1_000} more seconds`,
+  );
   expect(text).toContain(`for ${numberIn('lib/service/access/record-audit.ts', 'auditRetention = ') / 86_400_000} days`);
 });

@@ -63,15 +63,15 @@ const webhook = (provider: string, secret: string, body = '{}') =>
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
     'x-github-delivery': crypto.randomUUID(),
   });
-const nobody = 'wrun_00000000000000000000000000';
+const unknownRunId = 'wrun_00000000000000000000000000';
 
 describe('refused requests', () => {
   /** each code of the catalogue below 500, with a request that causes it */
   const asked: { readonly [Code in ErrorCode]?: () => Promise<{ status: number; body: unknown }> } = {
     unauthorized: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.apiKey.slice(0, -1)}` }),
-    key_in_query: () => cloud.call('GET', `/v1/runs/${nobody}/events?api_key=${cloud.apiKey}`),
+    key_in_query: () => cloud.call('GET', `/v1/runs/${unknownRunId}/events?api_key=${cloud.apiKey}`),
     ticket_invalid: async () => {
-      const answer = await fetch(`${cloud.url}/v1/runs/${nobody}/events?ticket=st_${'x'.repeat(43)}`);
+      const answer = await fetch(`${cloud.url}/v1/runs/${unknownRunId}/events?ticket=st_${'x'.repeat(43)}`);
       return { status: answer.status, body: await answer.json() };
     },
     // The local API accepts http by its settings; this cloud requires https.
@@ -84,7 +84,7 @@ describe('refused requests', () => {
       }
     },
     invalid_signature: () => webhook('demo', 'another secret'),
-    unknown_provider: () => webhook('nobody', cloud.webhookSecret),
+    unknown_provider: () => webhook('unknown', cloud.webhookSecret),
     missing_scope: async () =>
       cloud.call('GET', '/v1/runs', undefined, {
         authorization: `Bearer ${await cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}`,
@@ -98,17 +98,17 @@ describe('refused requests', () => {
     },
     invalid_request: () => start({ workflowName: 7 }),
     payload_too_large: () => start({ ...order, input: 'x'.repeat(7_000_000) }),
-    not_acceptable: () => cloud.call('GET', `/v1/runs/${nobody}/events`, undefined, { accept: 'text/html' }),
-    not_found: () => cloud.call('GET', `/v1/runs/${nobody}`),
+    not_acceptable: () => cloud.call('GET', `/v1/runs/${unknownRunId}/events`, undefined, { accept: 'text/html' }),
+    not_found: () => cloud.call('GET', `/v1/runs/${unknownRunId}`),
     method_not_allowed: () => cloud.call('PATCH', '/v1/runs'),
     cursor_invalid: () => cloud.call('GET', '/v1/workflows?cursor=nothing'),
     query_exists: async () => {
       await cloud.call('POST', '/v1/queries', findOrder);
       return cloud.call('POST', '/v1/queries', findOrder);
     },
-    query_not_found: () => cloud.call('GET', '/v1/queries/nobody'),
+    query_not_found: () => cloud.call('GET', '/v1/queries/unknown'),
     workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
-    workflow_not_found: () => cloud.call('GET', '/v1/workflows/nobody-published-this'),
+    workflow_not_found: () => cloud.call('GET', '/v1/workflows/not-published'),
     workflow_archived: async () => {
       await publish(chain('archived', []));
       await cloud.call('DELETE', '/v1/workflows/archived');
@@ -141,7 +141,7 @@ describe('refused requests', () => {
       await cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
       return cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
     },
-    lens_not_found: () => cloud.call('GET', '/v1/lenses/nobody-published-this'),
+    lens_not_found: () => cloud.call('GET', '/v1/lenses/not-published'),
     lens_invalid: () => cloud.call('POST', '/v1/lenses', { name: 'bad', template: '[[text:date]]' }),
     input_invalid: async () => {
       await publish({ ...chain('declared', []), options: { args: [{ name: 'size', type: 'number', required: true }] } });
@@ -171,7 +171,7 @@ describe('refused requests', () => {
       const message = { runId: await begin('order-total', { items: [] }) };
       return cloud.call('POST', '/v1/queue/publish', { queueName: '__wkf_workflow_order-total', message });
     },
-    no_active_deployment: () => start({ workflowName: 'nobody-published-this' }),
+    no_active_deployment: () => start({ workflowName: 'not-published' }),
     invalid_deployment_id: async () => create({ ...(await packedDeployment('d')).manifest, deploymentId: '../d' }),
     invalid_manifest: async () => create({ ...(await packedDeployment('d')).manifest, runtime: 'container' }),
     deployment_exists: async () => {
@@ -257,7 +257,7 @@ describe('refused requests', () => {
       expect((await cloud.call('POST', '/v1/schedules', schedule)).status).toBe(201);
       return cloud.call('POST', '/v1/schedules', { ...schedule, rate: '2 days' });
     },
-    foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'somebody-elses' }),
+    foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'another-project' }),
     key_in_use: () => cloud.call('DELETE', `/v1/keys/${ownKeyId()}`),
     key_retired: async () => {
       const { keyId } = keyShape.parse((await cloud.call('POST', '/v1/keys', { scopes: ['runs:read'] })).body);
@@ -385,7 +385,7 @@ describe('scripts that exceed a limit', () => {
   });
 
   test.each(scripts)(
-    'one that %s: its node ends with the cause, its error branch sees it, the run goes on',
+    'one that %s: its node fails with the cause, its error branch gets it, and the run continues',
     async (what, _code, status, cause, code) => {
       const run = await ended(runs.get(what) ?? '');
       expect(run.nodes.find(({ nodeId }) => nodeId === 'script')).toMatchObject({ status, attempt: 1, error: { cause, code } });

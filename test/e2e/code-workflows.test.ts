@@ -190,7 +190,7 @@ describe('examples/code-workflows', { timeout: 60_000 }, () => {
   });
 });
 
-const trouble = (version: string): string => `
+const nondeterministic = (version: string): string => `
 export const versioned = defineWorkflow({ name: 'versioned' }, async ({ step }) => {
   const first = await step.run({ name: 'first' }, () => '${version}');
   await step.waitForSignal({ signal: 'go on' });
@@ -199,7 +199,7 @@ export const versioned = defineWorkflow({ name: 'versioned' }, async ({ step }) 
 export const strays = defineWorkflow({ name: 'strays' }, async ({ step }) => {
   await step.run({ name: 'at ' + ('${version}' === 'three' ? 'once' : process.hrtime.bigint()) }, () => 1);
   await step.sleep('nap', 1);
-  return 'mended';
+  return 'corrected';
 });
 export const undone = defineWorkflow({ name: 'undone' }, async ({ input, step }) => {
   for (const name of ['one', 'two'])
@@ -226,7 +226,7 @@ export const unstorable = defineWorkflow({ name: 'unstorable' }, async ({ step }
 `;
 
 describe('a project of one’s own', { timeout: 90_000 }, () => {
-  const folder = project(trouble('one'));
+  const folder = project(nondeterministic('one'));
   beforeAll(() => deploy(cloud, folder, '--deployment-id', 'one'));
   const noted = (file: string): readonly string[] => {
     try {
@@ -239,7 +239,7 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
   test('a run stays on its deployment while another is activated, and new runs use the new one', async () => {
     const id = await start(cloud, 'versioned');
     await when(cloud, id, waits('go.x20.on'));
-    rewrite(folder, trouble('two'));
+    rewrite(folder, nondeterministic('two'));
     expect(await deploy(cloud, folder, '--deployment-id', 'two')).toContain('~ versioned');
     const other = await start(cloud, 'versioned');
     for (const runId of [id, other])
@@ -256,10 +256,10 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     expect(run.status).toBe('running');
     const said = await cli(cloud, folder, 'explain', id);
     expect(said).toMatch(/step 1 of this run is function "at \d+", but the code of deployment \w+ requests function "at \d+"/);
-    rewrite(folder, trouble('three'));
+    rewrite(folder, nondeterministic('three'));
     await deploy(cloud, folder, '--deployment-id', 'three');
     const other = (await cli(cloud, folder, 'runs', 'rerun', id, '--deployment', 'three')).trim().split(/\s/)[0] ?? '';
-    expect((await ended(cloud, other)).output).toBe('mended');
+    expect((await ended(cloud, other)).output).toBe('corrected');
     await cli(cloud, folder, 'runs', 'cancel', id);
     expect((await ended(cloud, id)).status).toBe('cancelled');
   });

@@ -104,12 +104,12 @@ describe('on a laptop, from an empty folder', () => {
     ['another body under the same key', () => start({ ...started, input: {} }, 'k1'), 409, 'idempotency_conflict'],
     ['no key', () => start(started), 400, 'idempotency_required'],
     ['a run id that exists', () => start({ ...started, runId }, 'k2'), 409, 'run_exists'],
-    ['a workflow that nobody published', () => start({ ...started, workflowName: 'nope' }, 'k3'), 409, 'no_active_deployment'],
-    ['a body of another shape', () => start({ workflowName: 7, stranger: 1 }, 'k4'), 400, 'invalid_request'],
+    ['an unpublished workflow', () => start({ ...started, workflowName: 'nope' }, 'k3'), 409, 'no_active_deployment'],
+    ['a body of another shape', () => start({ workflowName: 7, unknownKey: 1 }, 'k4'), 400, 'invalid_request'],
     ['a body that is no JSON', () => start('{"workflowName":', 'k5'), 400, 'invalid_request'],
     ['a body of 7 MB', () => start({ ...started, input: { text: 'x'.repeat(7_000_000) } }, 'k6'), 413, 'payload_too_large'],
     [
-      'a key that nobody made',
+      'an unknown key',
       () => local.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${local.apiKey}x` }),
       401,
       undefined,
@@ -123,11 +123,11 @@ describe('on a laptop, from an empty folder', () => {
   });
 
   test('every error of a body has its pointer', async () => {
-    const { body } = await start({ workflowName: 7, stranger: 1 }, 'k7');
+    const { body } = await start({ workflowName: 7, unknownKey: 1 }, 'k7');
     expect(body).toMatchObject({
       errors: expect.arrayContaining([
         expect.objectContaining({ pointer: '/workflowName' }),
-        expect.objectContaining({ pointer: '/stranger' }),
+        expect.objectContaining({ pointer: '/unknownKey' }),
       ]),
     });
   });

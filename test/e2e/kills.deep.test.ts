@@ -22,10 +22,10 @@ test('five kills under load: no effect is lost or repeated without a crash, and 
     // Verify that the reader finds planted errors.
     for (const [fault, plant] of faults) {
       const undo = await plant(rested);
-      await expect(verdictOf(rested), fault).rejects.toThrow(/^invariant \d+: /);
+      await expect(checkAgain(rested), fault).rejects.toThrow(/^invariant \d+: /);
       await undo();
     }
-    await verdictOf(rested);
+    await checkAgain(rested);
   });
   const { whole = 0, ...threads } = kills;
   expect(whole).toBe(3);
@@ -34,13 +34,13 @@ test('five kills under load: no effect is lost or repeated without a crash, and 
   expect(result.commits).toBeGreaterThan(20);
 });
 
-interface Meddled {
+interface SettledRound {
   readonly tables: Tables;
   readonly evidence: Evidence;
   readonly reading: Reading;
 }
 
-async function verdictOf({ tables, evidence, reading }: Meddled): Promise<void> {
+async function checkAgain({ tables, evidence, reading }: SettledRound): Promise<void> {
   const now = await readTables(tables);
   await checkRound(now, evidence);
   const known = new Map<string, string>();
@@ -48,10 +48,10 @@ async function verdictOf({ tables, evidence, reading }: Meddled): Promise<void> 
   compare(now, known);
 }
 
-type Plant = (rested: Meddled) => Promise<() => Promise<void>>;
+type Plant = (rested: SettledRound) => Promise<() => Promise<void>>;
 
 /** A run that was not cancelled and has effects, and the keys of one of its items. */
-const someRun = ({ reading, evidence }: Meddled) => {
+const someRun = ({ reading, evidence }: SettledRound) => {
   const ended = [...reading.runs.values()].filter(
     // A graph run: all its items are in one partition.
     ({ address: { runId }, kind, status, commits }) =>
@@ -74,7 +74,7 @@ const changed =
     const item = (await tables.scan({ ConsistentRead: true })).find(
       (each) => JSON.stringify([each['pk'], each['sk']]) === JSON.stringify([Key.pk, Key.sk]),
     );
-    if (item === undefined) throw new Error(`${Key.sk.S} is not there`);
+    if (item === undefined) throw new Error(`${Key.sk.S} does not exist`);
     const fresh = change({ ...item });
     if (fresh === undefined) await tables.ask('DeleteItem', { TableName, Key });
     else await tables.ask('PutItem', { TableName, Item: fresh });
@@ -110,7 +110,7 @@ const faults: readonly (readonly [string, Plant])[] = [
     'a commit is another one than it was',
     changed(
       () => logSort(2),
-      (item) => ({ ...item, b: { S: 'nobody' } }),
+      (item) => ({ ...item, b: { S: 'unknown' } }),
     ),
   ],
   ['a commit is there twice', changed(logSort, (item) => ({ ...item, sk: { S: logSort(90) } }))],
@@ -137,13 +137,13 @@ const faults: readonly (readonly [string, Plant])[] = [
   ],
   [
     'an effect that no commit asked for',
-    seenToo((_evidence, runId) => ({ at: Date.now(), kind: 'node', runId, of: 'nobody', attempt: '0'.repeat(16) })),
+    seenToo((_evidence, runId) => ({ at: Date.now(), kind: 'node', runId, of: 'unknown', attempt: '0'.repeat(16) })),
   ],
   [
     'an effect that comes again long after its attempt had ended',
     seenToo(({ effects }) => {
       const [first] = effects.filter(({ kind }) => kind !== 'undo');
-      if (first === undefined) throw new Error('nothing was done');
+      if (first === undefined) throw new Error('there is no effect');
       return { ...first, at: Date.now() + 3_600_000 };
     }),
   ],

@@ -72,7 +72,7 @@ test('moderation blocks its configured words', async () => {
 test.each([
   ['near', 'address_forbidden'],
   ['bedrock', 'provider_error'],
-  ['nobody', 'model_unknown'],
+  ['unknown', 'model_unknown'],
 ])('the model %s fails its node with %s', async (model, code) => {
   await cloud.call('POST', '/v1/lenses', { name: `ask-${model}`, template: 'Say [[what]]' });
   const nodes = [

@@ -99,7 +99,7 @@ test('without RecursiveLoop in the template, the 17th invocation’s message goe
   expect([(await seeRounds()).status, (await seeNaps()).status]).toEqual(['running', 'running']);
   const complaints = await cloud.stop().then(
     () => '',
-    (trouble: unknown) => String(trouble),
+    (error: unknown) => String(error),
   );
   const lost = (queue: string): RegExp =>
     new RegExp(

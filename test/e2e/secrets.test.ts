@@ -24,7 +24,7 @@ async function runWith(secret: string) {
     type: 'http',
     // A reserved name (RFC 6761): the request fails at the name resolution.
     config: {
-      url: 'https://nobody.invalid/',
+      url: 'https://unknown.invalid/',
       headers: { authorization: `Bearer {{secret:${secret}}}` },
       retry: { attempts: 1 },
       errorHandling: 'fail_workflow',

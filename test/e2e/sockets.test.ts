@@ -104,7 +104,7 @@ describe('a run that is watched', () => {
     voice.append('Once ');
     await first.until(isSaid('Once '));
     first.send({ action: 'leave', runId });
-    expect(await first.until(({ type }) => type === 'left')).toEqual({ type: 'left', runId, reason: 'asked' });
+    expect(await first.until(({ type }) => type === 'left')).toEqual({ type: 'left', runId, reason: 'requested' });
     await wait(1_500);
     const heard = first.frames.length;
     voice.append('upon ');
@@ -217,10 +217,10 @@ describe('errors', () => {
     });
     const { runId } = await client.trigger({ workflowName: 'much', input: {} });
     const { hostname, port, pathname } = new URL(url);
-    const silent = connect({ host: hostname, port: Number(port) });
-    silent.on('error', () => undefined);
-    await once(silent, 'connect');
-    silent.write(
+    const unreading = connect({ host: hostname, port: Number(port) });
+    unreading.on('error', () => undefined);
+    await once(unreading, 'connect');
+    unreading.write(
       [
         `GET ${pathname} HTTP/1.1`,
         `Host: ${hostname}:${port}`,
@@ -232,16 +232,16 @@ describe('errors', () => {
         '\r\n',
       ].join('\r\n'),
     );
-    await once(silent, 'readable');
-    silent.pause();
-    silent.write(masked(JSON.stringify({ action: 'join', runId })));
+    await once(unreading, 'readable');
+    unreading.pause();
+    unreading.write(masked(JSON.stringify({ action: 'join', runId })));
     const reader = await open();
     reader.send({ action: 'join', runId });
     await reader.until(isStatus('completed'), 60_000);
     expect(reader.frames.filter(({ payload }) => typeof payload?.['output'] === 'string')).toHaveLength(120);
     await reader.close();
     await expect.poll(() => recordsIn(here), { timeout: 60_000 }).toEqual([]);
-    silent.destroy();
+    unreading.destroy();
   }, 120_000);
 });
 

@@ -32,7 +32,7 @@ const runShape = z.looseObject({ status: z.string(), nodes: z.array(z.looseObjec
 
 /** The result of a request that uses this secret, in a run that a webhook started. */
 async function runOfWebhook(cloud: InProcessCloud, secret: string): Promise<string> {
-  const config = { url: 'https://nobody.invalid/', headers: { authorization: `{{secret:${secret}}}` }, retry: { attempts: 1 } };
+  const config = { url: 'https://unknown.invalid/', headers: { authorization: `{{secret:${secret}}}` }, retry: { attempts: 1 } };
   const nodes = [
     { id: 'start', type: 'start' },
     { id: 'ask', type: 'http', config: { ...config, errorHandling: 'fail_workflow' } },

@@ -37,7 +37,7 @@ const schemas = new Map<string, string[]>();
 const commits = new Map<string, number>();
 /** by run: how often the worker has registered a wait of the run for signals */
 const entered = new Map<string, number>();
-const drives = new Map<string, string>();
+const workflowTasks = new Map<string, string>();
 const text = z.looseObject({ S: z.string() });
 const putItem = z.looseObject({
   Item: z.looseObject({ pk: text, sk: text, s: z.looseObject({ N: z.string().optional() }).optional() }),
@@ -53,8 +53,8 @@ beforeAll(async () => {
     if (waiter !== undefined) entered.set(waiter, (entered.get(waiter) ?? 0) + 1);
     if (put?.sk.S.startsWith('log#') === true) commits.set(id, (commits.get(id) ?? 0) + 1);
     const { MessageBody: body = '' } = sent.safeParse(input).data ?? {};
-    const run = body.includes('"kind":"drive"') ? /"runId":"(\w+)"/.exec(body)?.[1] : undefined;
-    if (run !== undefined) drives.set(run, body);
+    const run = body.includes('"kind":"workflow_task"') ? /"runId":"(\w+)"/.exec(body)?.[1] : undefined;
+    if (run !== undefined) workflowTasks.set(run, body);
   });
   const folder = freshFolder();
   mkdirSync(join(folder, 'workflows'));
@@ -153,7 +153,7 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
     expect(await goOn(id)).toBe(500);
     expect((await cloud.call('GET', `/v1/runs/${id}`)).status).toBe(500);
     const handler = [...cloud.cloud.functions.values()].find(({ name }) => name.includes('FunctionsCodeFunction'));
-    const outcome = await handler?.invoke(redelivered(drives.get(id) ?? ''));
+    const outcome = await handler?.invoke(redelivered(workflowTasks.get(id) ?? ''));
     expect(outcome).toEqual({ kind: 'returned', payload: '{"batchItemFailures":[{"itemIdentifier":"once-more"}]}' });
     expect(commits.get(id)).toBe(written);
 

@@ -76,11 +76,15 @@ async function kill(): Promise<void> {
 }
 
 async function startWorker(): Promise<number> {
-  const child = spawn(process.execPath, [program, 'worker', 'start', '--settings', settings, '--hold-seconds', '3'], {
-    cwd: project,
-    env: environment(),
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [program, 'worker', 'start', '--settings', settings, '--visibility-timeout-seconds', '3'],
+    {
+      cwd: project,
+      env: environment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   worker = child;
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));

@@ -88,7 +88,7 @@ function run(...given: readonly string[]): Told {
 const until = (what: () => unknown): Promise<void> => expect.poll(what, { timeout: 30_000, interval: 30 }).toBe(true);
 
 async function startWorker(...options: readonly string[]): Promise<Told> {
-  const worker = run('worker', 'start', '--settings', settings, '--hold-seconds', '3', ...options);
+  const worker = run('worker', 'start', '--settings', settings, '--visibility-timeout-seconds', '3', ...options);
   await until(() => worker.err().includes('taking messages for code') || worker.child.exitCode !== null);
   expect(worker.child.exitCode, worker.err()).toBeNull();
   return worker;
@@ -172,9 +172,9 @@ describe('a worker', { timeout: 60_000 }, () => {
     const id = await start('count', { file, stepMs: 700 });
     await until(() => begun(file).includes('b'));
     expect(await end(first.child, 'SIGTERM'), first.err()).toBe(0);
-    expect(first.err()).toContain('1 at work may rest within 25 s');
+    expect(first.err()).toContain('1 messages in flight have 25 s to finish');
     expect(begun(file)).toEqual(['a', 'b']);
-    worker = await startWorker('--hold-seconds', '600', '--drain-seconds', '1');
+    worker = await startWorker('--visibility-timeout-seconds', '600', '--drain-seconds', '1');
     const found = await ended(id);
     expect(pids(found)).toEqual([first.pid, first.pid, worker.pid, worker.pid]);
     expect(attempts(found)).toEqual([
@@ -192,7 +192,7 @@ describe('a worker', { timeout: 60_000 }, () => {
     await start('count', { file, stepMs: 10, slowOne: 'b' });
     await until(() => begun(file).includes('b'));
     expect(await end(first.child, 'SIGINT'), first.err()).toBe(0);
-    expect(first.err()).toContain('not at rest in time, and free for other workers');
+    expect(first.err()).toContain('not finished within the drain time: released for other workers');
     expect(first.out()).toContain('1 left for other workers');
     worker = await startWorker();
     await until(() => begun(file).filter((each) => each === 'b').length === 2);
@@ -200,7 +200,7 @@ describe('a worker', { timeout: 60_000 }, () => {
 
   test('that gets two signals exits at once', async () => {
     worker.child.kill('SIGTERM');
-    await until(() => worker.err().includes('may rest within'));
+    await until(() => worker.err().includes('in flight have'));
     // The CLI treats an immediate second signal as the same one.
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(await end(worker.child, 'SIGTERM')).toBe(130);
@@ -209,9 +209,9 @@ describe('a worker', { timeout: 60_000 }, () => {
   test.each([
     ['a queue that is not there', 1, 'STEPWELL_CODE_QUEUE_URL', (given: string) => `${given}x`, /QueueDoesNotExist|AccessDenied/],
     ['a table that is not its own', 1, 'STEPWELL_RUNS_TABLE', () => 'other', /ResourceNotFound|AccessDenied/],
-    ['credentials of nobody', 1, 'AWS_ACCESS_KEY_ID', () => 'LKIANOBODY', /security token .* is invalid/],
+    ['unknown credentials', 1, 'AWS_ACCESS_KEY_ID', () => 'LKIANOBODY', /security token .* is invalid/],
     ['no region', 1, 'AWS_REGION', () => '', /No AWS region is set\. Set AWS_REGION/],
-    ['nobody who answers', 4, 'AWS_ENDPOINT_URL', () => 'http://127.0.0.1:9', /ECONNREFUSED/],
+    ['an endpoint without a server', 4, 'AWS_ENDPOINT_URL', () => 'http://127.0.0.1:9', /ECONNREFUSED/],
   ])('with %s exits with %i and the reason', async (_what, exitCode, name, wrong, message) => {
     const file = join(home, `${name}.json`);
     const given = cloud.cloud.worker ?? {};

@@ -48,7 +48,7 @@ const common = (route: Route, key: string) => ({
 });
 
 describe.each(mutating.map((route) => ({ ...route, route })))('$method $path', ({ route, method, path }) => {
-  test('asked for what is not there, or wrongly, leaves one entry', async () => {
+  test('with a missing resource or an invalid request leaves one entry', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const { status, body } = await api.call(method, filled(path), { key, headers, text: '{"nothing":1}' });
@@ -60,7 +60,7 @@ describe.each(mutating.map((route) => ({ ...route, route })))('$method $path', (
     expect(JSON.stringify(entry)).not.toMatch(/a secret of the caller|203\.0\.113\.9/);
   });
 
-  test('asked by a key without the scope leaves one entry', async () => {
+  test('with a key without the scope leaves one entry', async () => {
     const api = http();
     const key = await api.key([route.scope === 'runs:read' ? 'runs:write' : 'runs:read']);
     expect((await api.call(method, filled(path), { key, headers })).status).toBe(403);
@@ -70,7 +70,7 @@ describe.each(mutating.map((route) => ({ ...route, route })))('$method $path', (
     expect(entriesOf(api)).toHaveLength(1);
   });
 
-  test('asked too often leaves none', async () => {
+  test('over its rate limit leaves no entry', async () => {
     const api = http();
     const key = await api.key(['runs:read'], { rateLimitPerMinute: 1 });
     await api.call('GET', '/v1/runs', { key });
@@ -206,7 +206,7 @@ describe('what was done', () => {
   });
 });
 
-test('a request that breaks is recorded: what it asked for may have been done', async () => {
+test('a request that throws is recorded, because it may have taken effect', async () => {
   const api = http((world) => ({
     workflows: overrideMethods(world.workflows, { putVersion: () => Promise.reject(new Unavailable('the table')) }),
   }));
@@ -244,7 +244,7 @@ describe('failed authentications', () => {
     for (const key of [good, expired, revoked, stranger]) expect(kept).not.toContain(key.split('_')[3]);
   });
 
-  test('a key that nobody has is one entry for nobody', async () => {
+  test('an unknown key is one entry without a project', async () => {
     const api = http();
     await api.call('GET', '/v1/runs', { key: await http().key(['admin']) });
     expect(entriesOf(api)).toMatchObject([{ keyId: null, scope: null, metadata: { why: 'unknown' } }]);

@@ -85,7 +85,7 @@ test('filters narrow by action, result, key and time', async () => {
   expect(await found({ until: '9999-12-31T23:59:59Z', since: '1969-01-01T00:00:00Z', keyId: 'nobodyatall' })).toEqual([]);
 });
 
-test('a search whose filter lets little pass goes on by its cursor', async () => {
+test('a search with a selective filter continues at its cursor', async () => {
   const api = http();
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
   await publish(api, key, ['wanted']);
@@ -100,7 +100,7 @@ test('a search whose filter lets little pass goes on by its cursor', async () =>
   expect(second.body).toMatchObject({ cursor: null, hasMore: false });
 });
 
-test('a failed authentication is shown to the project whose key was named, and one without a key to nobody', async () => {
+test('a failed authentication is listed for the project of the named key, and without a key for no project', async () => {
   const api = http();
   const admin = await api.key(['admin']);
   const revoked = await api.key(['admin'], { revokedAt: api.world.clock.now() });
@@ -111,7 +111,7 @@ test('a failed authentication is shown to the project whose key was named, and o
   ]);
 });
 
-test('nothing of another project or environment is shown, and its cursors are no good', async () => {
+test('nothing of another project or environment is shown, and its cursors are invalid', async () => {
   const api = http();
   const own = await api.key(['admin']);
   await publish(api, own, ['a', 'b']);
@@ -126,7 +126,7 @@ test('nothing of another project or environment is shown, and its cursors are no
   expect((await audit(api, own, { limit: '1', cursor, result: 'failure' })).status).toBe(400);
 });
 
-test('a cursor that somebody made up reaches nothing it should not, and breaks nothing', async () => {
+test('a forged cursor reaches no other data and causes no error', async () => {
   const api = http();
   const key = await api.key(['admin']);
   await publish(api, key, ['a', 'b']);

@@ -32,7 +32,7 @@ async function drive({ world }: Http, stages: readonly ScriptStage[]): Promise<v
   for (const job of world.jobs.takeMessages()) if (job.kind === 'workflow_task') await runWorkflowTask(driver, job, delivery);
 }
 
-test('it is shown with the version that its author named, and its steps by their names; drives are in its events alone', async () => {
+test('a code run shows its version and its steps by name; workflow tasks are only in its events', async () => {
   const [api, key] = await shipped();
   const started = await start(api, key);
   expect(started).toMatchObject({ status: 202, body: { status: 'pending', deploymentId: 'dep_1' } });
@@ -60,13 +60,13 @@ test('it is shown with the version that its author named, and its steps by their
   expect((await api.call('GET', path, { key })).body).toMatchObject({ status: 'completed', output: ['charge card', 'nap'] });
 });
 
-test('a version that nobody named is null', async () => {
+test('an unnamed version is null', async () => {
   const [api, key] = await shipped([{ name: 'order' }]);
   const started = await start(api, key);
   expect((await api.call('GET', `/v1/runs/${textIn(started, 'runId')}`, { key })).body).toMatchObject({ version: null });
 });
 
-test('it is given no messages, and is run again only from its beginning', async () => {
+test('a code run accepts no messages, and can be rerun only from its start', async () => {
   const [api, key] = await shipped();
   const runId = textIn(await start(api, key), 'runId');
   const message = { queueName: '__wkf_workflow_order', message: { runId } };

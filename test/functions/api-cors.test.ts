@@ -52,7 +52,7 @@ describe('an answer', () => {
     expect([answer.status, corsIn(answer.headers)]).toEqual([status, forPage]);
   });
 
-  test('that breaks, and one to a key that is over its rate, can be read as well', async () => {
+  test('after an exception or over the rate limit has the headers too', async () => {
     const broken = http(() => ({ keys: Object.create(null) }), undefined, [page]);
     const failed = await broken.call('GET', '/v1/runs', { key: await withPages().key(['runs:read']), headers: { Origin: page } });
     expect([failed.status, corsIn(failed.headers)]).toEqual([500, forPage]);
@@ -118,7 +118,7 @@ describe('a stream of events', () => {
 describe('a preflight', () => {
   const asks = { Origin: page, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'authorization' };
 
-  test('is answered without a key, with the methods of its path and what may be sent', async () => {
+  test('needs no key and returns the methods of the path and the allowed headers', async () => {
     const { status, headers } = await withPages().call('OPTIONS', '/v1/runs', { headers: asks });
     expect([status, corsIn(headers)]).toEqual([
       204,

@@ -25,7 +25,7 @@ test('it needs the scope admin, and the name of the workflow once more', async (
   expect((await api.call('GET', '/v1/workflows/flow', { key })).body).not.toHaveProperty('deletingSince');
 });
 
-test('it shows how far it has come, until there is no such workflow; then the name is free', async () => {
+test('a deletion shows its progress, and afterwards the name is free', async () => {
   const { api, key, runId, ask } = await withRun();
   const asked = await ask('flow');
   const requestedAt = '2026-01-01T00:00:00.000Z';
@@ -67,7 +67,7 @@ test('it shows how far it has come, until there is no such workflow; then the na
   expect((await start('of the new one')).status).toBe(202);
 });
 
-test('the trail says who asked and, once the runs are gone, how many they were', async () => {
+test('the audit trail has the caller and, at the end, the number of deleted runs', async () => {
   const { api, key, ask } = await withRun();
   await ask('wrong');
   await ask('flow');
@@ -88,7 +88,7 @@ test('the trail says who asked and, once the runs are gone, how many they were',
   );
 });
 
-test('the schedules that are in the way are named, and without them it begins', async () => {
+test('a deletion names the blocking schedules, and starts without them', async () => {
   const { api, key, ask } = await withRun();
   await api.call('POST', '/v1/schedules', { key, body: { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' } });
   const refused = await ask('flow');

@@ -17,7 +17,7 @@ const ship = async (api: Http, key: string, id: string): Promise<void> => {
   expect((await api.call('POST', '/v1/deployments', await formOf(key, parts))).status).toBe(201);
 };
 
-test('a manifest is answered with an upload; what is uploaded there can be activated', async () => {
+test('the response to a manifest has an upload URL, and the uploaded deployment can be activated', async () => {
   const [api, key] = await withKey();
   const { manifest, archive } = await packedDeployment('dep_1');
   const created = await api.call('POST', '/v1/deployments', { key, body: manifest });
@@ -124,7 +124,7 @@ describe('a manifest is refused', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_manifest', errors: [{ pointer }] } });
   });
 
-  test('of code with several versions is none of them, and its answer names them', async () => {
+  test('of code with several versions has no single version, and the response names them', async () => {
     const [api, key] = await withKey();
     const workflows = [v('1'), v('2'), { name: 'b' }];
     const { manifest } = await packedDeployment('dep_1', { change: { runtime: 'code', workflows } });
@@ -194,7 +194,7 @@ test('deployments are listed newest first, page by page', async () => {
   expect(rest.body).toMatchObject({ data: [{ deploymentId: 'dep_1' }], hasMore: false, cursor: null });
 });
 
-test('who changed the pointer, from what to what, is in the trail', async () => {
+test('the audit trail has the caller and both deployments of a pointer change', async () => {
   const [api, key] = await withKey();
   for (const id of ['dep_1', 'dep_2']) await ship(api, key, id);
   for (const id of ['dep_1', 'dep_2']) await api.call('POST', `/v1/deployments/${id}/activate`, { key });

@@ -305,7 +305,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   },
 };
 
-test('every code of the catalogue is here, but the one that only the gateway gives', () => {
+test('every error code is tested, except the one that only the gateway returns', () => {
   expect(Object.keys(makers).toSorted()).toEqual(errorCodes.filter((code) => code !== 'request_blocked').toSorted());
 });
 
@@ -326,7 +326,7 @@ test('the words that other programs wait for', async () => {
   expect((await makers.workflow_exists()).body).toMatchObject({ recovery: expect.stringContaining('/versions') });
 });
 
-test('headers that say what to do next', async () => {
+test('a response has headers for the next action', async () => {
   // API Gateway would rename it.
   expect((await makers.unauthorized()).headers).not.toHaveProperty('www-authenticate');
   expect((await makers.unavailable()).headers).toMatchObject({ 'retry-after': '2' });
@@ -334,14 +334,14 @@ test('headers that say what to do next', async () => {
   expect(Number((await makers.rate_limited()).headers['retry-after'])).toBeGreaterThan(0);
 });
 
-test('our own trouble is logged and not told', async () => {
+test('an internal error is logged and not shown', async () => {
   const [api, key] = await withKey(breaking(new Error('a secret of ours'))());
   const { body } = await api.call('GET', '/v1/workflows', { key });
   expect(JSON.stringify(body)).not.toContain('secret');
   expect(api.logs).toContainEqual(expect.objectContaining({ level: 'error' }));
 });
 
-test('faults name their places: body, query and header', async () => {
+test('errors have JSON pointers into body, query and headers', async () => {
   const [api, key] = await withKey();
   const broken = { name: 'flow', nodes: [{ id: 'a b', type: 'start', extra: 1 }], edges: [{ source: 'a' }], colour: 'red' };
   const { body } = await api.call('POST', '/v1/workflows', { key, body: broken });

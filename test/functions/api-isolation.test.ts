@@ -86,7 +86,7 @@ describe.each(others)('a key of $project/$env', (other) => {
     expect([key?.revokedAt, key?.replacedBy, key?.expiresAt]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('lists show nothing of another, and its cursors are no good', async () => {
+  test('lists show nothing of another project, and its cursors are invalid', async () => {
     const api = http();
     const own = await api.key(['admin']);
     for (const name of ['a', 'b', 'c']) {

@@ -66,7 +66,7 @@ describe('a new key', () => {
     [{ scopes: ['admin'], expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
     [{ scopes: ['admin'], keyId: 'mychoice1' }, '/keyId'],
     [{ scopes: ['admin'], environment: 'Prod' }, '/environment'],
-  ])('%j is refused at its place', async (body, pointer) => {
+  ])('%j is refused with its JSON pointer', async (body, pointer) => {
     const api = http();
     const { status, body: answer } = await api.call('POST', '/v1/keys', { key: await api.key(['admin']), body });
     expect([status, answer['code']]).toEqual([400, 'invalid_request']);
@@ -123,7 +123,7 @@ describe('a revoked key', () => {
     expect(await revoke()).toMatchObject({ status: 200, body: { keyId, revokedAt } });
   });
 
-  test('is never the one that asks', async () => {
+  test('is never the caller’s key', async () => {
     const api = http();
     const admin = await api.key(['admin']);
     const own = await api.call('DELETE', `/v1/keys/${idOf(admin)}`, { key: admin });
@@ -132,7 +132,7 @@ describe('a revoked key', () => {
     expect(await statusWith(api, admin)).toBe(200);
   });
 
-  test.each(['unknownkey', 'no', 'a%23b'])('%s, which there is not, is not found', async (keyId) => {
+  test.each(['unknownkey', 'no', 'a%23b'])('the unknown key id %s is not found', async (keyId) => {
     const api = http();
     const key = await api.key(['admin']);
     expect((await api.call('DELETE', `/v1/keys/${keyId}`, { key })).status).toBe(404);
@@ -144,7 +144,7 @@ describe('a rotated key', () => {
   const rotate = (api: Http, key: string, keyId: string, body?: object) =>
     api.call('POST', `/v1/keys/${keyId}/rotate`, { key, ...(body === undefined ? {} : { body }) });
 
-  test('works until the overlap has passed, and its successor has the same terms and goes on', async () => {
+  test('works until the overlap has passed, and its successor has the same terms', async () => {
     const api = http();
     const admin = await api.key(['admin']);
     api.world.clock.advance(seconds(1));
@@ -175,7 +175,7 @@ describe('a rotated key', () => {
     expect([await statusWith(api, old.text), await statusWith(api, successor)]).toEqual([401, 200]);
   });
 
-  test('works for a day more where nothing else is said, and never longer than it would have', async () => {
+  test('works for one more day by default, and never beyond its expiry', async () => {
     const api = http();
     const admin = await api.key(['admin']);
     const now = api.world.clock.now();
@@ -188,7 +188,7 @@ describe('a rotated key', () => {
     expect((await rotate(api, admin, brief.keyId)).body).toMatchObject({ expiresAt: soon, replaces: { expiresAt: soon } });
   });
 
-  test('may be the one that asks, and may end at once', async () => {
+  test('may be the caller’s key, and may end at once', async () => {
     const api = http();
     const admin = await api.key(['admin']);
     const successor = textIn(await rotate(api, admin, idOf(admin), { overlapSeconds: 0 }), 'key');
@@ -265,7 +265,7 @@ test('every change of a key is audited, also the refused ones', async () => {
   ]);
 });
 
-test('a secret is in the one answer that made it, and nothing of it in a list, a log or the trail', async () => {
+test('a key is only in the response that created it, never in a list, a log or the audit trail', async () => {
   const api = http();
   const admin = await api.key(['admin']);
   const made = await create(api, admin, { scopes: ['runs:read'] });

@@ -114,7 +114,7 @@ describe('rates', () => {
     expect(statuses.at(-1)).toBe(429);
   });
 
-  test('requests without the scope count, requests without a key do not; the headers say where one stands', async () => {
+  test('requests without the scope count, requests without a key do not; headers show the remaining requests', async () => {
     const api = http();
     const key = await api.key(['runs:read'], { rateLimitPerMinute: 2 });
     await api.call('GET', '/v1/runs');
@@ -173,7 +173,7 @@ describe('the audit trail', () => {
     }
   });
 
-  test('what cannot be recorded is not answered as done', async () => {
+  test('a request whose audit entry cannot be written does not succeed', async () => {
     const api = http(() => ({ audit: Object.assign(http().world.audit, { record: () => Promise.reject(new Error('no')) }) }));
     const key = await api.key(['admin']);
     expect((await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } })).status).toBe(500);

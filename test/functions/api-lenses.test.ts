@@ -31,7 +31,7 @@ test('a lens is created, gets versions, and is read back as it was published', a
   expect([none.status, none.body['code']]).toEqual([404, 'not_found']);
 });
 
-test('everything that is wrong is told at once, and nothing is stored', async () => {
+test('every error is reported at once, and nothing is stored', async () => {
   const api = http();
   const key = await api.key(['admin']);
   const bad = {
@@ -59,7 +59,7 @@ test.each([
   ['an unknown key', { ...body, tokens: ['x'] }, '/tokens'],
   ['no template', { name: 'tone' }, '/template'],
   ['a name that is none', { ...body, name: 'a b' }, '/name'],
-])('%s is refused with its place', async (_what, sent, pointer) => {
+])('%s is refused with its JSON pointer', async (_what, sent, pointer) => {
   const api = http();
   const answer = await api.call('POST', '/v1/lenses', { key: await api.key(['admin']), body: sent });
   expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
@@ -99,7 +99,7 @@ test('an archived lens is hidden and readable, and listed again with its next ve
   expect((await api.call('GET', '/v1/lenses', { key })).body).toMatchObject({ data: [{ name: 'tone', latestVersion: 2 }] });
 });
 
-test('a list goes by name, page by page', async () => {
+test('a list is ordered by name, in pages', async () => {
   const api = http();
   const key = await api.key(['admin']);
   for (const name of ['c', 'a', 'b']) await api.call('POST', '/v1/lenses', { key, body: { ...body, name } });

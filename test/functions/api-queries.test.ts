@@ -36,7 +36,7 @@ test('a query is published, and comes back as it may be published again', async 
   expect([again.status, again.body['version'], again.headers['location']]).toEqual([201, 2, '/v1/queries/find-order?version=2']);
 });
 
-test('whoever may write workflows may not write or read queries: they have scopes of their own', async () => {
+test('the workflow scopes do not include queries, which have their own scopes', async () => {
   const api = http();
   const key = await api.key(['workflows:read', 'workflows:write', 'trigger:write', 'runs:write']);
   const refused = async (method: string, path: string, body?: object) => {
@@ -70,7 +70,7 @@ test('a header that the sender sets is refused, at a first publication and at a 
   }
 });
 
-test('a query that the Data API asks is one, too', async () => {
+test('a query for the Data API is published like any other', async () => {
   const [api, key] = await withKey();
   expect((await post(api, key, { ...findInAurora, statement: `${findInAurora.statement};`, timeoutMs: 45_000 })).status).toBe(
     201,
@@ -119,7 +119,7 @@ test('the next version of an archived query opens its name again', async () => {
   expect((await api.call('GET', '/v1/queries/b', { key })).body).not.toHaveProperty('archivedAt');
 });
 
-describe('everything that is wrong is said at once, each with its place', () => {
+describe('every error is reported at once, with its JSON pointer', () => {
   test.each([
     [
       'a postgres query',
@@ -187,7 +187,7 @@ describe('everything that is wrong is said at once, each with its place', () => 
     expect((await api.call('GET', `/v1/queries/${body.name}`, { key })).status).toBe(404);
   });
 
-  test('what nothing asks for is a warning, and no reason to refuse', async () => {
+  test('an unused parameter is a warning, not an error', async () => {
     const [api, key] = await withKey();
     const made = await post(api, key, { ...findOrder, statement: 'select :customer' });
     expect([made.status, made.body['warnings']]).toMatchObject([

@@ -31,7 +31,7 @@ describe('starting', () => {
     expect(both.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/inputValues', code: 'unknown_key' }] });
   });
 
-  test('what was refused before anything was tried frees its key', async () => {
+  test('a request that was refused before it tried anything releases its key', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const start = idempotent(key, { workflowName: 'flow' });
@@ -58,7 +58,7 @@ describe('starting', () => {
     expect(run.body).toMatchObject({ input: { to: 'x', copies: 2 }, output: { given: { to: 'x', copies: 2 } } });
   });
 
-  test('times out of reach are refused with their places', async () => {
+  test('times out of range are refused with their JSON pointers', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const far = { availableAt: '2028-01-01T00:00:00Z', deadlineAt: '2027-06-01T00:00:00+02:00' };
@@ -141,7 +141,7 @@ describe('reading', () => {
     expect(body).toMatchObject({ status: 'failed', error: { cause: expect.any(String), code: expect.any(String) } });
   });
 
-  test('values are left away when nobody wants them, and when they are too large together', async () => {
+  test('values are omitted when not requested, and when they are too large together', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const text = 'x'.repeat(900_000);
@@ -240,7 +240,7 @@ describe('listing', () => {
     expect(await statuses()).toMatchObject([{ runId, status: 'cancelled' }]);
   });
 
-  test('a search finds what lies behind many runs that its filter leaves out, whatever its limit', async () => {
+  test('a search finds runs behind many filtered ones, with any limit', async () => {
     const api = http();
     const key = await api.key(['admin'], { rateLimitPerMinute: null });
     const wanted = await started(api, key, { name: 'old' });

@@ -74,7 +74,7 @@ test('they are listed by id, page by page, without their inputs', async () => {
   expect(broken.body['code']).toBe('cursor_invalid');
 });
 
-describe('nobody may do by a schedule what they may not do themselves', () => {
+describe('a schedule needs the scopes of the actions that it performs', () => {
   test.each<[readonly KeyScope[], object, string | undefined]>([
     [['workflows:write'], nightly, 'trigger:write'],
     [['trigger:write'], nightly, 'workflows:write'],
@@ -99,7 +99,7 @@ describe('nobody may do by a schedule what they may not do themselves', () => {
   });
 });
 
-describe('what is wrong is said with its place', () => {
+describe('errors have JSON pointers', () => {
   const withoutTiming = { scheduleId: 'nightly', workflowName: 'flow' };
   test.each<[object, string, string]>([
     [withoutTiming, '', 'timing_missing'],

@@ -22,7 +22,7 @@ const waiting = async (config: object = paid) => {
   return { api, key, runId, run: async () => (await api.call('GET', `/v1/runs/${runId}`, { key })).body };
 };
 
-test('a run says what it waits for, and until when', async () => {
+test('a waiting run shows its signal or child and its timeout', async () => {
   const forEver = await waiting();
   expect(await forEver.run()).toMatchObject({
     nodes: [{}, { status: 'waiting', waitingFor: { signal: 'paid', correlation: 'order-7' } }, {}],
@@ -34,7 +34,7 @@ test('a run says what it waits for, and until when', async () => {
 });
 
 describe('a signal', () => {
-  test('that a run waits for moves it on, and the events tell both', async () => {
+  test('that a run awaits continues it, and events record both', async () => {
     const { api, key, run, runId } = await waiting();
     const { status, body } = await api.call('POST', '/v1/signals', { key, body: { ...paid, payload: { amount: 3 } } });
     expect([status, body]).toEqual([202, { signalId: expect.stringMatching(/^sig_/), delivered: true }]);
@@ -61,7 +61,7 @@ describe('a signal', () => {
     expect(ended.body).toMatchObject({ code: 'run_terminal', message: expect.stringContaining('completed') });
   });
 
-  test('that nobody waits for is kept, and sent again it is the same one', async () => {
+  test('that no run awaits is stored, and a repetition is the same signal', async () => {
     const { api, key } = await waiting({ name: 'refunded' });
     const headers = { 'Idempotency-Key': 'k' };
     const first = await api.call('POST', '/v1/signals', { key, headers, body: paid });

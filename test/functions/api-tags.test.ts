@@ -5,7 +5,7 @@ import { http, instantGraph, started, textIn } from './http.ts';
 
 const tags = z.object({ data: z.array(z.looseObject({ tag: z.string(), eventId: z.number(), severity: z.string() })) });
 
-test('they are told page by page, and reading on misses none', async () => {
+test('tags are listed in pages, and no tag is missed', async () => {
   const api = http();
   const key = await api.key(['admin']);
   const runId = await started(api, key, { graph: instantGraph() });

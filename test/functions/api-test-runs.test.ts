@@ -40,7 +40,7 @@ test('the same key is the same test, and another graph under it a conflict', asy
   expect(without.body['runId']).not.toBe(one.body['runId']);
 });
 
-test('older spellings of edges are read, and every finding is told with its place', async () => {
+test('older spellings of edges are accepted, and every finding has its JSON pointer', async () => {
   const { api, key } = await withKey();
   const edges = [{ source: 'start', target: 'end', source_handle: 'sideways' }];
   const pinned = { start: { output: 1 }, end: { output: 2 }, none: { output: 3 } };
@@ -62,7 +62,7 @@ test('older spellings of edges are read, and every finding is told with its plac
   expect(bare.body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/pinned/start' }] });
 });
 
-test('a pinned node is told apart', async () => {
+test('a pinned node is marked', async () => {
   const { api, key } = await withKey();
   const body = { ...openGraph, pinned: { work: { output: 7 } } };
   const begun = await api.call('POST', '/v1/workflows/test', { key, body });

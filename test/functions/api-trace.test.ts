@@ -76,7 +76,7 @@ describe('a run', () => {
     expect((await api.call('GET', `/v1/runs/${runId}`, { key })).body).toMatchObject({ correlationId: 'order 17/retry' });
   });
 
-  test('gives them to its messages, and to those that later requests send for it', async () => {
+  test('passes them to its messages, and to messages of later requests', async () => {
     const [api, key, runId] = await begun();
     const expected = { trace: { correlationId: 'order 17/retry', traceparent: expect.stringContaining(traceId) } };
     expect(api.world.jobs.takeSent()).toMatchObject([{ kind: 'node', ...expected }]);
@@ -90,7 +90,7 @@ describe('a run', () => {
     expect(api.world.notices.statusNotices).toMatchObject([{ status: 'cancelled', correlationId: 'order 17/retry' }]);
   });
 
-  test('a rerun goes back to its own request', async () => {
+  test('a rerun has the trace of its own request', async () => {
     const [api, key, runId] = await begun();
     const headers = { 'X-Workflow-Correlation-Id': 'rerun', 'Idempotency-Key': 'two' };
     const rerun = await api.call('POST', `/v1/runs/${runId}/rerun`, { key, headers });

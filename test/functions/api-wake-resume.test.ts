@@ -14,7 +14,7 @@ const napGraph = {
 };
 
 describe('waking', () => {
-  test('a sleeping node goes on at once, and the events say that it was woken', async () => {
+  test('a sleeping node continues at once, and an event records that it was woken', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const runId = await started(api, key, { graph: napGraph });
@@ -53,7 +53,7 @@ describe('waking', () => {
 describe('resuming', () => {
   const resume = (key: string, runId: string, more: object = {}) => ({ key, body: { runId, ...more } });
 
-  test('what slept goes on, and the events say why', async () => {
+  test('sleeping nodes continue, and events record why', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const runId = await started(api, key, { graph: napGraph });

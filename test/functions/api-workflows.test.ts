@@ -35,7 +35,7 @@ test('snake_case spellings are stored in the one spelling', async () => {
   });
 });
 
-test('judging publishes nothing, and says all', async () => {
+test('validation publishes nothing and reports every finding', async () => {
   const api = http();
   const key = await api.key(['workflows:read']);
   const body = { nodes: openGraph.nodes, edges: [...openGraph.edges, { source: 'end', target: 'ghost' }] };
@@ -110,7 +110,7 @@ test('the advice that an archived workflow is refused with works: its next versi
   expect((await api.call('POST', '/v1/workflows/flow/versions', { key, body: openGraph })).body).not.toHaveProperty('unarchived');
 });
 
-test('a list goes on where its cursor says, and a cursor belongs to its filters', async () => {
+test('a list continues at its cursor, and a cursor is valid for its filters only', async () => {
   const api = http();
   const key = await api.key(['admin']);
   for (const name of ['c', 'a', 'b']) await api.call('POST', '/v1/workflows', { key, body: { name, ...instantGraph() } });

@@ -24,7 +24,7 @@ const record = (messageId: string): SQSRecord => ({
   awsRegion: '',
 });
 
-test('a line has the keys of its own message', async () => {
+test('a log line has the keys of its own message only', async () => {
   const lines: Record<string, unknown>[] = [];
   // The logger has a console of its own over these.
   for (const stream of [process.stdout, process.stderr]) {
@@ -69,7 +69,7 @@ test('a line has the keys of its own message', async () => {
   expect(lines[2]).not.toHaveProperty('runId');
 });
 
-test('what a message sends on is one hop further than the message; what is no count begins a chain', async () => {
+test('a sent message has one hop more than its cause; an invalid hop count starts at zero', async () => {
   const world = memoryPorts();
   const jobs = hopLimiter.jobs(world.jobs);
   const withHops = (messageId: string, stringValue?: string): SQSRecord => ({
@@ -85,7 +85,7 @@ test('what a message sends on is one hop further than the message; what is no co
   expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([8, 1, 1, 1]);
 });
 
-test('messages that are handled together go on with the longest of their chains', () => {
+test('messages that are handled together have the highest hop count among them', () => {
   const of = (...counts: readonly string[]) =>
     maxHopsOf(
       counts.map((stringValue) => ({ ...record('1'), messageAttributes: { hops: { dataType: 'Number', stringValue } } })),
@@ -93,7 +93,7 @@ test('messages that are handled together go on with the longest of their chains'
   expect([of('2', '9', '3'), of('none'), maxHopsOf([record('1')])]).toEqual([9, 0, 0]);
 });
 
-test('a message that is slowed is counted, also with no metrics set, and a line names its run', async () => {
+test('a delayed message is counted even with metrics off, and a log line names its run', async () => {
   const lines: unknown[] = [];
   for (const stream of [process.stdout, process.stderr]) {
     vi.spyOn(stream, 'write').mockImplementation((line) => {

@@ -21,7 +21,7 @@ const pass = (apis: readonly Http[], by: Parameters<Http['world']['clock']['adva
   for (const { world } of apis) world.clock.advance(by);
 };
 
-test('a key ends by the clock of the function that is asked: never longer after its end than that clock is behind', async () => {
+test('a key expires by the clock of the function that checks it', async () => {
   const { right, ahead, behind } = skewed();
   const end = after(right.world.clock.now(), minutes(3));
   const key = await right.key(['admin'], { expiresAt: end });
@@ -67,7 +67,7 @@ describe('an idempotency key', () => {
     expect(textIn(other, 'runId')).toBe(textIn(one, 'runId'));
   });
 
-  test('is remembered for a day, less or more by the difference of the two clocks', async () => {
+  test('is valid for a day, plus or minus the clock difference', async () => {
     const all = await prepared();
     const first = textIn(await start(all.right, all.key), 'runId');
     pass(all.every, hours(23));
@@ -78,7 +78,7 @@ describe('an idempotency key', () => {
   });
 });
 
-test('functions whose clocks show different minutes count apart: each gives the limit once, and no more', async () => {
+test('functions with clocks in different minutes each allow the limit once', async () => {
   const all = skewed();
   const key = await all.right.key(['admin'], { rateLimitPerMinute: 5 });
   for (const api of [all.ahead, all.right, all.behind]) {

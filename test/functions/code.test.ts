@@ -58,7 +58,7 @@ const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
   return { home: env, code, run, take };
 };
 
-test('a drive is taken from its queue, and what it asks for goes by queues that its role may send to', async () => {
+test('a workflow task is handled, and its messages use only queues that its role may send to', async () => {
   const { home, run, take } = await driven([
     [functionCommand('a', { hasRollback: true })],
     [{ kind: 'signal-send', key: 'tell', signal: 's', correlation: '1', data: 'x'.repeat(50_000) }],
@@ -80,19 +80,19 @@ test('a drive is taken from its queue, and what it asks for goes by queues that 
   expect(home.ports.jobs.messages).toMatchObject([{ kind: 'workflow_task', nodeId: '.workflow-task.2' }]);
 });
 
-test('a run that ends here lets go of its deployment', async () => {
+test('a run that ends in the code function unpins its deployment', async () => {
   const { home, run, take } = await driven([[functionCommand('a')]]);
   for (const job of home.ports.jobs.takeMessages()) await take(job);
   expect(await statusOf(home, run)).toBe('completed');
   expect((await home.ports.log.head(run))?.projection.status).toBe('completed');
 });
 
-test('what the worker does is no business of this queue, nor a drive of a run of another kind', async () => {
+test('jobs of other kinds, and workflow tasks with another run’s head, are refused', async () => {
   const { run, take } = await driven([[functionCommand('a')]]);
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
   await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue contains a job of kind node');
   await expect(take({ kind: 'message', ...attempt, resend: 0, creation: bundleCreation(run) })).rejects.toThrow(
-    `${run.runId} is no run of a deployment's code`,
+    `${run.runId} received a message job, but it is a`,
   );
   const unknown: WorkflowTaskJob = { kind: 'workflow_task', ...attempt, resend: 0, creation: codeCreation(run) };
   await expect(take(unknown)).resolves.toBeUndefined();

@@ -40,7 +40,7 @@ beforeEach(() => {
 afterEach(() => void vi.unstubAllEnvs());
 const of = (project: string, name: string) => ({ projectId: projectId(project), environment: environment(name) });
 
-test('a name means the database that the setting gives it for that project and environment, and no other', async () => {
+test('a name refers to the database of its project and environment only', async () => {
   const world = databasePortsOf();
   expect(await world.targetOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
   expect(await world.targetOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
@@ -50,7 +50,7 @@ test('a name means the database that the setting gives it for that project and e
   expect(await world.targetOf(of('rival', 'test'), 'orders')).toBeUndefined();
 });
 
-test('what it asks goes to the region of the cluster, once, whatever comes of it', async () => {
+test('a Data API request is sent once, to the region of the cluster, even if it fails', async () => {
   const heard: string[] = [];
   const server = createServer((request, response) => {
     heard.push(`${request.url} ${request.headers.authorization}`);

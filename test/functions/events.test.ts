@@ -62,7 +62,7 @@ describe('pages', () => {
     expect(await read({ after: '999' })).toEqual({ data: [], cursor: '999', hasMore: false });
   });
 
-  test('a reader stops at a hole in the log, and goes on when it is filled', async () => {
+  test('a reader stops at a gap in the log and continues when it is filled', async () => {
     let isTorn = false;
     const api = http((world) => ({
       log: new Proxy(world.log, {

@@ -102,7 +102,7 @@ const firstOf = async ({ keys, textOf }: ReturnType<typeof installation>): Promi
 };
 
 describe('sweeping', () => {
-  test('begins where the installation was made, and goes on where it is when it is asked again', async () => {
+  test('the sweep starts at the creation of the installation, and a later request does not move it', async () => {
     const here = installation();
     const made = minuteOf(here.clock.now());
     await here.ask('Create');
@@ -118,7 +118,7 @@ describe('large settings', () => {
   const versionsIn = async ({ settings }: ReturnType<typeof installation>) =>
     (await settings.versions('webhooks')).filter(({ expiresAt }) => expiresAt === undefined).map(({ version }) => version);
 
-  test('are written before the answer, and the version of the deployment before stays', async () => {
+  test('are stored before the response, and the previous version stays', async () => {
     const here = installation();
     expect(await here.ask('Create', [], { stored: [of('1')] })).toBe('SUCCESS');
     expect(await here.settings.text(of('1'))).toBe('{"version":1}');
@@ -128,14 +128,14 @@ describe('large settings', () => {
     expect(await versionsIn(here)).toEqual(['2', '3']);
   });
 
-  test('that nobody reads are refused', async () => {
+  test('that no function reads are refused', async () => {
     const here = installation();
     expect(await here.ask('Create', [], { stored: [{ ...of('1'), name: 'other' }] })).toMatch(/^FAILED/);
   });
 });
 
 describe('the first key', () => {
-  test('is made into its secret and registered by its digest; nobody else is told', async () => {
+  test('is written to its secret and registered by its digest, and appears nowhere else', async () => {
     const here = installation();
     expect(await here.ask('Create')).toBe('SUCCESS');
     const key = await here.textOf();
@@ -177,7 +177,7 @@ describe('the first key', () => {
     expect((await firstOf(here))?.revokedAt).toBe(here.clock.now());
   });
 
-  test('of which only the secret came about is registered when the stack is deployed again', async () => {
+  test('whose registration failed after the secret is registered by the next deployment', async () => {
     const here = installation();
     const putKey = here.keys.putKey.bind(here.keys);
     here.keys.putKey = () => Promise.reject(new Unavailable('the table'));
@@ -196,7 +196,7 @@ describe('the first key', () => {
     );
   });
 
-  test('a role that is not known yet is asked for again; any other refusal is told by its kind alone', async () => {
+  test('a denied request of a new role is retried; any other error is reported by its name only', async () => {
     const here = installation();
     const value = here.secrets.value.bind(here.secrets);
     let denials = 3;
@@ -243,7 +243,7 @@ describe('keys of the configuration', () => {
     expect(gone?.revokedAt).toBe(here.clock.now());
   });
 
-  test('put back on the list stay revoked, which the log says', async () => {
+  test('stay revoked when they return to the list, and the log says so', async () => {
     const here = installation();
     await here.ask('Create', [seed('seedkey01')]);
     await here.ask('Update', [], { old: [seed('seedkey01')] });
@@ -285,7 +285,7 @@ describe('keys of the configuration', () => {
     );
     here.secrets.create(arnOf('ci'), text.slice(0, -1));
     expect(await here.ask('Update', [bySecret], { old: [bySecret] })).toBe(
-      `FAILED: the secret ${arnOf('ci')} holds something that is no key`,
+      `FAILED: the secret ${arnOf('ci')} does not contain an API key`,
     );
     here.secrets.create(arnOf('ci'));
     expect(await here.ask('Update', [bySecret], { old: [bySecret] })).toBe(`FAILED: the secret ${arnOf('ci')} has no text`);
@@ -293,7 +293,7 @@ describe('keys of the configuration', () => {
   });
 });
 
-test('a question that cannot be understood is answered all the same', async () => {
+test('an invalid request of CloudFormation gets a response', async () => {
   const here = installation();
   await handleResourceEvent(here.taker, {
     RequestType: 'Create',

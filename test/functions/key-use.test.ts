@@ -27,7 +27,7 @@ const counting = (): Http & { readonly notes: () => number } => {
 };
 
 describe('the last use of a key', () => {
-  test('is the hour in which it was used; a key that never was says nothing', async () => {
+  test('is the hour of its last use; an unused key has none', async () => {
     const api = http();
     const [admin, other] = [await api.key(['admin']), await api.key(['workflows:read'])];
     expect(await listed(api, admin, idOf(other))).toBeUndefined();
@@ -64,13 +64,13 @@ describe('the last use of a key', () => {
     expect(api.notes()).toBe(1);
   });
 
-  test('is not noted for a key that is refused', async () => {
+  test('is not recorded for a refused key', async () => {
     const api = counting();
     const key = await api.key(['admin'], { revokedAt: api.world.clock.now() });
     expect([(await ask(api, key)).status, (await ask(api, `${key.slice(0, -1)}x`)).status, api.notes()]).toEqual([401, 401, 0]);
   });
 
-  test('that cannot be noted stops nobody, and is logged without the key', async () => {
+  test('that cannot be recorded does not fail the request, and is logged without the key', async () => {
     const api = http(({ keys }) => {
       keys.recordKeyUse = () => Promise.reject(new Unavailable('the table'));
       return {};

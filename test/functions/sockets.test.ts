@@ -1,4 +1,4 @@
-/** Opening sockets, joining and leaving runs, and everything that can be wrong with what a client says. */
+/** Opening sockets, joining and leaving runs, and everything that can be wrong with messages of a client. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
@@ -34,7 +34,7 @@ const idOf = (key: string) => keyId(key.split('_')[2] ?? '');
 const without = ({ correlationId: _correlationId, ...frame }: Readonly<Record<string, unknown>> = {}) => frame;
 
 describe('opening', () => {
-  test('a key in the header opens a socket, and its use is noted', async () => {
+  test('a key in the header opens a socket, and its use is recorded', async () => {
     const { api, key } = await opened();
     expect((await api.world.keys.key(idOf(key)))?.lastUsedAt).toBeDefined();
   });
@@ -50,7 +50,7 @@ describe('opening', () => {
     expect(await here.say('a', { action: 'join', runId: unknownRun })).toMatchObject({ type: 'error', code: 'unauthorized' });
   });
 
-  test('a key in the address is refused and not looked at, and nothing of it is kept', async () => {
+  test('a key in the query is refused unchecked, and nothing of it is stored', async () => {
     const { api, here, key } = await given();
     for (const name of ['key', 'authorization', 'ticket']) {
       expect(await here.open('a', { query: { [name]: `Bearer ${key}` } })).toEqual({ status: 400, code: 'key_in_query' });
@@ -58,7 +58,7 @@ describe('opening', () => {
     expect(JSON.stringify([here.logs, [...api.world.audit.entries.values()]])).not.toContain(key);
   });
 
-  test('a page whose origin is not among the corsOrigins opens none, and a program without an origin does', async () => {
+  test('a page with an origin outside corsOrigins opens no socket, and a program without an origin does', async () => {
     const { api, key } = await given();
     const page = 'https://app.example.com';
     const here = socketApi(api, [page]);
@@ -94,7 +94,7 @@ describe('opening', () => {
     expect(await here.open('c', { key })).toEqual({ status: 401, code: 'unauthorized' });
   });
 
-  test('who is refused is in the audit trail, without what was presented', async () => {
+  test('a refused caller is in the audit trail, without the presented credential', async () => {
     const { api, here } = await given();
     await here.open('a', { key: 'sw_test_secretsecret' });
     const failures = [...api.world.audit.entries.values()].filter(({ action }) => action === 'auth.failure');
@@ -104,7 +104,7 @@ describe('opening', () => {
     expect(JSON.stringify(failures)).not.toContain('secretsecret');
   });
 
-  test('trouble of the world is told as such, and opens none', async () => {
+  test('a temporary error is reported as unavailable, and opens no socket', async () => {
     const { api, here, key } = await given();
     Object.assign(api.world.keys, { key: () => Promise.reject(new Unavailable('the table')) });
     expect(await here.open('a', { key })).toEqual({ status: 503, code: 'unavailable' });
@@ -141,7 +141,7 @@ describe('tickets', () => {
 });
 
 describe('joining', () => {
-  test.each(['join', 'workflow_run_join'])('%s puts the connection into the room and asks for a speaker', async (action) => {
+  test.each(['join', 'workflow_run_join'])('%s adds the membership and requests a broadcaster', async (action) => {
     const all = await opened();
     expect(await all.here.say('a', { action, runId: all.runId, ...(action === 'join' ? { after: 3 } : {}) })).toBeUndefined();
     const { members } = await all.here.sockets.watchersOf({ ...scope, runId: toRunId(all.runId) });
@@ -151,7 +151,7 @@ describe('joining', () => {
     expect(all.here.watches.sent).toMatchObject([{ run: { ...scope, runId: all.runId } }]);
   });
 
-  test('leaving takes it out, and is answered even where it had not joined', async () => {
+  test('leaving removes the membership, and succeeds without one', async () => {
     const all = await opened();
     await all.here.say('a', { action: 'join', runId: all.runId });
     const left = { type: 'left', runId: all.runId, reason: 'requested' };
@@ -200,7 +200,7 @@ describe('joining', () => {
     expect(await joinedIn(all)).toEqual(['b']);
   });
 
-  test('a key that is revoked joins nothing more over a socket that is open, within half a minute', async () => {
+  test('a revoked key cannot join runs over an open socket after 30 seconds', async () => {
     const all = await opened();
     await all.api.world.keys.revokeKey(scope, idOf(all.key), all.api.world.clock.now());
     all.api.world.clock.advance(seconds(30));
@@ -229,15 +229,15 @@ describe('joining', () => {
     });
   });
 
-  test('a connection whose time is over is nobody', async () => {
+  test('an expired connection is unknown', async () => {
     const all = await opened();
     all.api.world.clock.advance(hours(3));
     expect(await all.here.say('a', { action: 'join', runId: all.runId })).toMatchObject({ code: 'unauthorized' });
   });
 });
 
-describe('what a client says', () => {
-  test('a ping is answered, whoever asks', async () => {
+describe('messages of a client', () => {
+  test('a ping is answered without authentication', async () => {
     const { here } = await opened();
     expect(await here.say('a', { action: 'ping' })).toEqual({ type: 'pong' });
   });
@@ -264,7 +264,7 @@ describe('what a client says', () => {
     expect(await here.say('a', { action: 'ping' })).toEqual({ type: 'pong' });
   });
 
-  test('trouble of the world and our own is told apart, and keeps the socket', async () => {
+  test('temporary and internal errors are distinguished and keep the socket open', async () => {
     const all = await opened();
     for (const [trouble, code, level] of [
       [new Unavailable('the queue'), 'unavailable', 'warn'],

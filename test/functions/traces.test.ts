@@ -57,7 +57,7 @@ const take = (tools: Parameters<typeof exportEndedRuns>[0], ...bodies: readonly 
 };
 const isOf = (name: string) => (batch: readonly Span[]) => batch.some((span) => span.name === `run ${name}`);
 
-test('each run of a batch is sent, and what cannot be read is said and put away', async () => {
+test('each run of a batch is exported, and an invalid message is logged and dropped', async () => {
   const { home, bodyOf } = await played();
   const { sent, errors, tools } = toolsOf(home);
   expect(await take(tools, await bodyOf('one'), 'no JSON', await bodyOf('two'), '{}')).toEqual({ batchItemFailures: [] });
@@ -65,14 +65,14 @@ test('each run of a batch is sent, and what cannot be read is said and put away'
   expect(errors).toHaveLength(2);
 });
 
-test('what the collector did not take comes back alone', async () => {
+test('only the runs that the collector rejected are redelivered', async () => {
   const { home, bodyOf } = await played();
   const { sent, tools } = toolsOf(home, isOf('one'));
   expect(await take(tools, await bodyOf('one'), await bodyOf('two'))).toEqual({ batchItemFailures: [{ itemIdentifier: '0' }] });
   expect(sent.some(({ name }) => name === 'run two')).toBe(true);
 });
 
-test('where it takes nothing the function fails, so that Lambda counts it', async () => {
+test('the function fails if the collector rejects every trace, so that Lambda counts an error', async () => {
   const { home, bodyOf } = await played();
   const { tools } = toolsOf(home, () => true);
   await expect(take(tools, await bodyOf('one'), await bodyOf('two'))).rejects.toThrow(Unavailable);

@@ -31,7 +31,7 @@ describe('as many streams as are allowed', () => {
     return { api, key, runId: await started(api, key, { graph: openGraph }) };
   };
 
-  test('one more is refused for now, and pages are read all the same', async () => {
+  test('one more stream is refused as unavailable, and pages still work', async () => {
     const { api, key, runId } = await opened();
     const streams = [await watch(api, runId, { key }), await watch(api, runId, { key })];
     expect(streams.map(({ status }) => status)).toEqual([200, 200]);
@@ -40,7 +40,7 @@ describe('as many streams as are allowed', () => {
     expect((await api.call('GET', pathOf(runId), { key })).status).toBe(200);
   });
 
-  test('a stream that ends leaves its slot to another', async () => {
+  test('a stream that ends releases its slot', async () => {
     const { api, key, runId } = await opened();
     await watch(api, runId, { key });
     const ending = streamIn(api.world, await watch(api, runId, { key }));
@@ -51,7 +51,7 @@ describe('as many streams as are allowed', () => {
     expect((await watch(api, runId, { key })).status).toBe(503);
   });
 
-  test('a stream whose function died leaves its slot when its lease has ended', async () => {
+  test('the slot of a crashed stream is released when its lease expires', async () => {
     const { api, key, runId } = await opened();
     await watch(api, runId, { key });
     await watch(api, runId, { key });
@@ -79,7 +79,7 @@ describe('frames', () => {
     expect(frames.at(-1)).toMatchObject({ event: 'run.completed' });
   });
 
-  test('what a node says and signs of life have no id, so that the cursor stays', async () => {
+  test('deltas and heartbeats have no id, so that the cursor does not move', async () => {
     const { api, key, runId } = await withRun(openGraph);
     await say(api, runId, 'a word\nand a line');
     const stream = streamIn(api.world, await watch(api, runId, { key }));
@@ -139,7 +139,7 @@ describe('cursors', () => {
     expect([status, body['code'], stream]).toEqual([400, 'cursor_invalid', undefined]);
   });
 
-  test('of an ended run with nothing more a browser is told not to come back', async () => {
+  test('of an ended run without further events returns 204, which stops reconnects', async () => {
     const { api, key, runId } = await withRun();
     const frames = await streamIn(api.world, await watch(api, runId, { key })).rest();
     const { status, stream } = await watch(api, runId, { key, headers: { 'Last-Event-ID': frames.at(-1)?.id ?? '' } });
@@ -154,7 +154,7 @@ describe('cursors', () => {
 });
 
 describe('a reader with a name', () => {
-  test('has its last stream alone, whichever way each was opened; one of another key with that name keeps its own', async () => {
+  test('a named reader has only its latest stream; a reader of another key with the same name is independent', async () => {
     const { api, key, runId } = await withRun(openGraph);
     const ticket = textIn(await api.call('POST', `/v1/runs/${runId}/tickets`, { key }), 'ticket');
     const query = { reader: 'page 7' };
@@ -192,7 +192,7 @@ describe('who may', () => {
     },
   );
 
-  test('a key that loses the scope loses the stream, and one that cannot be asked about too', async () => {
+  test('a stream ends when its key loses the scope, or cannot be checked', async () => {
     for (const lose of [
       async (api: Http, id: string) => {
         const scopeOf = { projectId: projectId('acme'), environment: environment('test') };
@@ -213,7 +213,7 @@ describe('who may', () => {
     }
   });
 
-  test('a run of another is not there, whatever is asked for', async () => {
+  test('a run of another project is not found on any route', async () => {
     const { api, runId } = await withRun(openGraph);
     const { status, body } = await watch(api, runId, { key: await api.key(['admin'], { project: 'rival' }) });
     expect([status, body['code']]).toEqual([404, 'not_found']);
@@ -235,7 +235,7 @@ describe('tickets', () => {
   const codeOf = async (api: Http, runId: string, ticket: string) =>
     (await watch(api, runId, { query: { ticket } })).body['code'];
 
-  test('a ticket opens its run once, for pages of any site, and is nowhere else', async () => {
+  test('a ticket opens its run once, for pages of any origin, and is stored only as a digest', async () => {
     const given = await withRun();
     const { api, runId } = given;
     const ticket = await ticketFor(given);
@@ -248,7 +248,7 @@ describe('tickets', () => {
     expect(kept).not.toContain(ticket);
   });
 
-  test('of two who come with one ticket at once, one is let in', async () => {
+  test('two concurrent requests with one ticket: one succeeds', async () => {
     const given = await withRun();
     const ticket = await ticketFor(given);
     const answers = await Promise.all([1, 2, 3].map(() => watch(given.api, given.runId, { query: { ticket } })));
@@ -256,7 +256,7 @@ describe('tickets', () => {
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(2);
   });
 
-  test('a ticket is good for a minute', async () => {
+  test('a ticket is valid for one minute', async () => {
     const given = await withRun();
     const [early, late] = [await ticketFor(given), await ticketFor(given)];
     given.api.world.clock.advance(seconds(59));
@@ -265,7 +265,7 @@ describe('tickets', () => {
     expect(await codeOf(given.api, given.runId, late)).toBe('ticket_invalid');
   });
 
-  test('a ticket opens no other run, and is not used up by that', async () => {
+  test('a ticket opens no other run, and the attempt does not consume it', async () => {
     const given = await withRun();
     const other = await started(given.api, given.key, { name: 'other' });
     const ticket = await ticketFor(given);
@@ -273,7 +273,7 @@ describe('tickets', () => {
     expect((await watch(given.api, given.runId, { query: { ticket } })).status).toBe(200);
   });
 
-  test('a ticket of a revoked key is none, and an open stream of it ends', async () => {
+  test('a ticket of a revoked key is invalid, and its open stream ends', async () => {
     const { api, runId } = await withRun(openGraph);
     const key = await api.key(['runs:read']);
     const [one, other] = [await ticketFor({ api, key, runId }), await ticketFor({ api, key, runId })];
@@ -287,7 +287,7 @@ describe('tickets', () => {
     expect(await codeOf(api, runId, other)).toBe('ticket_invalid');
   });
 
-  test('a ticket opens events and nothing else; a text that is none is not looked for', async () => {
+  test('a ticket opens only event streams; a malformed ticket is refused without a lookup', async () => {
     const given = await withRun();
     const ticket = await ticketFor(given);
     const { status, body } = await given.api.call('GET', `/v1/runs/${given.runId}`, { query: { ticket } });

@@ -17,7 +17,7 @@ const runsOf = async (api: Http, key: string): Promise<unknown> => (await api.ca
 const entriesOf = (api: Http) => [...api.world.audit.entries.values()];
 
 describe('a webhook of a provider', () => {
-  test('starts a run of its workflow, which is told what came and nothing that signs it', async () => {
+  test('starts a run with the body and headers as input, without the signature', async () => {
     const [api, key] = await published();
     const sent = delivery('{"ref":"refs/heads/main"}');
     const answer = await api.call('POST', '/v1/webhooks/git', sent);
@@ -39,7 +39,7 @@ describe('a webhook of a provider', () => {
     });
   });
 
-  test('sent again is the same run, however late within a day, and another body under its id is refused', async () => {
+  test('a repeated delivery returns the same run within a day, and another body with its id is refused', async () => {
     const [api, key] = await published();
     const first = await api.call('POST', '/v1/webhooks/git', delivery('{"n":1}'));
     api.world.clock.advance(hours(23));
@@ -51,7 +51,7 @@ describe('a webhook of a provider', () => {
     expect(await runsOf(api, key)).toHaveLength(1);
   });
 
-  test('is remembered by its provider, and apart from the keys of POST /v1/runs', async () => {
+  test('is scoped to its provider, and separate from the keys of POST /v1/runs', async () => {
     const [api, key] = await published();
     const one = await api.call('POST', '/v1/webhooks/git', delivery('{}'));
     const headers = { 'Idempotency-Key': 'd-1' };
@@ -94,7 +94,7 @@ describe('a webhook of a provider', () => {
     expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);
   });
 
-  test('is refused in the words of a start where it starts nothing, and taken once that is mended', async () => {
+  test('is refused like a start, and accepted after the cause is corrected', async () => {
     const api = http();
     const missing = await api.call('POST', '/v1/webhooks/git', delivery('{}'));
     expect([missing.status, missing.body['code']]).toEqual([409, 'no_active_deployment']);
@@ -108,13 +108,13 @@ describe('a webhook of a provider', () => {
   });
 });
 
-describe('who is not the provider', () => {
+describe('a sender that is not the provider', () => {
   test.each(['nobody', 'toString', '__proto__', 'GIT', 'git%2f', 'a'.repeat(200)])('%s is unknown', async (name) => {
     const { status, body } = await http().call('POST', `/v1/webhooks/${name}`, delivery('{}'));
     expect([status, body['code']]).toEqual([404, 'unknown_provider']);
   });
 
-  test('is told nothing of why, starts nothing, and is heard of in the trail of the project', async () => {
+  test('is refused without a reason, starts nothing, and is recorded in the project’s audit trail', async () => {
     const [api, key] = await published();
     const before = entriesOf(api).length;
     for (const options of [delivery('{}', { secret: 'another' }), { text: '{}' }, { key, text: '{}' }]) {
@@ -152,7 +152,7 @@ describe('who is not the provider', () => {
 });
 
 describe('the secret of a provider', () => {
-  test('that was changed is taken up within half a minute, and the old one ends with it', async () => {
+  test('a changed secret is used within 30 seconds, and the old one is then invalid', async () => {
     const [api] = await published();
     const send = async (id: string, secret: string) =>
       (await api.call('POST', '/v1/webhooks/git', delivery('{}', { id, secret }))).status;
@@ -164,7 +164,7 @@ describe('the secret of a provider', () => {
     expect(await send('d-4', hooksSecret)).toBe(401);
   });
 
-  test('that was taken away works for at most five minutes', async () => {
+  test('a removed secret works for at most five minutes', async () => {
     const [api] = await published();
     expect((await api.call('POST', '/v1/webhooks/git', delivery('{}'))).status).toBe(202);
     await api.secrets.setValue(hooksArn, 'the next secret');
@@ -183,7 +183,7 @@ describe('the secret of a provider', () => {
     expect(statuses).toEqual([202, 202]);
   });
 
-  test('that has no text yet lets nobody in, and the sender sends again', async () => {
+  test('without a value refuses every delivery as temporary', async () => {
     const api = http();
     for (const secret of ['', 'any']) {
       const { status, body } = await api.call('POST', '/v1/webhooks/empty', delivery('{}', { secret }));
@@ -195,7 +195,7 @@ describe('the secret of a provider', () => {
 });
 
 describe('a webhook that resumes', () => {
-  test('tells the run that its body names, once for each delivery', async () => {
+  test('resumes the run that its body names, once for each delivery', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const runId = await started(api, key, { graph: openGraph });
@@ -250,7 +250,7 @@ describe('a webhook that is a signal', () => {
   });
   const paid = (id: unknown, of = 'd-1') => delivery(JSON.stringify({ order: { id } }), { id: of });
 
-  test('moves on the run that waits for it, once for each delivery', async () => {
+  test('continues the waiting run once for each delivery', async () => {
     const api = http();
     const key = await api.key(['admin']);
     const runId = await started(api, key, { graph: waiting('order-7') });
@@ -265,7 +265,7 @@ describe('a webhook that is a signal', () => {
     });
   });
 
-  test('is kept where nobody waits yet, and a number is as good as its text', async () => {
+  test('is stored until a run waits for it, and a numeric correlation equals its text', async () => {
     const api = http();
     const key = await api.key(['admin']);
     expect((await api.call('POST', '/v1/webhooks/paid', paid(8))).body).toMatchObject({ delivered: false });
@@ -291,7 +291,7 @@ describe('a webhook that is a signal', () => {
     ]);
   });
 
-  test('moves no run of another project', async () => {
+  test('affects no run of another project', async () => {
     const api = http();
     const key = await api.key(['admin'], { project: 'rival' });
     const runId = await started(api, key, { graph: waiting('order-7') });
@@ -306,7 +306,7 @@ const firstOf = async (api: Http, runId: string) => {
   return head.commit.number;
 };
 
-test('what was taken is in the trail: the delivery, the run, and whether it was taken before', async () => {
+test('the audit trail has the delivery, the run, and whether it was a repetition', async () => {
   const [api] = await published();
   const before = entriesOf(api).length;
   const { body } = await api.call('POST', '/v1/webhooks/git', delivery('{}'));

@@ -12,7 +12,7 @@ const waits = (failures: number): ConsumerEvent => ({
   failures,
 });
 
-test('an hour in which the queue does not answer is a handful of lines, each with the number of failures', () => {
+test('an outage of an hour is a few log lines, each with the number of failures', () => {
   const notes = Array.from({ length: 125 }, (_, index) => waits(index + 1));
   const lines = notes.filter(shouldLog).map(toLogLine);
   expect(lines.map(({ failures }) => failures)).toEqual([1, 2, 4, 8, 16, 32, 64]);

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseBundleResponse } from '../../lib/bundles/parse-bundle-response.ts';
+import { parseBundleResponse } from '../../lib/bundles/bundle-thread.ts';
 import { parseBatch } from '../../lib/bundles/parse-task-messages.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
 import { type JsonValue, inline } from '../../lib/engine/json.ts';

@@ -17,15 +17,15 @@ const headings = pages.map((page) => page.split('\n')[0]);
 const { runtime } = synthesize(withTraces);
 const alarms = ofType(runtime, 'CloudWatch::Alarm');
 
-/** The entry that an alarm is of: where there are several, a number stands behind its name, and CDK's digest behind that. */
+/** The entry of an alarm. A second alarm of an entry has a number after its name; CDK appends a hash. */
 const entryOf = ({ id }: { readonly id: string }): string => id.replace(/^\w*?Alarms|\d*[0-9A-F]{8}$/g, '');
 
-test('every alarm has its page in the runbook, and every page its alarm', () => {
+test('every alarm has a page in the runbook, and every page an alarm', () => {
   expect(headings).toEqual(alarmEntries.map(({ heading }) => heading));
   expect(new Set(headings).size).toBe(headings.length);
 });
 
-test('every page says what happened, where to look and what to do', () => {
+test('every page has a description, an investigation and a resolution', () => {
   for (const page of pages) {
     const [, ...parts] = page.split(/^### /m);
     const titles = parts.map((part) => part.split('\n')[0]);
@@ -34,7 +34,7 @@ test('every page says what happened, where to look and what to do', () => {
   }
 });
 
-test('every alarm is deployed, with the reason for its line and the place of its page', () => {
+test('every alarm is deployed, with the reason for its threshold and a link to its page', () => {
   expect([...new Set(alarms.map(entryOf))]).toEqual(alarmEntries.map(({ name }) => name));
   for (const { name, heading, reason, threshold } of alarmEntries) {
     for (const { Properties } of alarms.filter((alarm) => entryOf(alarm) === name)) {
@@ -46,7 +46,7 @@ test('every alarm is deployed, with the reason for its line and the place of its
   }
 });
 
-test('an alarm for too little takes silence for trouble, every other one takes it for peace', () => {
+test('missing data breaches an alarm on too few events, and no other alarm', () => {
   for (const { id, Properties } of alarms) {
     const below = id.includes('SweepNotStarting');
     expect(Properties, id).toMatchObject({
@@ -56,10 +56,10 @@ test('an alarm for too little takes silence for trouble, every other one takes i
   }
 });
 
-/** Longest delay of a message on the delay queue, in seconds; the metric may count it. */
-const longestDelay = 900;
+/** Maximum delay of a message on the delay queue, in seconds. The metric can include it. */
+const maxDelay = 900;
 
-test('no alarm on age tells of a message that a function works on for as long as it may', () => {
+test('no age alarm fires for a message that its function handles within the timeout', () => {
   const aged = alarms.filter(({ Properties }) => Properties['MetricName'] === 'ApproximateAgeOfOldestMessage');
   expect(aged.map(entryOf)).toEqual([
     'NodeJobsWait',
@@ -78,19 +78,19 @@ test('no alarm on age tells of a message that a function works on for as long as
       .parse(Properties['Dimensions']);
     const consumer = consumers.find(({ EventSourceArn }) => queue.includes(EventSourceArn));
     const fn = runtime.find((resource) => resource.id === consumer?.FunctionName);
-    const delay = queue.includes('DelayQueue') ? longestDelay : 0;
+    const delay = queue.includes('DelayQueue') ? maxDelay : 0;
     expect(Number(Properties['Threshold']), id).toBeGreaterThan(Number(fn?.Properties['Timeout']) + delay);
   }
 });
 
-test('the alarm for dead letters looks at every dead-letter queue', () => {
+test('the alarm for dead letters covers every dead-letter queue', () => {
   const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsDeadLetters'));
   const watched = JSON.stringify(alarm?.Properties['Metrics']).match(/StepwellQueues\w*DeadLetters[0-9A-F]{8}/g);
   const deadLetters = ofType(runtime, 'SQS::Queue').filter(({ id }) => id.includes('DeadLetters'));
   expect(watched).toEqual(deadLetters.map(({ id }) => id));
 });
 
-test('the alarm for ended loops looks at every function that may take part in loops', () => {
+test('the alarm for recursive invocations covers every function that allows recursive loops', () => {
   const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsRecursiveInvocationsDropped'));
   const text = JSON.stringify(alarm?.Properties['Metrics']);
   const allowed = ofType(runtime, 'Lambda::Function').filter(({ Properties }) => Properties['RecursiveLoop'] === 'Allow');
@@ -98,7 +98,7 @@ test('the alarm for ended loops looks at every function that may take part in lo
   expect(text.match(/RecursiveInvocationsDropped/g)).toHaveLength(allowed.length);
 });
 
-test('the alarm for messages without progress looks at what the functions of this installation count', () => {
+test('the alarm for messages without progress uses the metric of this installation', () => {
   const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsMessagesSlowed'));
   expect(alarm?.Properties).toMatchObject({
     Namespace: 'Stepwell',
@@ -111,7 +111,7 @@ test('the alarm for messages without progress looks at what the functions of thi
   expect(Object(told).Variables.STEPWELL_RUNS_TABLE).toEqual(Object(alarm?.Properties['Dimensions'])[0].Value);
 });
 
-/** Which queues and functions of these resources no alarm watches: a queue's age, or what is left of dead letters; a function's errors. */
+/** Queues and functions without an alarm on age, dead letters or errors. */
 function unwatched(resources: readonly Resource[]): readonly string[] {
   const watching = (metricName: string): readonly string[] =>
     ofType(resources, 'CloudWatch::Alarm').flatMap(({ Properties }) => metricsOf(Properties, metricName));
@@ -123,7 +123,7 @@ function unwatched(resources: readonly Resource[]): readonly string[] {
   return [...queues, ...functions].map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''));
 }
 
-/** The logical ids that the metrics of this name are of, in an alarm on one metric or on an expression. */
+/** Logical ids of the resources whose metric of this name an alarm uses, directly or in an expression. */
 function metricsOf(alarm: Resource['Properties'], metricName: string): readonly string[] {
   const dimension = z.object({ Value: z.unknown().transform(pointedAt) });
   const metric = z.looseObject({ MetricName: z.string(), Dimensions: z.array(z.unknown()) });
@@ -141,11 +141,11 @@ function metricsOf(alarm: Resource['Properties'], metricName: string): readonly 
     .map(({ Value }) => Value);
 }
 
-test('an alarm watches the age of every queue and the errors of every function', () => {
+test('every queue has an age alarm, and every function an error alarm', () => {
   expect(unwatched(runtime)).toEqual([]);
 });
 
-test('a queue or a function without its alarm is found out', () => {
+test('the check detects a queue or a function without an alarm', () => {
   const without = (...names: readonly string[]) =>
     runtime.filter((resource) => resource.Type !== 'AWS::CloudWatch::Alarm' || !names.includes(entryOf(resource)));
   expect(unwatched(without('DelayedWait'))).toEqual(['StepwellQueuesDelayQueue']);
@@ -153,7 +153,7 @@ test('a queue or a function without its alarm is found out', () => {
   expect(unwatched(without('DeadLetters'))).toHaveLength(2);
 });
 
-test('a topic is told of every alarm and of its end', () => {
+test('a topic is notified of every alarm and of its end', () => {
   const alarmTopicArn = 'arn:aws:sns:eu-west-1:111122223333:on-call';
   const told = ofType(synthesize({ ...withTraces, alarmTopicArn }).runtime, 'CloudWatch::Alarm');
   expect(told).toHaveLength(alarms.length);
@@ -162,13 +162,13 @@ test('a topic is told of every alarm and of its end', () => {
   }
 });
 
-test('what is not deployed is not watched', () => {
+test('resources that are not deployed have no alarm', () => {
   const { runtime: resources } = synthesize({}, emptyBundles(['api', 'worker']));
   const names = ofType(resources, 'CloudWatch::Alarm').map(({ id }) => id);
   expect(names.filter((id) => /Sweep|Collect|DeadLetterErrors|Watchers/.test(id))).toEqual([]);
 });
 
-describe('however many functions there are', () => {
+describe('with any number of functions', () => {
   const namesIn = (alarm: Resource) => {
     const metrics = z.array(z.looseObject({ MetricStat: z.looseObject({ Metric: metric }).exactOptional() }));
     const looked = metrics.parse(alarm.Properties['Metrics']).flatMap(({ MetricStat }) => MetricStat?.Metric ?? []);
@@ -177,20 +177,20 @@ describe('however many functions there are', () => {
   const metric = z.looseObject({ Dimensions: z.array(z.unknown()) });
 
   const resources = z.record(z.string(), z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()) }));
-  const mostPlanted = 11;
+  const maxPlanted = 11;
   let planted: readonly Resource[];
 
-  /** The product's own alarms over again, each time with one function more planted beside its own. */
+  /** Creates all alarms several times, each time with one more planted function. */
   beforeAll(() => {
-    // Twelve times all alarms are more than one stack may have; nobody deploys this one.
+    // Twelve times all alarms exceed the resource limit of a stack; this stack is never deployed.
     const stack = new Stack(new App({ context: { '@aws-cdk/core:stackResourceLimit': 1_000 } }), 'Planted');
     const { queues, storage, timers, functions } = new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles() });
-    const more = Array.from({ length: mostPlanted }, (_, index) => {
+    const more = Array.from({ length: maxPlanted }, (_, index) => {
       const name = `planted-${index + 1}`;
       const arn = `arn:aws:lambda:eu-west-1:111122223333:function:${name}`;
       return [name, { lambda: lambda.Function.fromFunctionArn(stack, name, arn) }] as const;
     });
-    for (let count = 0; count <= mostPlanted; count += 1) {
+    for (let count = 0; count <= maxPlanted; count += 1) {
       const all = new Map([...functions.byName, ...more.slice(0, count)]);
       const monitored = { queues, storage, timers, functions: all, restApi: undefined };
       new Alarms(stack, `With${count}Alarms`, { monitored, topic: undefined });
@@ -200,31 +200,34 @@ describe('however many functions there are', () => {
   });
   const throttleAlarms = (count: number) => planted.filter(({ id }) => id.startsWith(`With${count}AlarmsFunctionsThrottled`));
 
-  test.each(Array.from({ length: 12 }, (_, more) => more))('each is watched by one alarm, of ten at most: %i more', (more) => {
-    const found = throttleAlarms(more);
-    const watched = found.map(namesIn);
-    for (const names of watched) expect(names.length).toBeLessThanOrEqual(10);
-    const own = usualFunctions.length - 4;
-    expect(new Set(watched.flat()).size).toBe(own + more);
-    expect(watched.flat()).toHaveLength(own + more);
-    expect(found).toHaveLength(Math.ceil((own + more) / 10));
-    for (let index = 1; index <= more; index += 1) {
-      expect(watched.flat().filter((name) => name.includes(`"planted-${index}"`))).toHaveLength(1);
-    }
-    // One page in the runbook, and the line of the entry, for all of them.
-    expect(new Set(found.map(({ Properties }) => Properties['AlarmDescription'])).size).toBe(1);
-    expect(found.map(entryOf)).toEqual(found.map(() => 'FunctionsThrottled'));
-  });
+  test.each(Array.from({ length: 12 }, (_, more) => more))(
+    'one alarm covers each function, and at most ten functions: %i more',
+    (more) => {
+      const found = throttleAlarms(more);
+      const watched = found.map(namesIn);
+      for (const names of watched) expect(names.length).toBeLessThanOrEqual(10);
+      const own = usualFunctions.length - 4;
+      expect(new Set(watched.flat()).size).toBe(own + more);
+      expect(watched.flat()).toHaveLength(own + more);
+      expect(found).toHaveLength(Math.ceil((own + more) / 10));
+      for (let index = 1; index <= more; index += 1) {
+        expect(watched.flat().filter((name) => name.includes(`"planted-${index}"`))).toHaveLength(1);
+      }
+      // All of them share one runbook page and one threshold.
+      expect(new Set(found.map(({ Properties }) => Properties['AlarmDescription'])).size).toBe(1);
+      expect(found.map(entryOf)).toEqual(found.map(() => 'FunctionsThrottled'));
+    },
+  );
 
-  test('an alarm sums all that it looks at, and what is silent counts as nothing', () => {
-    for (const alarm of throttleAlarms(mostPlanted)) {
+  test('an alarm sums its metrics, and missing data counts as zero', () => {
+    for (const alarm of throttleAlarms(maxPlanted)) {
       const sum = namesIn(alarm).map((_, index) => `FILL(m${index}, 0)`);
       expect(JSON.stringify(alarm.Properties['Metrics'])).toContain(`"${sum.join(' + ')}"`);
     }
   });
 });
 
-test('no alarm of the product looks at more metrics than CloudWatch lets it', () => {
+test('no alarm uses more metrics than CloudWatch allows', () => {
   for (const { id, Properties } of alarms) {
     const looked = JSON.stringify(Properties['Metrics'] ?? []).split('"MetricStat"').length - 1;
     expect(looked, id).toBeLessThanOrEqual(10);

@@ -16,14 +16,14 @@ function sourcesOf(handlers: Readonly<Record<string, string>>): { readonly sourc
   return { sources: join(root, 'functions'), outdir: join(root, 'dist') };
 }
 
-/** What the handler answers in a process of its own, as in Lambda: without anything that a test runner brings along. */
+/** Runs the handler in a separate process, as in Lambda: without globals of the test runner. */
 function answerOf(file: string, event: unknown): unknown {
   const call = `import { handler } from ${JSON.stringify(pathToFileURL(file).href)};
                 console.log(JSON.stringify(await handler(${JSON.stringify(event)})));`;
   return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', call], { encoding: 'utf8' }));
 }
 
-test('each handler that is written becomes one module that runs by itself', async () => {
+test('each handler is bundled into one module that runs alone', async () => {
   const directories = sourcesOf({
     api: `import { extname } from 'node:path';
           export const handler = async (event: { name: string }): Promise<string> => extname(event.name);`,
@@ -39,7 +39,7 @@ test('each handler that is written becomes one module that runs by itself', asyn
   expect(answerOf(join(directories.outdir, 'worker', 'index.mjs'), {})).toBe(true);
 });
 
-test('the function that runs deployments finds its thread beside its bundle', async () => {
+test('the code function finds its thread files beside its bundle', async () => {
   const lib = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../lib/${path}`, import.meta.url)));
   const directories = sourcesOf({
     code: `import { packArchive } from ${lib('artifact/pack-archive.ts')};
@@ -70,19 +70,19 @@ test('the function that runs deployments finds its thread beside its bundle', as
   );
   expect(answerOf(join(directories.outdir, 'code', 'index.mjs'), 7)).toEqual({
     response: { kind: 'responded', status: 200, body: { got: 7 } },
-    // Its thread looked for the module, which this archive has not.
+    // The thread started and did not find the module, which this archive does not contain.
     taskEnd: { kind: 'unloadable', message: expect.stringContaining('Cannot find module') },
   });
 });
 
-test('source maps lie beside the bundle and are not named in it', async () => {
+test('source maps are beside the bundle, and the bundle does not reference them', async () => {
   const directories = sourcesOf({ api: 'export const handler = async () => {};' });
   await buildFunctions(directories);
   expect(existsSync(join(directories.outdir, 'api', 'index.mjs.map'))).toBe(true);
   expect(readFileSync(join(directories.outdir, 'api', 'index.mjs'), 'utf8')).not.toContain('sourceMappingURL');
 });
 
-test('a handler that is gone leaves no bundle behind to be deployed', async () => {
+test('the bundle of a deleted handler is removed', async () => {
   const directories = sourcesOf({
     api: 'export const handler = async () => {};',
     sweep: 'export const handler = async () => {};',
@@ -93,7 +93,7 @@ test('a handler that is gone leaves no bundle behind to be deployed', async () =
   expect(bundledFunctions(directories.outdir)).toEqual(['api']);
 });
 
-test('the same sources make the same bundle, byte for byte', async () => {
+test('the same sources produce the same bundle, byte for byte', async () => {
   const directories = sourcesOf({ api: 'export const handler = async () => 1;' });
   const read = () => readFileSync(join(directories.outdir, 'api', 'index.mjs'), 'utf8');
   await buildFunctions(directories);
@@ -102,7 +102,7 @@ test('the same sources make the same bundle, byte for byte', async () => {
   expect(read()).toBe(first);
 });
 
-test('what another process may be reading is left alone where it is right, and replaced as a whole where it is not', async () => {
+test('an unchanged bundle is not rewritten, and a changed one is replaced atomically', async () => {
   const directories = sourcesOf({ api: 'export const handler = async () => 1;', sweep: 'export const handler = async () => 1;' });
   const file = (name: string) => join(directories.outdir, name, 'index.mjs');
   await buildFunctions(directories);

@@ -1,4 +1,4 @@
-/** The role of the authors' code: what the owner gave it, who may lend it, and that it is there only where it was asked for. */
+/** The role of deployed code: its permissions, who may assume it, and that it exists only with the setting. */
 import { App, Stack } from 'aws-cdk-lib';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const codeRoleIn = (runtime: readonly Resource[]) =>
     JSON.stringify(Properties['AssumeRolePolicyDocument']).includes('"AWS"'),
   );
 
-test('it may do what the setting says, each with what it names, and nothing else', () => {
+test('the role has exactly the permissions of the setting', () => {
   const { runtime } = synthesize({ codePermissions });
   const [role] = codeRoleIn(runtime);
   const granted = grantsIn(runtime).filter((grant) => grant.role === role?.id);
@@ -30,7 +30,7 @@ test('it may do what the setting says, each with what it names, and nothing else
   );
 });
 
-test('the function of the code alone may take it, is told of it, and is trusted by it', () => {
+test('only the code function may assume the role, knows its ARN and is trusted by it', () => {
   const { runtime } = synthesize({ codePermissions });
   const [role, ...others] = codeRoleIn(runtime);
   expect(others).toEqual([]);
@@ -49,7 +49,7 @@ test('the function of the code alone may take it, is told of it, and is trusted 
   expect(written(role?.Properties['Description'])).toMatch(/code of deployments/);
 });
 
-test('without the setting there is no such role, and nothing that could be taken', () => {
+test('without the setting there is no role, and no permission to assume one', () => {
   const { runtime } = synthesize();
   expect(codeRoleIn(runtime)).toEqual([]);
   expect(
@@ -62,7 +62,7 @@ test('without the setting there is no such role, and nothing that could be taken
   });
 });
 
-test('a construct of one’s own grants to it as to any role', () => {
+test('an owner’s construct can grant permissions to the role', () => {
   const app = new App({ outdir: newFolder() });
   const stack = new Stack(app, 'Mine');
   const bucket = new s3.Bucket(stack, 'Reports');
@@ -76,7 +76,7 @@ test('a construct of one’s own grants to it as to any role', () => {
   ).toBeUndefined();
 });
 
-test('an owner’s wildcard passes the rules: it is the owner who has written it', () => {
+test('a wildcard that the owner wrote passes the cdk-nag rules', () => {
   const { app } = stacksWith({ codePermissions }, emptyBundles(), addCheckedStacks);
   expect(() => app.synth()).not.toThrow();
 });

@@ -1,4 +1,4 @@
-/** What the code of deployments is told by the owner of the installation. */
+/** Environment variables, memory and timeout of deployed code. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
@@ -14,7 +14,7 @@ const toldToCode = (settings: Parameters<typeof synthesize>[0]) => {
   return storedSetting(runtime, 'codeVariables', Variables['STEPWELL_CODE_VARIABLES']);
 };
 
-test('variables, memory and time of the code are the owner’s, and no other function is told of them', () => {
+test('variables, memory and timeout of deployed code follow the settings, and no other function receives them', () => {
   const settings = { codeVariables: variables, memoryMb: { code: 2048 }, codeTimeoutSeconds: 120 } as const;
   expect(codeVariables.parse(toldToCode(settings))).toEqual(variables);
   const { runtime } = synthesize(settings);
@@ -32,7 +32,7 @@ test.each(['AWS_REGION', 'STEPWELL_BUCKET', 'NODE_OPTIONS', 'LAMBDA_TASK_ROOT', 
   },
 );
 
-test('a key is refused', () => {
+test('an API key in a variable is refused', () => {
   expect(() => parseSettings({ 'stepwell:codeVariables': { A: `sk-proj-${'a1B2'.repeat(8)}` } })).toThrow(/secretArn/);
   expect(parseSettings({ 'stepwell:codeVariables': '{"A":"b"}' })).toMatchObject({ codeVariables: { A: 'b' } });
 });

@@ -1,4 +1,4 @@
-/** Code that runs in processes of the owner's own: who takes from its queue then, what they may do, and what they are told. */
+/** Worker processes: who consumes the code queue, the processes' permissions and their variables. */
 import { App, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const takes = (runtime: readonly Resource[]): boolean =>
     ({ Properties }) => pointedAt(Properties['EventSourceArn']) === byId(runtime, 'StepwellQueuesCodeQueue').id,
   );
 const policies = (runtime: readonly Resource[]): readonly Resource[] => ofType(runtime, 'IAM::ManagedPolicy');
-/** each action with each resource and its condition: how statements are put together says nothing */
+/** each action with each resource and condition, independent of how statements are grouped */
 const flat = (grants: readonly Granted[]): readonly string[] =>
   grants
     .flatMap(({ Action, Resource, Condition }) =>
@@ -27,7 +27,7 @@ const ofCode = (runtime: readonly Resource[]): readonly string[] =>
   flat(grantsIn(runtime).filter(({ role, Effect }) => Effect === 'Allow' && role.startsWith(codeRole))).filter(
     (each) => !each.startsWith('logs:'),
   );
-/** A managed policy reads as one that is attached. */
+/** Treats a managed policy as attached. */
 const ofPolicy = (runtime: readonly Resource[]): readonly string[] =>
   flat(
     grantsIn(
@@ -43,7 +43,7 @@ const lambda = synthesize();
 const worker = synthesize({ codeRunsIn: 'worker' });
 const both = synthesize({ codeRunsIn: 'both' });
 
-describe('who takes messages for code', () => {
+describe('consumers of the code queue', () => {
   test.each([
     ['the function, where nothing is said', lambda, true, 0],
     ['processes alone', worker, false, 1],
@@ -55,33 +55,33 @@ describe('who takes messages for code', () => {
       ofType(lambda.runtime, 'Lambda::EventSourceMapping').length - (isTaken ? 0 : 1),
     );
   });
-  test('nothing else is said than those three', () => {
+  test('only the three values are accepted', () => {
     expect(() => synthesize({ codeRunsIn: 'nowhere' })).toThrow('codeRunsIn');
   });
 });
 
-describe('what a process may do', () => {
+describe('permissions of a worker process', () => {
   const queue = `<${byId(worker.runtime, 'StepwellQueuesCodeQueue').id}.Arn>`;
   const ofTaking = ['ChangeMessageVisibility', 'DeleteMessage', 'GetQueueAttributes', 'ReceiveMessage'].map(
     (action) => `sqs:${action} ${queue} {}`,
   );
-  test('is what the function may, and to take, hold and delete messages of its queue', () => {
+  test('are those of the code function, and to receive, extend and delete messages of its queue', () => {
     expect(ofPolicy(worker.runtime)).toEqual([...ofCode(worker.runtime), ...ofTaking].toSorted());
     expect(ofCode(worker.runtime).length).toBeGreaterThan(15);
   });
-  test('with a key of the account it uses that key as the function does', () => {
+  test('include the use of the account’s KMS key, as for the function', () => {
     const { runtime } = synthesize({ codeRunsIn: 'worker', encryptionKey: 'own' });
     expect(ofPolicy(runtime)).toEqual([...ofCode(runtime), ...ofTaking].toSorted());
     expect(ofPolicy(runtime).some((grant) => grant.startsWith('kms:Decrypt'))).toBe(true);
   });
-  test('fits into a managed policy', () => {
-    // 6,144 characters without blanks; names of a real account are a little longer than what stands for them here.
+  test('fit into a managed policy', () => {
+    // Limit: 6,144 characters without whitespace. Real names are slightly longer than the placeholders here.
     const [policy] = policies(worker.runtime);
     expect(JSON.stringify(policy?.Properties['PolicyDocument']).length).toBeLessThan(6_144);
   });
 });
 
-test('a role of an application of one’s own is given the same, and the process is told what the function is told', () => {
+test('an application’s role gets the same permissions, and the process the same variables as the function', () => {
   const app = new App({ outdir: newFolder(), builtinCloudFormationValidation: false });
   const stack = new Stack(app, 'Mine');
   const stepwell = new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles(), codeRunsIn: 'worker' });
@@ -97,7 +97,7 @@ test('a role of an application of one’s own is given the same, and the process
   expect(Object.keys(stepwell.workerEnvironment).toSorted()).toEqual(names.toSorted());
 });
 
-test('the outputs say which policy it is, and whose variables a process is told', () => {
+test('the outputs name the managed policy and the function whose variables a process needs', () => {
   const named = (text: string): readonly string[] =>
     [...text.matchAll(/"(WorkerPolicyArn|CodeFunctionName)": \{/g)].map(([, name = '']) => name);
   expect([named(lambda.text), named(worker.text).toSorted()]).toEqual([[], ['CodeFunctionName', 'WorkerPolicyArn']]);

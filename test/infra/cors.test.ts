@@ -1,4 +1,4 @@
-/** The setting `corsOrigins`: what it takes, who is told of it, and what the gateway's own answers say. */
+/** The setting `corsOrigins`: accepted values, the functions that receive it, and the gateway's own responses. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
@@ -8,7 +8,7 @@ const one = ['https://app.example.com'];
 const two = [...one, 'http://localhost:5173'];
 
 describe('the setting', () => {
-  test('takes origins in full, on the command line as JSON', () => {
+  test('accepts complete origins, as JSON on the command line', () => {
     expect(parseSettings({ 'stepwell:corsOrigins': JSON.stringify(two) })).toMatchObject({ corsOrigins: two });
   });
 
@@ -29,7 +29,7 @@ describe('the setting', () => {
     expect(() => parseSettings({ 'stepwell:corsOrigins': [origin] })).toThrow(message);
   });
 
-  test('refuses a repetition, more than ten, and more than fits', () => {
+  test('refuses duplicates, more than ten origins, and too many bytes', () => {
     const many = (count: number, host = 'a') => Array.from({ length: count }, (_, at) => `https://${host}${at}.example.com`);
     expect(() => parseSettings({ 'stepwell:corsOrigins': [...one, ...one] })).toThrow(/an origin twice/);
     expect(() => parseSettings({ 'stepwell:corsOrigins': many(11) })).toThrow(/at most 10 origins/);
@@ -46,7 +46,7 @@ const toldIn = (settings: Readonly<Record<string, unknown>>) =>
     }),
   );
 
-test('the functions that browsers call are told of it, and no other', () => {
+test('only the functions that browsers call receive it', () => {
   const functions = ['Api', 'Deployments', 'Events', 'Library', 'Sockets', 'TestRuns'];
   expect(toldIn({ corsOrigins: two })).toEqual(Object.fromEntries(functions.map((name) => [name, two.join()])));
   expect(toldIn({})).toEqual(Object.fromEntries(functions.map((name) => [name, ''])));
@@ -63,7 +63,7 @@ const gatewayHeaders = (settings: Readonly<Record<string, unknown>>, name: strin
 test.each([
   ['nothing without the setting', {}, undefined, undefined],
   ['the one origin that there is', { corsOrigins: one }, "'https://app.example.com'", "'Origin'"],
-  // Its templates cannot compare; these answers are the same for everybody.
+  // Gateway templates cannot compare origins; these responses are the same for all callers.
   ['any of several', { corsOrigins: two }, "'*'", "'Origin'"],
 ])("every answer of the gateway's own names %s", (_what, settings, origin, vary) => {
   expect(gatewayHeaders(settings, 'Access-Control-Allow-Origin')).toEqual(new Set([origin]));
@@ -71,9 +71,9 @@ test.each([
   expect(gatewayHeaders(settings, 'Access-Control-Allow-Credentials')).toEqual(new Set([undefined]));
 });
 
-test('it adds no resource: the functions answer preflights themselves', () => {
+test('it adds no resource: the functions handle preflight requests', () => {
   const count = (settings: Readonly<Record<string, unknown>>): number => synthesize(settings).runtime.length;
   expect(count({ corsOrigins: two })).toBe(count({}));
-  // CloudFormation's limit for one stack, with room for what an owner adds.
+  // CloudFormation's limit for one stack, minus room for the owner's resources.
   expect(count({})).toBeLessThan(400);
 });

@@ -1,4 +1,4 @@
-/** Every graph shows something that exists: metrics that AWS documents, of resources of this template, and metrics that the functions write. */
+/** Every graph uses existing metrics: those that AWS documents for resources of this template, and those that the functions emit. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import { instant } from '../../lib/engine/time.ts';
 import { written } from './statements.ts';
 import { type Resource, ofType, synthesize, withTraces } from './synthesized.ts';
 
-/** Metrics and their dimensions, as AWS's pages name them. */
+/** Metrics and dimensions from the AWS documentation. */
 const documented: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
   'AWS/Lambda': Object.fromEntries(
@@ -50,11 +50,11 @@ const widgetShape = z.looseObject({
 const bodyShape = z.object({ widgets: z.array(widgetShape) });
 type Widget = z.output<typeof widgetShape>;
 
-/** A body is JSON around references, which stand in it as `<logical id>`. */
+/** A dashboard body is JSON with references, written here as `<logical id>`. */
 const widgetsOf = ({ Properties }: Resource): readonly Widget[] =>
   bodyShape.parse(JSON.parse(written(Properties['DashboardBody']))).widgets;
 
-/** `[namespace, name, dimension, value, …, options]`; an expression has options alone. */
+/** `[namespace, name, dimension, value, …, options]`; an expression has only options. */
 const shownIn = (dashboard: Resource): readonly Shown[] =>
   widgetsOf(dashboard).flatMap(({ properties: { title = '', metrics } }) =>
     metrics.flatMap((row): readonly Shown[] => {
@@ -77,7 +77,7 @@ const titlesOf = (dashboard: Resource | undefined): readonly string[] =>
 const known = new Set([...counted.data, ...synthesize(withTraces).runtime].map(({ id }) => id));
 const apiName = ofType(counted.runtime, 'ApiGateway::RestApi').map(({ Properties }) => Properties['Name']);
 
-/** What does not exist of what a dashboard shows. */
+/** Metrics of a dashboard that do not exist. */
 function unknownIn(dashboard: Resource): readonly string[] {
   const emitted = emittedMetrics();
   return shownIn(dashboard).flatMap(({ graph, namespace, name, dimensions }) => {
@@ -96,7 +96,7 @@ function unknownIn(dashboard: Resource): readonly string[] {
   });
 }
 
-/** Names and dimensions of all that the functions write for the installation, by writing it. */
+/** Names and dimensions of the installation's metrics, collected by emitting them. */
 function emittedMetrics(): ReadonlySet<string> {
   const lines: string[] = [];
   const line = z.looseObject({
@@ -147,7 +147,7 @@ test.each([
   expect(unknownIn({ id: 'Planted', Type: 'AWS::CloudWatch::Dashboard', Properties }).join('\n')).toMatch(finding);
 });
 
-test('a dashboard looks at no more than the 50 metrics up to which three of them are free', () => {
+test('a dashboard uses at most 50 metrics, the limit of the free tier', () => {
   const sizes = all.map(
     (dashboard) =>
       new Set(shownIn(dashboard).map(({ namespace, name, dimensions }) => JSON.stringify([namespace, name, dimensions]))).size,
@@ -156,7 +156,7 @@ test('a dashboard looks at no more than the 50 metrics up to which three of them
   expect([dashboardsIn(plain).length, dashboardsIn(counted).length]).toEqual([1, 2]);
 });
 
-test('the graphs, and those that need counted runs', () => {
+test('the graphs, and those that require the setting metrics', () => {
   const [operation, cost] = dashboardsIn(counted);
   expect(titlesOf(operation)).toEqual([
     'Runs started',
@@ -174,33 +174,33 @@ test('the graphs, and those that need counted runs', () => {
   expect(titlesOf(dashboardsIn(plain)[0])).toEqual(titlesOf(operation).slice(2));
 });
 
-test('every queue and every function is shown', () => {
+test('every queue and every function has a graph', () => {
   const [operation] = dashboardsIn(plain);
   const shown = operation === undefined ? [] : shownIn(operation);
   const of = (graph: string): number => shown.filter((one) => one.graph === graph).length;
   const queues = ofType(plain.runtime, 'SQS::Queue').length;
   expect(of('Age of the oldest message') + of('Dead letters')).toBe(queues);
-  // The function of the first key runs in deployments alone.
+  // The first-key function runs during deployments only.
   const functions = ofType(plain.runtime, 'Lambda::Function').length - 1;
   expect([of('Errors by function'), of('Throttles by function')]).toEqual([functions, functions]);
 });
 
-test('one setting turns them off', () => {
+test('the setting dashboard removes the dashboards', () => {
   expect(dashboardsIn(synthesize({ dashboard: 'false', metrics: true }))).toEqual([]);
 });
 
-test('no dashboard has a name of its own, because dashboards of all regions share their names', () => {
+test('no dashboard has a fixed name, because dashboard names are global in an account', () => {
   for (const { Properties } of all) expect(Properties).not.toHaveProperty('DashboardName');
 });
 
-describe('the estimate', () => {
+describe('the cost estimate', () => {
   const [, cost] = dashboardsIn(counted);
   const rows = cost === undefined ? [] : widgetsOf(cost).flatMap(({ properties: { metrics } }) => metrics);
   const option = z.looseObject({ expression: z.string().default(''), label: z.string().default(''), id: z.string().default('') });
   const optionsOf = (row: readonly unknown[]) => option.parse(z.looseObject({}).catch({}).parse(row.at(-1)));
   const expressions = rows.map(optionsOf).filter(({ expression }) => expression !== '');
 
-  test('adds up parts, each no longer than CloudWatch takes', () => {
+  test('sums parts that fit CloudWatch’s maximum expression length', () => {
     expect(expressions.map(({ label }) => label)).toEqual(
       expect.arrayContaining(['API', 'functions', 'tables', 'queues', 'dollars a run']),
     );
@@ -208,7 +208,7 @@ describe('the estimate', () => {
     for (const { expression } of expressions) expect(expression.length).toBeLessThan(2_048);
   });
 
-  test('names each metric once', () => {
+  test('uses each metric name once', () => {
     const widgets = cost === undefined ? [] : widgetsOf(cost);
     for (const { properties } of widgets) {
       const options = properties.metrics.map(optionsOf);
@@ -219,14 +219,14 @@ describe('the estimate', () => {
     }
   });
 
-  test('is that of a run by hand', () => {
+  test('equals a manual calculation for one run', () => {
     const functions = expressions.find(({ label }) => label === 'functions')?.expression ?? '';
-    // A second of 1,024 MB, and one invocation.
+    // One second at 1,024 MB, and one invocation.
     expect(functions).toContain('FILL(f0,0)*0.000000013333+FILL(f1,0)*0.0000002');
   });
 });
 
-test('every page of the runbook names a graph that is there, or says that there is none', () => {
+test('every page of the runbook names an existing graph, or says that there is none', () => {
   const [, ...pages] = readFileSync(new URL('../../docs/RUNBOOK.md', import.meta.url), 'utf8').split(/^## /m);
   const [operation] = dashboardsIn(plain);
   for (const page of pages) {

@@ -15,7 +15,7 @@ const holdsData = [
 ];
 const tables = ofType(data, 'DynamoDB::Table');
 
-test('the logical ids of what holds data stay as they were first deployed', () => {
+test('the logical ids of resources with data never change', () => {
   const ids = data.filter(({ Type }) => holdsData.includes(Type)).map(({ id, Type }) => [id, Type]);
   expect(ids).toEqual([
     ['StorageRunsTableF5CFB6AB', 'AWS::DynamoDB::Table'],
@@ -25,7 +25,7 @@ test('the logical ids of what holds data stay as they were first deployed', () =
   ]);
 });
 
-test('a Stepwell placed in another stack keeps its data under stable ids too', () => {
+test('the construct in another stack also has stable logical ids for its data', () => {
   const stack = new Stack(new App({ builtinCloudFormationValidation: false }), 'Elsewhere');
   new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles() });
   const resources = resourcesIn(JSON.stringify(Template.fromStack(stack).toJSON()));
@@ -37,18 +37,18 @@ test('a Stepwell placed in another stack keeps its data under stable ids too', (
   ]);
 });
 
-test('the runtime stack holds no data', () => {
+test('the runtime stack contains no data', () => {
   expect(runtime.filter(({ Type }) => holdsData.includes(Type))).toEqual([]);
 });
 
-test('what holds data outlives its stack', () => {
+test('resources with data are retained when the stack is deleted', () => {
   for (const resource of data.filter(({ Type }) => holdsData.includes(Type))) {
     expect(resource, resource.id).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
   }
   expect(manifest).toMatchObject({ artifacts: { 'Stepwell-Data': { properties: { terminationProtection: true } } } });
 });
 
-test('tables are protected from deletion, can be restored to any second, and are paid by the request', () => {
+test('tables have deletion protection, point-in-time recovery and on-demand capacity', () => {
   expect(tables).toHaveLength(2);
   for (const table of tables) {
     expect(table.Properties, table.id).toMatchObject({
@@ -59,7 +59,7 @@ test('tables are protected from deletion, can be restored to any second, and are
   }
 });
 
-test('the keys of the tables are those of the contract, and nothing else is declared', () => {
+test('the tables have exactly the keys and indexes of the contract', () => {
   const [runs, control] = tables;
   const { byProject, byState } = runsTableKeys;
   const keyed = (partition: string, sort: string) => [
@@ -82,7 +82,7 @@ test('the keys of the tables are those of the contract, and nothing else is decl
   expect(control?.Properties).not.toHaveProperty('GlobalSecondaryIndexes');
 });
 
-test('the bucket is closed to the public, encrypted, and drops uploads that were never finished', () => {
+test('the bucket is private, encrypted and deletes incomplete uploads', () => {
   const [bucket] = ofType(data, 'S3::Bucket');
   expect(bucket?.Properties).toMatchObject({
     PublicAccessBlockConfiguration: {
@@ -98,7 +98,7 @@ test('the bucket is closed to the public, encrypted, and drops uploads that were
   });
 });
 
-test('the bucket refuses whoever comes without TLS', () => {
+test('the bucket refuses requests without TLS', () => {
   const [policy] = ofType(data, 'S3::BucketPolicy');
   expect(policy?.Properties).toMatchObject({
     PolicyDocument: {
@@ -109,7 +109,7 @@ test('the bucket refuses whoever comes without TLS', () => {
   });
 });
 
-test('only whoever says so gets a stack that takes its data along', () => {
+test('only an explicit setting lets a stack delete its data', () => {
   const { data: loose, manifest: written } = synthesize({ keepsDataOnDelete: 'false' });
   for (const resource of loose.filter(({ Type }) => holdsData.includes(Type))) {
     expect(resource.DeletionPolicy, resource.id).toBe('Delete');

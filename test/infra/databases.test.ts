@@ -1,4 +1,4 @@
-/** Which databases the worker is told of and may ask: those of the setting, by whole ARNs, and no function beside it. */
+/** Only the worker knows and may access databases: those of the setting, by complete ARNs. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
@@ -20,7 +20,7 @@ const onDatabases = (resources: typeof runtime) =>
     .filter(({ Action }) => /rds-data:|^secretsmanager:GetSecretValue$/.test(Action.join()))
     .map(({ role, Action, Resource }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action, Resource]);
 
-test('the worker alone is told of them, as it will read them', () => {
+test('only the worker receives the setting, in the form that it parses', () => {
   const worker = 'StepwellFunctionsWorkerFunction';
   expect(storedSetting(runtime, 'databases', told(runtime, worker))).toEqual(databases);
   const { runtime: standard } = synthesize();
@@ -31,7 +31,7 @@ test('the worker alone is told of them, as it will read them', () => {
   expect(all.map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))).toEqual(['StepwellFunctionsWorkerFunction']);
 });
 
-test('it alone may ask their clusters, by four actions, and read their secrets; no others, and without the setting none', () => {
+test('only the worker may access the named clusters, with four actions, and read their secrets', () => {
   expect(onDatabases(runtime)).toEqual([
     [
       'Worker',
@@ -52,6 +52,6 @@ test.each([
   expect(() => parseSettings({ 'stepwell:databases': { default: { '*': { orders: database } } } })).toThrow(/databases/);
 });
 
-test('it is read from the command line, too', () => {
+test('the setting can be given on the command line', () => {
   expect(parseSettings({ 'stepwell:databases': JSON.stringify(databases) }).databases).toEqual(databases);
 });

@@ -1,4 +1,4 @@
-/** The first admin key and the keys of the configuration: who may touch them, and that no template has them. */
+/** The first admin key and the configured keys: who may access them, and that no template contains them. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
@@ -19,13 +19,13 @@ const customOf = (resources: typeof runtime) => {
     .parse(custom?.Properties);
 };
 
-test('the secret of the first key is made empty: nothing makes up a value for it', () => {
+test('the secret of the first key is created without a value', () => {
   const [secret, ...more] = ofType(data, 'SecretsManager::Secret');
   expect(more).toEqual([]);
   expect(Object.keys(secret?.Properties ?? {})).toEqual(['Description', 'Tags']);
 });
 
-test('the stack asks a function of its own for the keys, and tells it no secret', () => {
+test('a custom resource creates the keys, and its properties contain no secret', () => {
   const custom = customOf(runtime);
   expect(written(custom.ServiceToken)).toBe(`<${byId(runtime, 'StepwellFunctionsFirstKeyFunction').id}.Arn>`);
   expect(written(custom.SecretArn)).toMatch(/^<Stepwell-Data:ExportsOutputRefStorageFirstKey/);
@@ -115,9 +115,9 @@ test.each([
   ['in JSON of the command line', { seedKeys: JSON.stringify([{ ...seed, sha256: keyText }]) }, keyText],
   ['in any other setting', { name: keyText }, keyText],
   ['for a webhook', { webhooks: { github: { scheme: 'github', secretArn: webhookSecret } } }, webhookSecret],
-])('a secret by its value is refused %s, and the refusal does not repeat it', (_where, settings, secret) => {
-  const said = refusal(settings);
-  expect(said).toMatch(/stepwell:(seedKeys|webhooks|name) holds what looks like/);
-  expect(said).not.toContain(secret);
-  expect(said).not.toContain(secret.slice(-12));
+])('a secret in plain text is refused %s, and the message does not repeat it', (_where, settings, secret) => {
+  const message = refusal(settings);
+  expect(message).toMatch(/stepwell:(seedKeys|webhooks|name) contains a value that looks like/);
+  expect(message).not.toContain(secret);
+  expect(message).not.toContain(secret.slice(-12));
 });

@@ -190,11 +190,11 @@ test('every function that a queue starts may take part in loops, and no other', 
   expect(new Set(allowed(without))).toEqual(new Set(consumers(without)));
 });
 
-test('a function whose shape does not say so cannot consume a queue', () => {
+test('a function without consumesQueues in its shape cannot consume a queue', () => {
   const { runtime: stack } = stacksWith();
   const { functions: deployed, queues } = stack.stepwell;
   const consume = () => deployed.get('api')?.consume('More', queues.nodeJobs, { batchSize: 1, maxConcurrency: 2 });
-  expect(consume).toThrow(/Api consumes the queue NodeQueue, and its shape does not say so: set consumesQueues/);
+  expect(consume).toThrow(/Api consumes the queue NodeQueue without consumesQueues in its shape. Set it in/);
 });
 
 test('assets carry no source maps', () => {

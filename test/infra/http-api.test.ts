@@ -34,7 +34,7 @@ function routesIn(resources: readonly Resource[]): readonly Route[] {
 const routes = routesIn(runtime);
 const uriOf = ({ integration }: Route) => written(integration['Uri']);
 
-test('no resource hides what the API answers: each answers every method', () => {
+test('no resource hides routes of the API: each one accepts every method', () => {
   const paths = new Set(routes.map(({ path }) => path));
   expect([...paths].toSorted()).toEqual([
     '/v1',
@@ -81,16 +81,16 @@ test('no resource hides what the API answers: each answers every method', () => 
   }
 });
 
-test('a form comes through as the bytes that were sent', () => {
+test('a multipart form reaches the function unchanged', () => {
   expect(byId(runtime, 'StepwellHttpApiRestApi').Properties).toMatchObject({ BinaryMediaTypes: ['multipart/form-data'] });
 });
 
-test('until the deployments function is written, the API answers its routes', () => {
+test('without the deployments function, the api function serves its routes', () => {
   const without = routesIn(synthesize({}, emptyBundles(['api'])).runtime);
   expect(without.filter(({ path }) => path.startsWith('/v1/deployments'))).toEqual([]);
 });
 
-test('the events of a run are streamed, and nothing else is', () => {
+test('only the events of a run are streamed', () => {
   const streamed = routes.filter(({ integration }) => integration['ResponseTransferMode'] === 'STREAM');
   expect(streamed.map(({ method: verb, path }) => [verb, path])).toEqual([['GET', '/v1/runs/{runId}/events']]);
   expect(streamed.map(uriOf)).toEqual([
@@ -99,12 +99,12 @@ test('the events of a run are streamed, and nothing else is', () => {
   expect(streamed[0]?.integration).toMatchObject({ TimeoutInMillis: 900_000, Type: 'AWS_PROXY' });
 });
 
-test('until the events function is written, the API answers its route', () => {
+test('without the events function, the api function serves its route', () => {
   const without = routesIn(synthesize({}, emptyBundles(['api'])).runtime);
   expect(without.filter(({ path }) => path === '/v1/runs/{runId}/events').map(({ method: verb }) => verb)).toEqual(['ANY']);
 });
 
-test('the API is regional, because an edge drops a quiet stream after 30 seconds', () => {
+test('the API is regional, because an edge endpoint closes an idle stream after 30 seconds', () => {
   expect(byId(runtime, 'StepwellHttpApiRestApi').Properties).toMatchObject({ EndpointConfiguration: { Types: ['REGIONAL'] } });
 });
 
@@ -125,7 +125,7 @@ const answerSchema = z.object({
   }),
 });
 
-test('what the gateway itself answers speaks the language of the API', () => {
+test('the gateway’s own responses have the API’s error format', () => {
   const answers = ofType(runtime, 'ApiGateway::GatewayResponse').map(({ Properties }) => answerSchema.parse(Properties));
   const codes = answers.map((answer) => [
     answer.ResponseType,
@@ -157,7 +157,7 @@ const stageSchema = z.object({
   MethodSettings: z.array(z.record(z.string(), z.unknown())),
 });
 
-test('the access log says who asked for which route, and keeps no path, key or body', () => {
+test('the access log has the caller and the route, but no path, key or body', () => {
   const [stage] = ofType(runtime, 'ApiGateway::Stage').map(({ Properties }) => stageSchema.parse(Properties));
   const format = stage?.AccessLogSetting.Format ?? '';
   expect(JSON.parse(format)).toMatchObject({ requestId: '$context.requestId', resourcePath: '$context.resourcePath' });
@@ -174,7 +174,7 @@ test('the access log says who asked for which route, and keeps no path, key or b
   ]);
 });
 
-test('a domain of one’s own closes the address that the gateway made up', () => {
+test('a custom domain disables the default endpoint', () => {
   const { runtime: resources } = synthesize({
     domain: { name: 'flows.example.com', certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/one' },
   });

@@ -1,7 +1,7 @@
 /**
  * When S3 deletes an object by the rules of a template. From
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/intro-lifecycle-rules.html and lifecycle-conflicts.html: the days are added to
- * the time of creation, the result goes on to the next midnight UTC, and of several rules the one that deletes first counts.
+ * the creation time and rounded up to the next midnight UTC. Of several rules, the earliest deletion counts.
  */
 import * as z from 'zod';
 import { type Instant, days, instant } from '../../lib/engine/time.ts';
@@ -16,7 +16,7 @@ const rule = z.strictObject({
 });
 export type LifecycleRule = z.output<typeof rule>;
 
-/** The rules of a bucket, by its properties in a template. */
+/** The lifecycle rules of a bucket in a template. */
 export const lifecycleRules = (bucket: Readonly<Record<string, unknown>> | undefined): readonly LifecycleRule[] =>
   z.looseObject({ LifecycleConfiguration: z.strictObject({ Rules: z.array(rule) }) }).parse(bucket).LifecycleConfiguration.Rules;
 
@@ -26,7 +26,7 @@ export interface StoredObject {
   readonly createdAt: Instant;
 }
 
-/** undefined: it stays. */
+/** undefined: never deleted */
 export function deletedAt(rules: readonly LifecycleRule[], { key, tags, createdAt }: StoredObject): Instant | undefined {
   const fitting = rules.filter(
     ({ Status, Prefix, TagFilters }) =>

@@ -1,4 +1,4 @@
-/** What the worker is told of models, and which it may ask. */
+/** The worker's models: its settings and permissions. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { modelSetting, moderationSetting } from '../../lib/models/setting.ts';
@@ -24,7 +24,7 @@ const onModels = (resources: typeof runtime) =>
     .filter(({ Action }) => /bedrock:|secretsmanager:GetSecretValue$/.test(Action.join()) && Action.length === 1)
     .map(({ role, Action, Resource }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action, Resource]);
 
-test('the worker is told what there is, as it will read it, and nobody else is', () => {
+test('only the worker receives the setting, in the form that it parses', () => {
   const { STEPWELL_MODELS, STEPWELL_MODERATION } = told(runtime);
   expect(modelSetting.parse(storedSetting(runtime, 'models', STEPWELL_MODELS))).toEqual(models);
   expect(moderationSetting.parse(storedSetting(runtime, 'moderation', STEPWELL_MODERATION))).toEqual(moderation);
@@ -34,7 +34,7 @@ test('the worker is told what there is, as it will read it, and nobody else is',
   expect(storedSetting(standard, 'moderation', told(standard)['STEPWELL_MODERATION'])).toEqual({ provider: 'none' });
 });
 
-test('it may invoke the models that are named, streaming, ask the guardrail and read the secrets, and no others', () => {
+test('the worker may invoke only the named models, the guardrail and their secrets', () => {
   expect(onModels(runtime)).toEqual([
     ['Worker', ['secretsmanager:GetSecretValue'], [secretArn]],
     ['Worker', ['bedrock:InvokeModelWithResponseStream'], [modelArn]],
@@ -43,10 +43,10 @@ test('it may invoke the models that are named, streaming, ask the guardrail and 
   expect(onModels(synthesize().runtime)).toEqual([]);
 });
 
-test('a key in the settings is refused, and not repeated', () => {
+test('a key in the settings is refused, and the message does not repeat it', () => {
   const key = `sk-proj-${'a1B2'.repeat(8)}`;
   const read = () => parseSettings({ 'stepwell:models': { default: { ...models.small, model: key } } });
-  expect(read).toThrow('what looks like the API key of a model provider');
+  expect(read).toThrow('a value that looks like the API key of a model provider');
   expect(read).not.toThrow(key);
   expect(() => parseSettings({ 'stepwell:models': models, 'stepwell:moderation': moderation })).not.toThrow();
 });

@@ -1,11 +1,11 @@
-/** Two installations in one account and region share no name, and no alarm of one looks at the other. */
+/** Two installations in one account and region share no name, and no alarm of one covers the other. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type Stack, loadAssembly } from '../../lib/local/template/assembly.ts';
 import { readTemplate } from '../../lib/local/template/template.ts';
 import { type Resource, byId, ofType, stacksWith, synthesize } from './synthesized.ts';
 
-/** Names that hold within another resource, or name another one. */
+/** Names that are scoped to another resource, or refer to one. */
 const scoped: ReadonlySet<string> = new Set([
   'AWS::IAM::Policy PolicyName',
   'AWS::ApiGateway::Stage StageName',
@@ -13,7 +13,7 @@ const scoped: ReadonlySet<string> = new Set([
   'AWS::CloudWatch::Alarm MetricName',
 ]);
 
-/** Names that stand in the template as text. What CloudFormation makes up is unique already. */
+/** Literal names in the template. Names that CloudFormation generates are unique. */
 const namesIn = (resources: readonly Resource[]): readonly string[] =>
   resources.flatMap(({ Type, Properties }) =>
     Object.entries(Properties)
@@ -33,7 +33,7 @@ const dimensionsIn = (resources: readonly Resource[]): readonly string[] =>
   ofType(resources, 'CloudWatch::Alarm').flatMap(({ Properties }) => {
     const { Dimensions, Metrics } = alarmShape.parse(Properties);
     const all = [...Dimensions, ...Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? [])];
-    // The operations of a table are the same words everywhere.
+    // Operation names of a table are the same everywhere.
     return all.filter(({ Value }) => typeof Value === 'string').map(({ Name, Value }) => `${Name} ${String(Value)}`);
   });
 
@@ -44,18 +44,18 @@ describe('two installations', () => {
   const first = synthesize();
   const second = synthesize({ name: 'Second' });
 
-  test('have no physical name in common', () => {
+  test('share no physical name', () => {
     const names = namesIn([...first.data, ...first.runtime]);
     expect(names.length).toBeGreaterThan(2);
     expect(shared(names, namesIn([...second.data, ...second.runtime]))).toEqual([]);
   });
 
-  test('have no dimension of an alarm in common', () => {
+  test('share no alarm dimension', () => {
     expect(dimensionsIn(first.runtime)).not.toEqual([]);
     expect(shared(dimensionsIn(first.runtime), dimensionsIn(second.runtime))).toEqual([]);
   });
 
-  test('name their APIs after themselves', () => {
+  test('name their APIs after their stacks', () => {
     for (const type of ['ApiGateway::RestApi', 'ApiGatewayV2::Api']) {
       expect(ofType(first.runtime, type).map(({ Properties }) => Properties['Name'])).toEqual([
         expect.stringMatching(/^Stepwell-Runtime-/),
@@ -67,8 +67,8 @@ describe('two installations', () => {
   });
 });
 
-test('a group of schedules is named after its stack and the one time that it was created', () => {
-  // A deleted group keeps its name while it is DELETING: the stack that is created next needs another one.
+test('the schedule group’s name contains the stack’s name and UUID', () => {
+  // A deleted group keeps its name while it is DELETING, so a stack that is created again needs another name.
   const { Name } = byId(synthesize().runtime, 'StepwellTimersGroup').Properties;
   expect(Name).toEqual({
     'Fn::Join': [
@@ -85,11 +85,11 @@ describe('the embedded cloud', () => {
     stacks = [...read({}), ...read({ name: 'Second' })];
   });
 
-  test('takes two installations at once', () => {
+  test('runs two installations at once', () => {
     expect(readTemplate({ stacks }, 'http://127.0.0.1:9').of('AWS::Scheduler::ScheduleGroup')).toHaveLength(2);
   });
 
-  test('refuses two that share the name of a group of schedules', () => {
+  test('refuses two schedule groups with the same name', () => {
     const planted = stacks.map(({ name, template }) => ({
       name,
       template: {

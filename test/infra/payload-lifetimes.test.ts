@@ -1,4 +1,4 @@
-/** The rules of the template's bucket and what the product writes into it, held against the lives of runs. */
+/** The bucket's lifecycle rules and the tags of payloads, compared with the lifetimes of runs. */
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { S3Blobs, payloadLifetime } from '../../lib/aws/blobs.ts';
@@ -18,22 +18,22 @@ const rules = rulesFor();
 const midnight = instant(Date.UTC(2026, 4, 1));
 const timesOfDay = [0, 1, minutes(10), minutes(600) + 1, days(1) - minutes(10), days(1) - 1].map(durationMs);
 const retentions = [1, 30, 364, 3_650];
-/** days until the run may begin, and from then to its deadline */
+/** days until the run may start, and from then to its deadline */
 const terms = [
   { startsIn: 0, deadline: 1 },
   { startsIn: 0, deadline: 7 },
   { startsIn: 0, deadline: 365 },
   { startsIn: 365, deadline: 365 },
 ];
-/** Of the run's life until its latest end. */
+/** Time until the run's latest end. */
 const partsOfLife = [0, 0.01, 0.2, 0.5, 0.77, 0.99, 1];
-/** The worker's clock against that of the bucket. */
+/** Clock difference between the worker and the bucket. */
 const clocksDiffer = [-1, 0, 1].map((side) => side * minutes(10));
 
 const payload = { key: 'payloads/default/prod/wrun_1/ab' };
 const tagged = (lifetime: number) => ({ [payloadLifetimeTag]: String(lifetime) });
 
-/** What is wrong with the time at which each payload is deleted, one sentence each. */
+/** Errors in the deletion times of payloads, one message each. */
 function faultsOf(given: readonly LifecycleRule[]): readonly string[] {
   const faults = new Set<string>();
   const judge = (name: string, expiresAt: Instant, writtenAt: Instant, createdAt: Instant): void => {
@@ -67,7 +67,7 @@ function faultsOf(given: readonly LifecycleRule[]): readonly string[] {
   return [...faults].toSorted();
 }
 
-test('no payload is deleted before its run expires, and each is within two days after, or 17 where that is two years away', () => {
+test('no payload is deleted before its run expires, and each within two days after (17 days beyond two years)', () => {
   expect(faultsOf(rules)).toEqual([]);
 });
 
@@ -87,20 +87,20 @@ const plants: readonly (readonly [what: string, planted: readonly LifecycleRule[
     'before',
   ],
 ];
-test.each(plants)('a template in which %s is found out', (_what, planted, fault) => {
+test.each(plants)('the check detects a template in which %s', (_what, planted, fault) => {
   expect(faultsOf(planted)).toEqual(expect.arrayContaining([expect.stringContaining(fault)]));
 });
 
-test('the bucket takes the rules: at most 1,000, and no two of one name', () => {
+test('the rules fit the bucket’s limits: at most 1,000, with unique names', () => {
   expect(rules.length).toBeLessThanOrEqual(1_000);
   expect(new Set(rules.map(({ Id }) => Id)).size).toBe(rules.length);
 });
 
-test('another retention changes no rule, so it changes nothing of the payloads that are stored', () => {
+test('another retention changes no lifecycle rule, so stored payloads are not affected', () => {
   expect(rulesFor({ retentionDays: 400 })).toEqual(rules);
 });
 
-test('a payload without a lifetime is deleted when the longest one is over, and archives of deployments never', () => {
+test('a payload without a tag is deleted after the longest lifetime, and artifacts never', () => {
   const gone = deletedAt(rules, { ...payload, tags: {}, createdAt: midnight });
   const longest = Math.max(...rules.map(({ ExpirationInDays }) => ExpirationInDays ?? 0));
   expect(gone).toBe(after(midnight, days(longest + 1)));
@@ -108,7 +108,7 @@ test('a payload without a lifetime is deleted when the longest one is over, and 
   expect(deletedAt(rules, archive)).toBeUndefined();
 });
 
-test('a payload is written with its lifetime as a tag, by the time of that very write', async () => {
+test('a payload is tagged with its lifetime at the time of its write', async () => {
   const recorder = await startRecorder(() => ({ status: 200, body: {} }));
   const client = new S3Client({
     endpoint: recorder.endpoint,

@@ -5,7 +5,7 @@ import { actionsOn, grantsIn, written } from './statements.ts';
 import { byId, ofType, synthesize, usualFunctions } from './synthesized.ts';
 
 const { data, runtime, text } = synthesize();
-// What all but one are denied is in stored-settings.test.ts.
+// stored-settings.test.ts tests the grants on large settings.
 const grants = grantsIn([...data, ...runtime]).filter(({ Effect }) => Effect === 'Allow');
 const roles = ofType(runtime, 'IAM::Role');
 
@@ -25,21 +25,21 @@ test('every grant names its resources', () => {
   ]);
 });
 
-test('no grant allows whatever a service will think of', () => {
+test('no grant uses an action wildcard', () => {
   expect(grants.flatMap(({ Action }) => Action).filter((action) => action.includes('*'))).toEqual([]);
 });
 
-test('each function has a role of its own', () => {
+test('each function has a separate role', () => {
   const used = ofType(runtime, 'Lambda::Function').map(({ Properties }) => written(Properties['Role']));
   expect(new Set(used).size).toBe(usualFunctions.length);
 });
 
-test('no role of a function carries a managed policy', () => {
+test('no function role has a managed policy', () => {
   const managed = roles.filter(({ Properties }) => Properties['ManagedPolicyArns'] !== undefined).map(({ id }) => id);
   expect(managed).toEqual([expect.stringContaining('CloudWatchRole')]);
 });
 
-test('only the role of the timers may be passed on, and only to the scheduler', () => {
+test('only the timers’ role may be passed, and only to EventBridge Scheduler', () => {
   const passing = grants.filter(({ Action }) => Action.includes('iam:PassRole'));
   expect(passing).toHaveLength(8);
   for (const grant of passing) {
@@ -49,14 +49,14 @@ test('only the role of the timers may be passed on, and only to the scheduler', 
   }
 });
 
-test('a timer may send to the delay queue and nothing else', () => {
+test('a timer may only send to the delay queue', () => {
   const granted = grants.filter(({ role }) => role.startsWith('StepwellTimersRole'));
   expect(granted).toEqual([
     expect.objectContaining({ Action: ['sqs:SendMessage'], Resource: [`<${byId(runtime, 'StepwellQueuesDelayQueue').id}.Arn>`] }),
   ]);
 });
 
-test('only the scheduler, for its group in this account, may take the roles of schedules', () => {
+test('only EventBridge Scheduler, for this group and account, may assume the schedules’ roles', () => {
   const group = byId(runtime, 'StepwellTimersGroup').id;
   for (const id of ['StepwellTimersRole', 'StepwellSweepScheduleRole']) {
     expect(byId(runtime, id).Properties['AssumeRolePolicyDocument']).toMatchObject({
@@ -72,7 +72,7 @@ test('only the scheduler, for its group in this account, may take the roles of s
   }
 });
 
-test('whoever writes payloads says when they expire, and nobody else tags objects', () => {
+test('only writers of payloads may tag objects', () => {
   const tagging = grants.filter(({ Action }) => Action.includes('s3:PutObjectTagging'));
   const putting = grants.filter(
     ({ Action, Resource }) => Action.includes('s3:PutObject') && Resource.some((one) => /payloads/.test(one)),
@@ -82,7 +82,7 @@ test('whoever writes payloads says when they expire, and nobody else tags object
   for (const { Resource } of tagging) expect(Resource).toEqual([expect.stringMatching(/payloads\/\*(\/~code\/\*)?$/)]);
 });
 
-test('one function posts to sockets, of this stage alone, and whoever lets sockets in cannot', () => {
+test('only the broadcaster posts to sockets, and only of this stage', () => {
   const posting = grants.filter(({ Action }) => Action.includes('execute-api:ManageConnections'));
   expect(posting.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Broadcaster']);
   const { id } = byId(runtime, 'StepwellSocketApi');
@@ -92,7 +92,7 @@ test('one function posts to sockets, of this stage alone, and whoever lets socke
   ]);
 });
 
-test('every grant on a table names the kinds of its records, and no request without a partition passes', () => {
+test('every grant on a table names record kinds and requires a partition key', () => {
   const onTables = grants.filter(({ Resource }) => Resource.some((resource) => tables.test(resource)));
   expect(onTables.length).toBeGreaterThan(40);
   for (const { Condition, role } of onTables) {
@@ -103,12 +103,12 @@ test('every grant on a table names the kinds of its records, and no request with
   }
 });
 
-test('the role that authors’ code runs with reads no secret, and starts no function', () => {
+test('the code function’s role reads no secret and invokes no function', () => {
   const code = actionsOn(grants, 'StepwellFunctionsCodeRole', /./);
   expect(code.filter((action) => /^(kms|lambda|secretsmanager):/.test(action))).toEqual([]);
 });
 
-test('the API lists runs, and the sweep those of a project', () => {
+test('only the API and the sweep list runs', () => {
   const listing = grants.filter(({ Resource }) => Resource.some((resource) => resource.includes('/index/')));
   const indexes = ({ Resource }: (typeof grants)[number]) => Resource.map((resource) => resource.replace(/.*\/index\//, ''));
   expect(listing.map((grant) => [grant.role.replace(/^StepwellFunctions|Role.*/g, ''), indexes(grant)])).toEqual([
@@ -117,13 +117,13 @@ test('the API lists runs, and the sweep those of a project', () => {
   ]);
 });
 
-test('the schedule of the sweep may start the sweep and nothing else', () => {
+test('the sweep’s schedule may only invoke the sweep', () => {
   const sweep = byId(runtime, 'StepwellFunctionsSweepFunction').id;
   const granted = grants.filter(({ role }) => role.startsWith('StepwellSweepScheduleRole'));
   expect(granted).toEqual([expect.objectContaining({ Action: ['lambda:InvokeFunction'], Resource: [`<${sweep}.Arn>`] })]);
 });
 
-test('functions are told names and settings of the contract, and no secret', () => {
+test('the functions’ variables are names and settings of the contract, and contain no secret', () => {
   const known: readonly string[] = Object.values(environmentNames);
   for (const { id, Properties } of ofType(runtime, 'Lambda::Function')) {
     const names = Object.keys(environment.parse(Properties['Environment']).Variables);
@@ -136,7 +136,7 @@ test('functions are told names and settings of the contract, and no secret', () 
   expect(text).not.toMatch(/SecretString|password|sw_[a-z]+_|whsec_|AKIA[0-9A-Z]{16}|BEGIN [A-Z ]*PRIVATE KEY/i);
 });
 
-test('with a key of the account, it is used only through the services that store with it', () => {
+test('an account’s KMS key may be used only through the storing services', () => {
   const encrypted = grantsIn(synthesize({ encryptionKey: 'own' }).runtime).filter(({ Action }) =>
     Action.some((action) => action.startsWith('kms:')),
   );

@@ -1,6 +1,6 @@
 /**
- * Who may do what, for each function and each kind of record, queue and object: written down in `privilege.txt`, so that a grant that
- * grows shows in a diff (`npx vitest -u` writes it anew), and held to rules that no diff may change.
+ * The permissions of each function on each record kind, queue and object. `privilege.txt` records them, so that a larger grant shows
+ * in a diff (update it with `npx vitest -u`). The tests below must hold for any recorded state.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type FunctionName, functionNames } from '../../lib/contract/environment.ts';
@@ -36,12 +36,12 @@ const may = (letters: string, row: string): readonly FunctionName[] =>
 const control = (kind: keyof (typeof recordKinds)['control']): string => `control: ${kind}`;
 const runs = (kind: keyof (typeof recordKinds)['runs']): string => `runs: ${kind}`;
 
-test('every grant is written down', async () => {
+test('every grant is recorded in privilege.txt', async () => {
   await expect(written(matrix)).toMatchFileSnapshot('privilege.txt');
 });
 
-describe('whatever is written down', () => {
-  test('API keys are made and changed where keys are kept, and where the first is made; others note their use', () => {
+describe('in any recorded state', () => {
+  test('only library and first-key create and change API keys; others record their use', () => {
     expect(may('p', control('key'))).toEqual(['library', 'first-key']);
     expect(may('u', control('key'))).toEqual(['library', 'first-key']);
     expect(may('d', control('key'))).toEqual([]);
@@ -49,7 +49,7 @@ describe('whatever is written down', () => {
     expect(may('n', control('key'))).toEqual(['api', 'events', 'deployments', 'test-runs', 'sockets']);
   });
 
-  test('whoever notes the use of a key changes nothing else of it, and is told nothing else', () => {
+  test('recording the use of a key changes and returns nothing else of the key', () => {
     const Key = { pk: { S: partitionOf('key', 'one') }, sk: { S: 'key' } };
     const TableName = tableOf(cloud, 'control');
     const change = (UpdateExpression: string, more: object = {}) =>
@@ -62,7 +62,7 @@ describe('whatever is written down', () => {
     expect(change('SET lastUsedAt = :at', { ReturnValues: 'ALL_OLD' })).toBe(false);
   });
 
-  test('code writes what is of code, ends holds, and writes no other record', () => {
+  test('the code function writes only records of code runs, and deletes pins', () => {
     const writes = kinds
       .filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
@@ -72,7 +72,7 @@ describe('whatever is written down', () => {
     expect(may('p', 'artifacts')).toEqual(['deployments']);
   });
 
-  test('code reads no head, nothing of a graph, no key, no signal, and no payload of a graph', () => {
+  test('the code function reads no heads, graph runs, keys, signals or graph payloads', () => {
     const reads = kinds
       .filter(({ table, kind }) => /[gbq]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
@@ -80,7 +80,7 @@ describe('whatever is written down', () => {
     expect(may('gptd', 'payloads')).not.toContain('code');
   });
 
-  test('code sends to its own queue and to the delay queue, and takes no message by itself', () => {
+  test('the code function sends to the code queue and the delay queue, and receives no message itself', () => {
     const sends = [...matrix]
       .filter(([what, row]) => what.includes('Queue') && row.code !== '')
       .map(([what, row]) => [what, row.code]);
@@ -90,14 +90,14 @@ describe('whatever is written down', () => {
     ]);
   });
 
-  test('no function takes messages from a queue by itself: Lambda does, with its role', () => {
+  test('no function receives messages itself: event source mappings do, with its role', () => {
     for (const [what, row] of matrix) {
       if (!/Queue|DeadLetters/.test(what)) continue;
       for (const name of functionNames) expect(row[name], `${name} of ${what}`).not.toMatch(/[rd]/);
     }
   });
 
-  test('records are deleted by those who own them', () => {
+  test('only the owning functions delete records', () => {
     const owners: Partial<Record<Kind, readonly FunctionName[]>> = {
       run: ['test-runs', 'sweep'],
       code: ['test-runs', 'sweep'],
@@ -119,7 +119,7 @@ describe('whatever is written down', () => {
     for (const { table, kind } of kinds) expect(may('d', `${table}: ${kind}`), kind).toEqual(owners[kind] ?? []);
   });
 
-  test('what runs are made from is written by those who publish it', () => {
+  test('only the publishing functions write definitions', () => {
     expect(may('pu', control('workflow'))).toEqual(['api']);
     expect(may('pu', control('workflows'))).toEqual(['api', 'sweep']);
     for (const kind of ['lens', 'lenses', 'query', 'queries'] as const)
@@ -128,11 +128,11 @@ describe('whatever is written down', () => {
     expect(may('pu', control('schedules'))).toEqual(['library', 'worker', 'dead-letter']);
   });
 
-  test('heads, and what runs of graphs wrote, are written by functions that run no code of authors', () => {
+  test('only functions that run no deployed code write heads and graph runs', () => {
     expect(may('pu', runs('run'))).toEqual(['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks']);
   });
 
-  test('whoever watches writes nothing about runs, and sends no job', () => {
+  test('the watcher functions write no run records and send no jobs', () => {
     for (const name of ['events', 'sockets', 'broadcaster'] as const) {
       for (const kind of Object.keys(recordKinds.runs)) expect(matrix.get(`runs: ${kind}`)?.[name], name).not.toMatch(/[pud]/);
       for (const what of ['NodeQueue', 'DelayQueue', 'ResultsQueue', 'CodeQueue', 'timers', 'event bus', 'payloads'])
@@ -140,23 +140,23 @@ describe('whatever is written down', () => {
     }
   });
 
-  test('alarms are taken away by those who manage schedules', () => {
+  test('only the functions that manage schedules delete timers', () => {
     expect(may('d', 'timers')).toEqual(['library', 'sweep']);
   });
 
-  test('the trail is read by one function, and changed by none', () => {
+  test('one function reads the audit trail, and none changes it', () => {
     expect(may('gbq', control('audit'))).toEqual(['library']);
     expect(may('ud', control('audit'))).toEqual([]);
   });
 
-  test('who answers to nobody’s key sees none', () => {
+  test('the webhooks function reads no API keys', () => {
     for (const name of ['webhooks', 'worker', 'collect', 'sweep', 'dead-letter', 'code'] as const) {
       expect(matrix.get(control('key'))?.[name], name).toBe('');
       expect(matrix.get(control('ticket'))?.[name], name).toBe('');
     }
   });
 
-  test('nobody scans, writes in batches or in transactions', () => {
+  test('no function scans, or writes in batches or transactions', () => {
     for (const table of ['runs', 'control'] as const) {
       const TableName = tableOf(cloud, table);
       for (const name of functionNames) {
@@ -171,10 +171,10 @@ describe('whatever is written down', () => {
   });
 });
 
-describe('no name makes one kind look like another', () => {
+describe('names cannot imitate a record kind', () => {
   const words = [...Object.keys(recordKinds.runs), ...Object.keys(recordKinds.control)].filter((word) => /^[a-z-]+$/.test(word));
 
-  test('of a project and an environment that are called as kinds are', () => {
+  test('projects and environments named like record kinds', () => {
     for (const word of words) {
       const named = { projectId: projectId(word), environment: environment(word), runId: runId(`wrun_${'0'.repeat(26)}`) };
       expect(mayWith(cloud, 'code', 'runs', runPartition(named)), word).toBe('');
@@ -186,7 +186,7 @@ describe('no name makes one kind look like another', () => {
   });
 });
 
-describe('a grant that grows', () => {
+describe('a larger grant is detected', () => {
   const all = (...actions: readonly string[]): object => ({ Effect: 'Allow', Action: actions, Resource: '*' });
 
   test.each([
@@ -202,7 +202,7 @@ describe('a grant that grows', () => {
     expect(written(wider)).not.toBe(written(matrix));
   });
 
-  test('a condition that is gone is one, too: a request that names no partition would pass it', () => {
+  test('a missing condition is detected, because it would allow requests without a partition key', () => {
     const Resource = cloud.template.of('AWS::DynamoDB::Table').map(({ arn }) => arn);
     const leading = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['code#*'] } };
     const wider = widened(cloud, 'code', { Effect: 'Allow', Action: 'dynamodb:Scan', Resource, Condition: leading });
@@ -210,7 +210,7 @@ describe('a grant that grows', () => {
   });
 });
 
-test('Lambda itself may take messages with the role of a function that a queue starts', () => {
+test('an event source mapping may receive messages with its function’s role', () => {
   const { template, roles } = cloud;
   const mappings = template.of('AWS::Lambda::EventSourceMapping');
   expect(mappings.length).toBe(8);
@@ -222,7 +222,7 @@ test('Lambda itself may take messages with the role of a function that a queue s
   }
 });
 
-test('the inline policy of each role fits what IAM takes: 10,240 characters', () => {
+test('the inline policies of each role fit IAM’s limit of 10,240 characters', () => {
   for (const { properties, logicalId } of cloud.template.of('AWS::IAM::Policy'))
     expect(JSON.stringify(properties['PolicyDocument']).length, logicalId).toBeLessThan(10_240);
 });

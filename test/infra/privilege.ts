@@ -1,7 +1,4 @@
-/**
- * What the functions may do, asked of the synthesized template by the reader of requests and the evaluator of policies that deny calls in
- * the embedded cloud.
- */
+/** Evaluates the functions' permissions in the synthesized template with the policy evaluator of the embedded cloud. */
 import { readTemplate, type Template } from '../../lib/local/template/template.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { dynamodb } from '../../lib/local/aws/dynamodb.ts';
@@ -36,7 +33,7 @@ function roleOf({ template }: Cloud, name: FunctionName): { readonly arn: string
   return { arn: String(found.properties['Role']), functionArn: found.arn };
 }
 
-/** What the function's own code may do: its requests say which function they are of. */
+/** Permissions of the function's code: its requests have a source function. */
 export function asks(cloud: Cloud, name: FunctionName): (need: RequiredPermission) => boolean {
   const role = roleOf(cloud, name);
   const statements = cloud.roles.get(role.arn);
@@ -54,7 +51,7 @@ export const tableOf = ({ template }: Cloud, table: TableName): string => {
 
 const service = dynamodb(() => Promise.reject(new Error('nothing is sent')));
 
-/** What a request to DynamoDB needs, as the embedded cloud reads it. */
+/** The permissions that a DynamoDB request needs, as the embedded cloud evaluates it. */
 export function needsOf(operation: string, input: object): readonly RequiredPermission[] {
   const headers = { 'x-amz-target': `DynamoDB_20120810.${operation}` };
   const body = Buffer.from(JSON.stringify(input));
@@ -63,7 +60,7 @@ export function needsOf(operation: string, input: object): readonly RequiredPerm
   return read.requiredPermissions;
 }
 
-/** One request for each letter; `n` changes of a key when it was last used, and `u` anything. */
+/** One request for each letter: `n` updates a key's last use, `u` any attribute. */
 const requests: Readonly<Record<string, (TableName: string, pk: string) => readonly RequiredPermission[]>> = {
   g: (TableName, pk) => needsOf('GetItem', { TableName, Key: { pk: { S: pk }, sk: { S: 's' } } }),
   b: (TableName, pk) => needsOf('BatchGetItem', { RequestItems: { [TableName]: { Keys: [{ pk: { S: pk }, sk: { S: 's' } }] } } }),
@@ -94,21 +91,21 @@ function isKind(kind: string): kind is Kind {
   return tablesOfRecords.some((table) => kind in recordKinds[table]);
 }
 
-/** The letters of what a function may do with a partition. */
+/** The allowed letters of a function for a partition. */
 export function mayWith(cloud: Cloud, name: FunctionName, table: TableName, pk: string): string {
   const may = asks(cloud, name);
   const letters = Object.keys(requests).filter((letter) => requests[letter]?.(tableOf(cloud, table), pk).every(may));
-  // Who may change anything may change this.
+  // `u` implies `n`.
   return letters.filter((letter) => letter !== 'n' || !letters.includes('u')).join('');
 }
 
-/** Of large settings each is granted by its name. */
+/** Large settings are granted by name. */
 const partitionsOf = (kind: Kind): readonly { readonly what: string; readonly pk: string }[] =>
   kind === 'setting'
     ? storedSettingNames.map((name) => ({ what: `${kind} ${name}`, pk: partitionOf('setting', name) }))
     : [{ what: kind, pk: partitionOf(kind, 'acme', 'live', 'one') }];
 
-/** Queues, objects and the rest, each with its actions by letter. */
+/** Queues, objects and other resources, with their actions by letter. */
 function places({
   template,
 }: Cloud): readonly { readonly what: string; readonly needs: Readonly<Record<string, RequiredPermission>> }[] {
@@ -164,7 +161,7 @@ function places({
 
 export type Matrix = ReadonlyMap<string, Readonly<Record<FunctionName, string>>>;
 
-/** Rows of what there is, and for each function the letters of what it may do with it. */
+/** A row for each resource, with the allowed letters of each function. */
 export function matrixOf(cloud: Cloud): Matrix {
   const row = (lettersOf: (name: FunctionName) => string) =>
     Object.fromEntries(functionNames.map((name) => [name, lettersOf(name)])) as Readonly<Record<FunctionName, string>>;
@@ -184,7 +181,7 @@ export function matrixOf(cloud: Cloud): Matrix {
   ]);
 }
 
-/** As a page: one column for each function. */
+/** The matrix as text, with one column for each function. */
 export function written(matrix: Matrix): string {
   const head = ['', ...functionNames];
   const rows = [...matrix].map(([what, row]) => [what, ...functionNames.map((name) => row[name] || '·')]);
@@ -197,7 +194,7 @@ export function written(matrix: Matrix): string {
   return `${[head, ...rows].map(line).join('\n')}\n`;
 }
 
-/** The same cloud, in which a function may do one thing more. */
+/** The same cloud with one additional grant. */
 export function widened({ template, roles }: Cloud, name: FunctionName, statement: object): Cloud {
   const role = roleOf({ template, roles }, name).arn;
   const more = parsePolicy({ Statement: statement }, 'a planted grant');

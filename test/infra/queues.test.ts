@@ -36,13 +36,13 @@ test.each([{}, { workerTimeoutSeconds: 30, codeTimeoutSeconds: 30 }])(
     for (const { id, receives, seconds } of working) {
       expect(receives, id).toBeGreaterThanOrEqual(5);
       expect(receives * seconds, id).toBeGreaterThanOrEqual(3_600);
-      // SQS takes no more.
+      // SQS's maximum.
       expect(receives, id).toBeLessThanOrEqual(1_000);
     }
   },
 );
 
-test('every queue gives up to a queue of its own kind that keeps a message for longer', () => {
+test('every queue has a dead-letter queue of its type with a longer retention', () => {
   const working = queues.filter((queue) => !isDeadLetters(queue));
   expect(working.map(({ id }) => id)).toHaveLength(5);
   for (const queue of working) {
@@ -54,7 +54,7 @@ test('every queue gives up to a queue of its own kind that keeps a message for l
   }
 });
 
-test('a message stays invisible for longer than the function that holds it may take', () => {
+test('the visibility timeout exceeds the consumer’s timeout', () => {
   for (const settings of [
     {},
     { workerTimeoutSeconds: 30, codeTimeoutSeconds: 900 },
@@ -71,7 +71,7 @@ test('a message stays invisible for longer than the function that holds it may t
   }
 });
 
-test('node jobs, results, watches and messages for code keep order and deduplicate within their group only', () => {
+test('FIFO queues order and deduplicate per message group', () => {
   for (const name of ['NodeQueue', 'ResultsQueue', 'CodeQueue', 'WatchQueue']) {
     const id = `StepwellQueues${name}`;
     expect(byId(runtime, id).Properties, id).toMatchObject({
@@ -83,11 +83,11 @@ test('node jobs, results, watches and messages for code keep order and deduplica
   }
 });
 
-test('the delay queue is standard, because only such a queue delays single messages', () => {
+test('the delay queue is a standard queue, because FIFO queues support no per-message delay', () => {
   expect(byId(runtime, 'StepwellQueuesDelayQueue').Properties).not.toHaveProperty('FifoQueue');
 });
 
-test('a setting puts node jobs on a standard queue, dead letters included', () => {
+test('the setting nodeQueue uses a standard queue and its dead-letter queue', () => {
   const { runtime: resources } = synthesize({ nodeQueue: 'standard' });
   const node = byId(resources, 'StepwellQueuesNodeQueue');
   expect(node.Properties).not.toHaveProperty('FifoQueue');
@@ -95,7 +95,7 @@ test('a setting puts node jobs on a standard queue, dead letters included', () =
   expect(byId(resources, 'StepwellQueuesResultsQueue').Properties).toMatchObject({ FifoQueue: true });
 });
 
-test('every queue is encrypted and refuses whoever comes without TLS', () => {
+test('every queue is encrypted and refuses requests without TLS', () => {
   expect(queues).toHaveLength(7);
   const guarded = ofType(runtime, 'SQS::QueuePolicy').map(({ Properties }) => Properties);
   for (const { id, Properties } of queues) {
@@ -111,7 +111,7 @@ test('every queue is encrypted and refuses whoever comes without TLS', () => {
   }
 });
 
-test('the worker and the code’s function take one message at a time, the collector ten', () => {
+test('the worker and the code function receive one message at a time, the collector ten', () => {
   const worker = byId(runtime, 'StepwellFunctionsWorkerFunction').id;
   const collect = byId(runtime, 'StepwellFunctionsCollectFunction').id;
   const code = byId(runtime, 'StepwellFunctionsCodeFunction').id;
@@ -145,7 +145,7 @@ test.each([
   expect(Math.min(...asked)).toBeGreaterThanOrEqual(minConcurrency);
 });
 
-test('a consumer says which messages of a batch have failed', () => {
+test('consumers report partial batch failures', () => {
   for (const { FunctionResponseTypes, EventSourceArn } of mappings) {
     expect(FunctionResponseTypes, EventSourceArn).toEqual(['ReportBatchItemFailures']);
   }
@@ -154,7 +154,7 @@ test('a consumer says which messages of a batch have failed', () => {
 const variables = z.object({ Variables: z.record(z.string(), z.unknown()) });
 const variablesOf = ({ Environment }: Resource['Properties']) => variables.parse(Environment).Variables;
 
-test('whoever sends node jobs is told how many workers there are, and how many of them one project may take', () => {
+test('senders of node jobs receive the worker concurrency and the project share', () => {
   const told = (resources: typeof runtime) =>
     ofType(resources, 'Lambda::Function')
       .map(({ Properties }) => variablesOf(Properties))
@@ -166,12 +166,12 @@ test('whoever sends node jobs is told how many workers there are, and how many o
     expect(values).toEqual(['40', '25']);
 });
 
-test('a bound for a project needs a queue that knows groups', () => {
+test('a project share requires a queue with message groups', () => {
   const { app } = stacksWith({ nodeQueue: 'standard', maxProjectShare: 50 });
-  expect(() => app.synth()).toThrow(/maxProjectShare below 100 needs nodeQueue: fifo/);
+  expect(() => app.synth()).toThrow(/maxProjectShare below 100 requires nodeQueue: fifo/);
 });
 
-test('settings bound how many run at once', () => {
+test('settings limit the concurrency of consumers', () => {
   const { runtime: resources } = synthesize({
     nodeConcurrency: '7',
     resultConcurrency: '3',

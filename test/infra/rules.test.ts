@@ -14,7 +14,7 @@ import { cdkContext, emptyBundles, newFolder, stacksWith } from './synthesized.t
 
 const findingsIn = (app: App) => new AwsSolutionsChecks().validateScope(app).violations.map(({ ruleName }) => ruleName);
 
-/** As bin/stepwell.ts makes them. */
+/** The stacks as bin/stepwell.ts creates them. */
 const checkedStacks = (settings?: Readonly<Record<string, unknown>>) => stacksWith(settings, emptyBundles(), addCheckedStacks);
 
 const everySetting = {
@@ -42,7 +42,7 @@ const everySetting = {
   },
 };
 
-test('the stacks break no rule of AWS, and every exception has a reason', () => {
+test('the stacks pass the AWS Solutions rules, and every exception has a reason', () => {
   const { app } = checkedStacks();
   expect(findingsIn(app)).toEqual([]);
   expect(() => app.synth()).not.toThrow();
@@ -54,13 +54,13 @@ test('the stacks break no rule of AWS, and every exception has a reason', () => 
   for (const [rule, reason] of reasons) expect(reason.length, rule).toBeGreaterThan(30);
 });
 
-test('they break none with every setting in use either', () => {
+test('they pass with every setting in use', () => {
   const { app } = checkedStacks(everySetting);
   expect(findingsIn(app)).toEqual([]);
   expect(() => app.synth()).not.toThrow();
 });
 
-test('a Stepwell in a stack and a network of one’s own breaks none of its rules', () => {
+test('the construct in another stack and VPC passes the rules', () => {
   const app = new App({ outdir: newFolder(), context: cdkContext, builtinCloudFormationValidation: false });
   const stack = new Stack(app, 'Own');
   const vpc = ec2.Vpc.fromVpcAttributes(stack, 'Vpc', {
@@ -74,14 +74,14 @@ test('a Stepwell in a stack and a network of one’s own breaks none of its rule
   ).toEqual([]);
 });
 
-test('a bucket that takes requests without TLS is found out, and stops the synthesis', () => {
+test('a bucket without the TLS rule fails the synthesis', () => {
   const { app } = checkedStacks();
   new s3.Bucket(new Stack(app, 'Planted'), 'Bucket');
   expect(findingsIn(app)).toEqual(['AwsSolutions-S1', 'AwsSolutions-S10']);
   expect(() => app.synth()).toThrow(/AwsSolutions-S10/);
 });
 
-test('a grant of everything is found out, wherever it is added', () => {
+test('a wildcard grant fails the synthesis, wherever it is added', () => {
   const { app, runtime } = checkedStacks();
   const worker = runtime.stepwell.functions.get('worker');
   worker?.role.addToPolicy(new PolicyStatement({ actions: ['s3:*'], resources: ['*'] }));
@@ -92,7 +92,7 @@ const report = z.object({
   pluginReports: z.array(z.object({ violations: z.array(z.looseObject({ ruleName: z.string(), severity: z.string() })) })),
 });
 
-test('CloudFormation’s own rules find nothing in the templates', () => {
+test('the CDK’s validation rules report nothing for the templates', () => {
   const app = new App({ outdir: newFolder(), context: cdkContext });
   addCheckedStacks(app, emptyBundles(), parseSettings({}));
   const { directory } = app.synth();

@@ -1,4 +1,4 @@
-/** Which secrets the worker is told of and may read: those of the setting, by whole ARNs, and no function beside it. */
+/** Only the worker knows and may read the secrets of the setting, by complete ARNs. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
@@ -14,7 +14,7 @@ const variables = z.object({ Variables: z.record(z.string(), z.unknown()) });
 const told = (resources: typeof runtime, id: string) =>
   variables.parse(byId(resources, id).Properties['Environment']).Variables['STEPWELL_SECRETS'];
 
-test('the worker alone is told of them, as it will read them', () => {
+test('only the worker receives the setting, in the form that it parses', () => {
   const worker = 'StepwellFunctionsWorkerFunction';
   expect(storedSetting(runtime, 'secrets', told(runtime, worker))).toEqual(secrets);
   const { runtime: standard } = synthesize();
@@ -25,7 +25,7 @@ test('the worker alone is told of them, as it will read them', () => {
   expect(all.map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))).toEqual(['StepwellFunctionsWorkerFunction']);
 });
 
-test('it alone may read them, each named once and whole', () => {
+test('only the worker may read them, by complete ARNs', () => {
   const reading = grantsIn(runtime).filter(({ Action }) => Action.join() === 'secretsmanager:GetSecretValue');
   expect(reading.map(({ role, Resource }) => [role.replace(/Role.*/, ''), Resource])).toEqual([
     ['StepwellFunctionsWorker', [arn('chat'), arn('db')]],

@@ -7,7 +7,7 @@ test('a setting that does not exist is refused by name', () => {
   expect(() => parseSettings({ 'stepwell:retentionDay': 3 })).toThrow(/retentionDay/);
 });
 
-test('what belongs to the CDK or to others in the context is not ours to refuse', () => {
+test('context keys of the CDK and of other tools are ignored', () => {
   expect(parseSettings({ '@aws-cdk/core:newStyleStackSynthesis': true, 'aws:cdk:bundling-stacks': ['**'], theirs: 1 })).toEqual({
     name: 'Stepwell',
     buildsFunctions: true,
@@ -15,7 +15,7 @@ test('what belongs to the CDK or to others in the context is not ours to refuse'
   });
 });
 
-test('settings of the command line are text, and count all the same', () => {
+test('settings from the command line are strings and are converted', () => {
   expect(
     parseSettings({ 'stepwell:retentionDays': '60', 'stepwell:keepsDataOnDelete': 'false', 'stepwell:logRetention': '14' }),
   ).toMatchObject({
@@ -27,7 +27,7 @@ test('settings of the command line are text, and count all the same', () => {
   expect(() => parseSettings({ 'stepwell:logRetention': '15' })).toThrow(/logRetention/);
 });
 
-test('what is out of range fails at synthesis, each in one sentence', () => {
+test('each setting out of range fails the synthesis with one message', () => {
   const { app } = stacksWith({
     retentionDays: 0,
     idempotencyHours: 500,
@@ -37,19 +37,19 @@ test('what is out of range fails at synthesis, each in one sentence', () => {
     memoryMb: { api: 64 },
   });
   const attempt = () => app.synth();
-  for (const sentence of [
-    'retentionDays must be a whole number from 1 to 3650, and is 0',
-    'idempotencyHours must be a whole number from 1 to 168, and is 500',
-    'workerTimeoutSeconds must be a whole number from 30 to 900, and is 901',
-    'maxProjectShare must be a whole number from 1 to 100, and is 101',
-    'requestsPerSecond must be a whole number from 1 to 10000, and is 0',
-    'memoryMb of api must be a whole number from 128 to 10240, and is 64',
+  for (const message of [
+    'retentionDays must be a whole number from 1 to 3650, but is 0',
+    'idempotencyHours must be a whole number from 1 to 168, but is 500',
+    'workerTimeoutSeconds must be a whole number from 30 to 900, but is 901',
+    'maxProjectShare must be a whole number from 1 to 100, but is 101',
+    'requestsPerSecond must be a whole number from 1 to 10000, but is 0',
+    'memoryMb of api must be a whole number from 128 to 10240, but is 64',
   ]) {
-    expect(attempt).toThrow(sentence);
+    expect(attempt).toThrow(message);
   }
 });
 
-test('a retention is told to the functions as it is applied to the bucket', () => {
+test('the functions receive the retention that the bucket applies', () => {
   const { runtime } = synthesize({ retentionDays: 90, idempotencyHours: 48 });
   for (const { id, Properties } of ofType(runtime, 'Lambda::Function')) {
     expect(Properties, id).toMatchObject({
@@ -88,19 +88,19 @@ test.each([
   }
 });
 
-test('two installations live side by side under two names', () => {
+test('two names create two installations side by side', () => {
   const { manifest } = synthesize({ name: 'Second' });
   expect(manifest).toMatchObject({
     artifacts: { 'Second-Data': {}, 'Second-Runtime': { dependencies: expect.arrayContaining(['Second-Data']) } },
   });
 });
 
-test('without account and region the stacks fit any', () => {
+test('without account and region the stacks are environment-agnostic', () => {
   const any = { environment: 'aws://unknown-account/unknown-region' };
   expect(synthesize().manifest).toMatchObject({ artifacts: { 'Stepwell-Data': any, 'Stepwell-Runtime': any } });
 });
 
-test('memory and time of single functions follow their settings', () => {
+test('memory and timeout of single functions follow their settings', () => {
   const { runtime } = synthesize({ memoryMb: { worker: 2_048 }, workerTimeoutSeconds: 120 });
   expect(byId(runtime, 'StepwellFunctionsWorkerFunction').Properties).toMatchObject({ MemorySize: 2_048, Timeout: 120 });
 });
@@ -113,7 +113,7 @@ describe('the preset for small accounts', () => {
     );
   const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
 
-  test('works every queue at the least that Lambda takes, and streams two at once', () => {
+  test('uses Lambda’s minimum concurrency for every queue, and two streams', () => {
     expect(sum(bounds({}))).toBe(364);
     expect(bounds({ preset: 'small' })).toEqual(Array.from({ length: 7 }, () => 2));
     expect(byId(synthesize({ preset: 'small' }).runtime, 'StepwellFunctionsEventsFunction').Properties).toMatchObject({
@@ -121,7 +121,7 @@ describe('the preset for small accounts', () => {
     });
   });
 
-  test('leaves alone what is set', () => {
+  test('does not override explicit settings', () => {
     expect(sum(bounds({ preset: 'small', resultConcurrency: 3 }))).toBe(15);
   });
 });

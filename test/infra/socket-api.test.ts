@@ -11,7 +11,7 @@ const route = z.object({
 });
 const routes = ofType(runtime, 'ApiGatewayV2::Route').map(({ Properties }) => route.parse(Properties));
 
-test('a socket that opens, closes or says something is answered by one function, and only what it says gets an answer', () => {
+test('one function handles connect, disconnect and messages, and only messages get a response', () => {
   expect(routes.map(({ RouteKey, RouteResponseSelectionExpression }) => [RouteKey, RouteResponseSelectionExpression])).toEqual([
     ['$connect', undefined],
     ['$disconnect', undefined],
@@ -26,7 +26,7 @@ test('a socket that opens, closes or says something is answered by one function,
   }
 });
 
-test('the gateway may start that function for the routes of this API, and for nothing else', () => {
+test('the gateway may invoke that function only for routes of this API', () => {
   const { id } = byId(runtime, 'StepwellSocketApi');
   const permitted = ofType(runtime, 'Lambda::Permission')
     .map(({ Properties }) => written(Properties['SourceArn']))
@@ -34,7 +34,7 @@ test('the gateway may start that function for the routes of this API, and for no
   expect(permitted.map((source) => source.replace(/^.*>\//, '')).toSorted()).toEqual(['*$connect', '*$default', '*$disconnect']);
 });
 
-test('the stage has the rate of the API and an access log without queries, tickets and what is said', () => {
+test('the stage has the API’s rate limit and an access log without queries, tickets or messages', () => {
   const [stage] = ofType(runtime, 'ApiGatewayV2::Stage');
   expect(stage?.Properties).toMatchObject({
     StageName: 'live',
@@ -51,12 +51,12 @@ test('the stage has the rate of the API and an access log without queries, ticke
 });
 
 const dependent = z.looseObject({ DependsOn: z.array(z.string()).default([]) });
-test('the stage waits for the role with which gateways write logs', () => {
+test('the stage depends on the account’s logging role', () => {
   const account = byId(runtime, 'StepwellHttpApiRestApiAccount').id;
   expect(dependent.parse(ofType(runtime, 'ApiGatewayV2::Stage')[0]).DependsOn).toContain(account);
 });
 
-test('whoever speaks is told where, and the address is an output', () => {
+test('the broadcaster receives the URL, and the URL is an output', () => {
   const { id } = byId(runtime, 'StepwellSocketApi');
   const told = ofType(runtime, 'Lambda::Function').flatMap(({ id: name, Properties }) => {
     const { Variables } = z.object({ Variables: z.record(z.string(), z.unknown()) }).parse(Properties['Environment']);
@@ -66,7 +66,7 @@ test('whoever speaks is told where, and the address is an output', () => {
   expect(text).toContain('"SocketUrl"');
 });
 
-test('without the function there is no such API, and no address', () => {
+test('without the function there is no WebSocket API and no URL', () => {
   const without = synthesize({}, emptyBundles(['api', 'broadcaster']));
   expect(ofType(without.runtime, 'ApiGatewayV2::Api')).toEqual([]);
   expect(without.text).not.toContain('SocketUrl');

@@ -1,4 +1,4 @@
-/** The statements of the roles in a template, with every intrinsic written as text. */
+/** The IAM statements of the roles in a template, with intrinsics as text. */
 import * as z from 'zod';
 import { type Resource, ofType, pointedAt } from './synthesized.ts';
 
@@ -27,7 +27,7 @@ export const grantsIn = (resources: readonly Resource[]): readonly Granted[] =>
     return Roles.map(pointedAt).flatMap((role) => PolicyDocument.Statement.map((statement) => ({ role, ...statement })));
   });
 
-/** What a role may do with the resources whose text matches, sorted. */
+/** Allowed actions of a role on matching resources, sorted. */
 export const actionsOn = (grants: readonly Granted[], role: string, resource: RegExp): readonly string[] =>
   grants
     .filter(

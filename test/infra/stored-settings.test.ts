@@ -1,4 +1,4 @@
-/** Settings of any size are no environment variables: what the functions are told stays below 4 KB, as Lambda measures it. */
+/** Large settings are not environment variables: the variables of the functions stay below Lambda's limit of 4 KB. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { partitionOf } from '../../lib/contract/record-kinds.ts';
@@ -76,27 +76,27 @@ const isIntrinsic = (value: unknown): boolean =>
   Object.keys(value).length === 1 &&
   /^(Ref|Fn::)/.test(Object.keys(value)[0] ?? '');
 
-test('a variable that is too large stops the synthesis, which names the function, the size and what to shorten', () => {
+test('a variable that is too large fails the synthesis with the function, the size and the setting to shorten', () => {
   const { app, runtime } = stacksWith();
   const { lambda } = runtime.stepwell.functions.get('worker') ?? {};
   lambda?.addEnvironment('STEPWELL_SECRETS', '"'.repeat(1_500));
   expect(() => app.synth()).toThrow(
-    /variables of the function worker take \d{4} bytes as JSON, and Lambda takes 4096. The largest is STEPWELL_SECRETS with 3021: shorten the setting secrets/,
+    /variables of the function worker take \d{4} bytes as JSON; Lambda's limit is 4096. The largest is STEPWELL_SECRETS with 3021 bytes: shorten the setting secrets/,
   );
 });
 
-test('an owner’s own variable counts, too', () => {
+test('variables that the owner adds count too', () => {
   const { app, runtime } = stacksWith();
   runtime.stepwell.functions.get('first-key')?.lambda.addEnvironment('MINE', 'x'.repeat(4_000));
   expect(() => app.synth()).toThrow(
-    /function first-key .* The largest is MINE with 4009: shorten it, or take it out of addEnvironment/,
+    /function first-key .* The largest is MINE with 4009 bytes: shorten it, or remove it from addEnvironment/,
   );
 });
 
-test('more than CloudFormation can hand to a function is refused', () => {
+test('settings that are too large for a custom resource are refused', () => {
   const codeVariables = { A: 'x'.repeat(400_000) };
   expect(() => stacksWith({ codeVariables }).app.synth()).toThrow(
-    /seedKeys, webhooks, .* codeVariables together must be at most 400000 bytes of JSON, and have 4\d{5}/,
+    /seedKeys, webhooks, .* codeVariables together may have at most 400000 bytes as JSON, but have 4\d{5}/,
   );
 });
 

@@ -43,42 +43,42 @@ describe('an input contract', () => {
     expect(ofField(field, value)).toEqual(reason === undefined ? [] : [`a ${reason}`]);
   });
 
-  test('a wrong item is told with its place', () => {
+  test('an invalid item is reported with its path', () => {
     expect(ofField({ type: 'array', itemType: 'integer' }, [1, 'x'])).toEqual(['a.1 type_mismatch']);
   });
 
-  test('null and an empty text count as absent', () => {
+  test('null and an empty string count as absent', () => {
     const contract = { fields: { a: { type: 'string', required: true } } } as const;
     for (const inputs of [{}, { a: null }, { a: '' }]) expect(errors(contract, inputs)).toEqual(['a missing_required']);
     expect(errors({ fields: { a: { type: 'number', min: 1 } } }, { a: '' })).toEqual([]);
   });
 
-  test('labels are compared without case and spaces, and told as the contract spells them', () => {
+  test('labels are compared without case and spaces, and reported as the contract spells them', () => {
     const contract = { fields: { 'User Name': { type: 'string', maxLength: 3 } } } as const;
     expect(errors(contract, { username: 'abcd' })).toEqual(['User Name too_long']);
   });
 
-  test('a strict one refuses what it does not declare, any other does not', () => {
+  test('only a strict contract rejects undeclared fields', () => {
     const fields = { a: { type: 'any' } } as const;
     expect(errors({ fields }, { b: 1 })).toEqual([]);
     expect(errors({ fields, strict: true }, { b: 1 })).toEqual(['b unknown_field']);
   });
 
-  test('of each group one must be there', () => {
+  test('each group requires one field', () => {
     const fields = { a: { type: 'any' }, b: { type: 'any' }, c: { type: 'any' } } as const;
     const contract = { fields, requireAnyOf: [['a', 'B'], ['c']] };
     expect(errors(contract, { b: 1 })).toEqual(['c missing_required']);
     expect(errors(contract, { c: 1, a: '' })).toEqual(['a|B missing_required']);
   });
 
-  test('a typed placeholder is a contract too, unless the contract speaks of it', () => {
+  test('a typed placeholder is checked, unless the contract declares it', () => {
     expect(errors({ fields: {} }, { age: 'x' }, '[[age:integer]]')).toEqual(['age type_mismatch']);
     expect(errors({ fields: { Age: { type: 'string' } } }, { age: 'x' }, '[[age:integer]]')).toEqual([]);
     expect(inputCheck(undefined, placeholders('[[age:integer]]'))({ age: 'x' })).toHaveLength(1);
     expect(inputCheck(undefined, placeholders('[[age]]'))({ age: 'x' })).toEqual([]);
   });
 
-  test('a JSON Schema is checked as it stands, and nothing is coerced', () => {
+  test('a JSON Schema is checked without coercion', () => {
     const jsonSchema = {
       type: 'object',
       properties: { n: { type: 'number', multipleOf: 2 } },
@@ -91,12 +91,12 @@ describe('an input contract', () => {
     expect(errors({ jsonSchema }, { n: '2' })).toEqual(['n type_mismatch']);
   });
 
-  test('what it declares and does not require is optional', () => {
+  test('a declared field that is not required is optional', () => {
     const isOptional = optionalBy({ fields: { 'A b': { type: 'any' }, c: { type: 'any', required: true } } });
     expect(['ab', 'c', 'd'].map(isOptional)).toEqual([true, false, false]);
   });
 
-  test('each pattern is its own', () => {
+  test('patterns of different fields are independent', () => {
     const fields = { a: { type: 'string', pattern: '^a$' }, b: { type: 'string', pattern: '^b$' } } as const;
     expect(errors({ fields }, { a: 'a', b: 'b' })).toEqual([]);
     expect(errors({ fields }, { a: 'b', b: 'a' })).toEqual(['a pattern_mismatch', 'b pattern_mismatch']);
@@ -117,7 +117,7 @@ const out = (lens: Pick<LensVersion, 'kind' | 'output'>, more: Parameters<typeof
 describe('an output contract', () => {
   const fields = { score: { type: 'integer', min: 0, required: true } } as const;
 
-  test('a text must have something in it', () => {
+  test('a text must not be empty', () => {
     expect(out({ kind: 'text' }, { text: '' })).toEqual(['output invalid_envelope']);
     expect(out({ kind: 'research' }, { text: 'x' })).toEqual([]);
   });
@@ -148,7 +148,7 @@ describe('an output contract', () => {
   });
 });
 
-test('each reason is one that some contract gives', () => {
+test('every reason occurs in some contract', () => {
   const seen = new Set(cases.map(([, , reason]) => reason));
   for (const reason of ['missing_required', 'unknown_field', 'invalid_envelope', 'schema_violation']) seen.add(reason);
   expect([...contractReasons].filter((reason) => !seen.has(reason))).toEqual([]);

@@ -7,9 +7,12 @@ const filled = (template: string, values: JsonObject, optional: readonly string[
   render(parseTemplate(template).parts, byKey(values), (key) => optional.includes(key), most);
 
 describe('placeholders', () => {
-  test.each(['[[topic]]', '{{topic}}', '[ topic ]', '[[ Topic ]]', '{{ TOPIC }}', '[[ to pic ]]'])('%s takes a value', (form) => {
-    expect(filled(`About ${form}.`, { 'To Pic': 'rain' })).toEqual({ text: 'About rain.' });
-  });
+  test.each(['[[topic]]', '{{topic}}', '[ topic ]', '[[ Topic ]]', '{{ TOPIC }}', '[[ to pic ]]'])(
+    '%s is a placeholder',
+    (form) => {
+      expect(filled(`About ${form}.`, { 'To Pic': 'rain' })).toEqual({ text: 'About rain.' });
+    },
+  );
 
   test.each([
     '[topic]',
@@ -25,29 +28,29 @@ describe('placeholders', () => {
     expect(filled(text, { topic: 'rain', a: 1 })).toEqual({ text });
   });
 
-  test('a backslash before the brackets leaves them as text, and any other stays', () => {
+  test('a backslash escapes the brackets, and is text elsewhere', () => {
     expect(filled(String.raw`\[[topic]] \{{topic}} \[ topic ] C:\dir\[x] [[topic]]`, { topic: 'rain' })).toEqual({
       text: String.raw`[[topic]] {{topic}} [ topic ] C:\dir\[x] rain`,
     });
   });
 
-  test('what is not text stands as JSON', () => {
+  test('values that are not strings are inserted as JSON', () => {
     expect(filled('[[a]] [[b]] [[c]] [[d]]', { a: 1.5, b: [1, 'x'], c: { k: null }, d: false })).toEqual({
       text: '1.5 [1,"x"] {"k":null} false',
     });
   });
 
-  test('without a value it is unbound; null is none, an empty text is one', () => {
+  test('a placeholder without a value is unbound; null is no value, an empty string is one', () => {
     expect(filled('[[a]] [[ B c ]] [[a]]', {})).toEqual({ unbound: ['a', 'B c'] });
     expect(filled('[[a]][[b]]', { a: null, b: '' })).toEqual({ unbound: ['a'] });
   });
 
-  test('an optional one may be absent, by its mark or by the contract', () => {
+  test('an optional placeholder may be absent, by its mark or by the contract', () => {
     expect(filled('<[[a!]]><[[b]]>', {}, ['b'])).toEqual({ text: '<><>' });
     expect(filled('<[[a!]]>', { a: 1 })).toEqual({ text: '<1>' });
   });
 
-  test('what would be longer than asked for is not made, however often a value stands in it', () => {
+  test('a text beyond the limit is not built, however often it repeats a value', () => {
     let looks = 0;
     const value = new Proxy<JsonObject>(
       { word: 'x'.repeat(1_000) },
@@ -64,11 +67,11 @@ describe('placeholders', () => {
     expect(filled('[[a]]', { a: 'x'.repeat(10) }, [], 10)).toEqual({ text: 'x'.repeat(10) });
   });
 
-  test('of two labels that differ in case alone the later value counts', () => {
+  test('of two labels that differ only in case, the later value wins', () => {
     expect(filled('[[a]]', { A: 1, a: 2 })).toEqual({ text: '2' });
   });
 
-  test('are told once, with their type, and optional only where every mention is', () => {
+  test('are listed once, with their type, and optional only if all occurrences are', () => {
     const { parts, unknownTypes } = parseTemplate('[[Age:integer]] [[age!]] [[note!:string]] {{when:date}}');
     expect(placeholdersIn(parts)).toEqual([
       { label: 'Age', key: 'age', isOptional: false, type: 'integer' },
@@ -78,7 +81,7 @@ describe('placeholders', () => {
     expect(unknownTypes).toEqual([{ label: 'when', type: 'date' }]);
   });
 
-  test('a template of brackets alone is read in linear time', () => {
+  test('a template of brackets is parsed in linear time', () => {
     for (const piece of ['[[', '{{ a', '[ a ', '[[a ', '\\[']) {
       const template = piece.repeat(40_000);
       const { parts } = parseTemplate(template);

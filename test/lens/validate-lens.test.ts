@@ -8,7 +8,7 @@ const lens = (more: Partial<Lens>): Lens => ({ name: lensName('l'), kind: 'text'
 const found = (more: Partial<Lens>) => validateLens(lens(more)).map(({ code, pointer }) => `${code} ${pointer}`);
 const schema = (jsonSchema: JsonObject) => found({ output: { jsonSchema } });
 
-test('a sound lens has no findings', () => {
+test('a valid lens has no findings', () => {
   expect(
     found({
       input: { fields: { a: { type: 'string', pattern: '^x', enum: ['x'] } }, requireAnyOf: [['A']], strict: true },
@@ -17,7 +17,7 @@ test('a sound lens has no findings', () => {
   ).toEqual([]);
 });
 
-test('everything is found at once', () => {
+test('all findings are reported together', () => {
   expect(
     found({
       template: '[[a:date]] [[b:string]] [[ B :number]]',
@@ -55,11 +55,11 @@ test.each<[string, JsonObject, string]>([
   ['unique items without end', { type: 'array', uniqueItems: true }, '/uniqueItems'],
   ['a keyword that there is not', { type: 'string', maxLenght: 3 }, ''],
   ['a pattern that looks around', { type: 'string', pattern: '(?=a)' }, ''],
-])('%s is refused', (_what, jsonSchema, place) => {
+])('%s is rejected', (_what, jsonSchema, place) => {
   expect(schema(jsonSchema)).toContain(`contract_invalid /output/jsonSchema${place}`);
 });
 
-test('a schema that doubles itself at each step is refused, and one that is too deep', () => {
+test('a schema that doubles at each level is rejected, and one that is too deep', () => {
   const doubling = Object.fromEntries(
     Array.from({ length: 40 }, (_, index) => [
       `d${index}`,
@@ -72,7 +72,7 @@ test('a schema that doubles itself at each step is refused, and one that is too 
   expect(schema(deep)[0]).toMatch(/^contract_invalid/);
 });
 
-test('the labels of a template, as its author wrote them', () => {
+test('labels are listed as the author wrote them', () => {
   expect(labelsOf('[[Topic]] {{tone!}} [ topic ]')).toEqual([
     { label: 'Topic', optional: false },
     { label: 'tone', optional: true },

@@ -13,7 +13,7 @@ describe('the failures that a function reports of its batch', () => {
     ['an empty list', failures(), []],
     ['a null list', '{"batchItemFailures":null}', []],
     ['two of them', failures('m1', 'm3'), ['m1', 'm3']],
-    ['a stranger', failures('m1', 'm9'), batch],
+    ['an unknown id', failures('m1', 'm9'), batch],
     ['an empty id', failures(''), batch],
     ['a null id', failures(null), batch],
     ['another key', '{"batchItemFailures":[{"id":"m1"}]}', batch],

@@ -113,7 +113,7 @@ const data = {
 };
 
 /** Threads start slowly on a busy machine. */
-const patience = { timeout: 20_000 };
+const timeoutOptions = { timeout: 20_000 };
 
 const running: Cloud[] = [];
 afterEach(async () => {
@@ -136,14 +136,14 @@ async function start(resources: object = {}, directory = freshFolder()) {
   return { cloud, warned, post, get, directory };
 }
 
-describe('the embedded cloud', patience, () => {
+describe('the embedded cloud', timeoutOptions, () => {
   test('routes a request from the API through the queue to a worker, and fires its schedules', async () => {
     const { cloud, post, get, warned } = await start();
     const answer = await post('go');
     expect([answer.status, warned]).toEqual([202, []]);
     const id = await answer.text();
-    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), patience);
-    await vi.waitFor(async () => expect(await get('tick')).toBe('Scheduled Event'), patience);
+    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), timeoutOptions);
+    await vi.waitFor(async () => expect(await get('tick')).toBe('Scheduled Event'), timeoutOptions);
     const seen = await fetch(`${cloud.url}/runs/${id}`);
     expect([seen.headers.get('x-one'), seen.headers.getSetCookie()]).toEqual(['1', ['a', 'b']]);
     // As API Gateway does: a client receives these headers of a function under another name only.
@@ -157,7 +157,7 @@ describe('the embedded cloud', patience, () => {
   test('keeps its state over a restart', async () => {
     const { post, get, directory } = await start();
     const id = await (await post('go')).text();
-    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), patience);
+    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), timeoutOptions);
     await running.pop()?.stop();
     expect(await (await start({}, directory)).get(id)).toBe('done by worker');
   });

@@ -35,8 +35,8 @@ afterEach(async () => {
 
 const found = z.object({ Items: z.array(z.object({ pk: z.object({ S: z.string() }) })) });
 
-const inIndex = async (ask: CallDynamodb): Promise<string[]> => {
-  const { output } = await ask('Query', {
+const inIndex = async (call: CallDynamodb): Promise<string[]> => {
+  const { output } = await call('Query', {
     TableName: 'Things',
     IndexName: 'byGp',
     KeyConditionExpression: 'gp = :g',

@@ -11,14 +11,14 @@ const binary = findDynoxide();
 describe.runIf(binary !== undefined)('dynoxide', async () => {
   const emulator = await startDynoxide(binary ?? '', freshFolder(), () => {});
   afterAll(() => emulator.stop());
-  const ask = createDynamodbCaller(emulator.forward);
+  const call = createDynamodbCaller(emulator.forward);
   const TableName = 'Things';
   const string = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
   const keys = (hash: string, range: string) => [
     { AttributeName: hash, KeyType: 'HASH' },
     { AttributeName: range, KeyType: 'RANGE' },
   ];
-  await ask('CreateTable', {
+  await call('CreateTable', {
     TableName,
     BillingMode: 'PAY_PER_REQUEST',
     AttributeDefinitions: ['pk', 'sk', 'owner1'].map(string),
@@ -37,13 +37,13 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
   });
 
   test('a write with a failed condition returns the existing item only on request', async () => {
-    await ask('PutItem', { TableName, Item: item('met', { n: { N: '12345678901234567890.5' } }) });
+    await call('PutItem', { TableName, Item: item('met', { n: { N: '12345678901234567890.5' } }) });
     const again = { TableName, Item: item('met'), ConditionExpression: 'attribute_not_exists(pk)' };
-    const told = await ask('PutItem', { ...again, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
+    const told = await call('PutItem', { ...again, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
     expect([told.status, typeOf(told)]).toEqual([400, 'ConditionalCheckFailedException']);
     expect(told.output).toMatchObject({ Item: item('met', { n: { N: '12345678901234567890.5' } }) });
-    expect((await ask('PutItem', again)).output).not.toHaveProperty('Item');
-    const absent = await ask('DeleteItem', {
+    expect((await call('PutItem', again)).output).not.toHaveProperty('Item');
+    const absent = await call('DeleteItem', {
       TableName,
       Key: item('absent'),
       ConditionExpression: 'attribute_exists(pk)',
@@ -57,7 +57,7 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
 
   test('each failing writer of one item gets the item that won', async () => {
     const writers = Array.from({ length: 50 }, (_, at) =>
-      ask('PutItem', {
+      call('PutItem', {
         TableName,
         Item: item('one', { by: { N: `${at}` } }),
         ConditionExpression: 'attribute_not_exists(pk)',
@@ -73,9 +73,9 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
   });
 
   test('a failed transaction has a reason for each of its items', async () => {
-    await ask('PutItem', { TableName, Item: item('there') });
+    await call('PutItem', { TableName, Item: item('there') });
     const put = (pk: string) => ({ Put: { TableName, Item: item(pk), ConditionExpression: 'attribute_not_exists(pk)' } });
-    const failed = await ask('TransactWriteItems', { TransactItems: [put('there'), put('new')] });
+    const failed = await call('TransactWriteItems', { TransactItems: [put('there'), put('new')] });
     expect([typeOf(failed), failed.output]).toEqual([
       'TransactionCanceledException',
       expect.objectContaining({ CancellationReasons: [{ Code: 'ConditionalCheckFailed' }, { Code: 'None' }] }),
@@ -89,8 +89,8 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
       KeyConditionExpression: 'owner1 = :o',
       ExpressionAttributeValues: { ':o': { S: 'a' } },
     };
-    expect((await ask('Query', query)).status).toBe(200);
-    expect(typeOf(await ask('Query', { ...query, ConsistentRead: true }))).toBe('ValidationException');
+    expect((await call('Query', query)).status).toBe(200);
+    expect(typeOf(await call('Query', { ...query, ConsistentRead: true }))).toBe('ValidationException');
   });
 
   const nested = (levels: number): object => (levels === 0 ? { S: 'x' } : { M: { a: nested(levels - 1) } });
@@ -103,12 +103,12 @@ describe.runIf(binary !== undefined)('dynoxide', async () => {
     ['an item that is too large', { TableName, Item: item('big', { a: { S: 'x'.repeat(410_000) } }) }, 'ValidationException'],
     ['a table that does not exist', { TableName: 'Absent', Item: item('a') }, 'ResourceNotFoundException'],
   ])('%s is refused at once', async (_what, input, type) => {
-    const refused = await ask('PutItem', input);
+    const refused = await call('PutItem', input);
     expect([refused.status, typeOf(refused)]).toEqual([400, type]);
-    expect((await ask('GetItem', { TableName, Key: item('absent') })).status).toBe(200);
+    expect((await call('GetItem', { TableName, Key: item('absent') })).status).toBe(200);
   });
 
   test('an unknown operation is refused', async () => {
-    expect(typeOf(await ask('SubmitToTheMoon', {}))).toBe('UnknownOperationException');
+    expect(typeOf(await call('SubmitToTheMoon', {}))).toBe('UnknownOperationException');
   });
 });

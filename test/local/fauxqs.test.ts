@@ -23,7 +23,7 @@ const received = z.object({
     .default([]),
 });
 
-const ask = async (fauxqs: Fauxqs, operation: string, input: object): Promise<unknown> => {
+const call = async (fauxqs: Fauxqs, operation: string, input: object): Promise<unknown> => {
   const answer = await fauxqs.queues({
     method: 'POST',
     path: '/',
@@ -36,10 +36,10 @@ const ask = async (fauxqs: Fauxqs, operation: string, input: object): Promise<un
   return JSON.parse(answer.body.toString());
 };
 const send = (fauxqs: Fauxqs, name: string, body: string, group: string, dedup = body) =>
-  ask(fauxqs, 'SendMessage', { QueueUrl: url(name), MessageBody: body, MessageGroupId: group, MessageDeduplicationId: dedup });
+  call(fauxqs, 'SendMessage', { QueueUrl: url(name), MessageBody: body, MessageGroupId: group, MessageDeduplicationId: dedup });
 const receive = async (fauxqs: Fauxqs, name: string, more: object = {}) =>
   received.parse(
-    await ask(fauxqs, 'ReceiveMessage', {
+    await call(fauxqs, 'ReceiveMessage', {
       QueueUrl: url(name),
       MaxNumberOfMessages: 10,
       MessageSystemAttributeNames: ['All'],
@@ -48,9 +48,9 @@ const receive = async (fauxqs: Fauxqs, name: string, more: object = {}) =>
   ).Messages;
 const bodies = (messages: readonly { Body: string }[]): string[] => messages.map(({ Body }) => Body);
 const remove = (fauxqs: Fauxqs, name: string, messages: readonly { ReceiptHandle: string }[]) =>
-  Promise.all(messages.map(({ ReceiptHandle }) => ask(fauxqs, 'DeleteMessage', { QueueUrl: url(name), ReceiptHandle })));
+  Promise.all(messages.map(({ ReceiptHandle }) => call(fauxqs, 'DeleteMessage', { QueueUrl: url(name), ReceiptHandle })));
 const release = (fauxqs: Fauxqs, name: string, ReceiptHandle = '') =>
-  ask(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url(name), ReceiptHandle, VisibilityTimeout: 0 });
+  call(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url(name), ReceiptHandle, VisibilityTimeout: 0 });
 
 describe('the queues', { timeout: 20_000 }, () => {
   test('keep a message’s trace header as a system attribute over a restart, apart from the caller’s attributes', async () => {
@@ -60,14 +60,14 @@ describe('the queues', { timeout: 20_000 }, () => {
     const AWSTraceHeader = { DataType: 'String', StringValue: 'Root=1-a-b;Lineage=00000000:1' };
     const own = { hops: { DataType: 'Number', StringValue: '3' } };
     const message = { MessageBody: 'm1', MessageSystemAttributes: { AWSTraceHeader }, MessageAttributes: own };
-    await ask(before, 'SendMessage', { QueueUrl: url('q'), ...message });
-    await ask(before, 'SendMessageBatch', { QueueUrl: url('q'), Entries: [{ Id: '1', ...message, MessageBody: 'm2' }] });
-    await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm3' });
+    await call(before, 'SendMessage', { QueueUrl: url('q'), ...message });
+    await call(before, 'SendMessageBatch', { QueueUrl: url('q'), Entries: [{ Id: '1', ...message, MessageBody: 'm2' }] });
+    await call(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm3' });
     await running.pop()?.stop();
     const fauxqs = await start(folder);
     const asked = { MessageSystemAttributeNames: ['AWSTraceHeader'], MessageAttributeNames: ['All'], VisibilityTimeout: 0 };
     const get = async (more: object) =>
-      Object(await ask(fauxqs, 'ReceiveMessage', { QueueUrl: url('q'), MaxNumberOfMessages: 10, ...asked, ...more }));
+      Object(await call(fauxqs, 'ReceiveMessage', { QueueUrl: url('q'), MaxNumberOfMessages: 10, ...asked, ...more }));
     const Attributes = { AWSTraceHeader: AWSTraceHeader.StringValue };
     const { Messages } = await get({});
     expect(Messages).toMatchObject([{ Body: 'm1', Attributes }, { Body: 'm2', Attributes }, { Body: 'm3' }]);
@@ -117,7 +117,7 @@ describe('the queues', { timeout: 20_000 }, () => {
     const folder = freshFolder();
     const before = await start(folder);
     before.ensureQueue('q', { VisibilityTimeout: '30' });
-    await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
+    await call(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
     const [message] = await receive(before, 'q');
     await release(before, 'q', message?.ReceiptHandle);
     expect(before.depth('q')).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
@@ -149,12 +149,12 @@ describe('the queues', { timeout: 20_000 }, () => {
     const folder = freshFolder();
     const before = await start(folder);
     before.ensureQueue('q', { VisibilityTimeout: '30' });
-    await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
+    await call(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
     await running.pop()?.stop();
     const after = await start(folder);
     after.ensureQueue('q', { VisibilityTimeout: '60' });
     expect(after.depth('q').ready).toBe(1);
-    expect(await ask(after, 'GetQueueAttributes', { QueueUrl: url('q'), AttributeNames: ['VisibilityTimeout'] })).toEqual({
+    expect(await call(after, 'GetQueueAttributes', { QueueUrl: url('q'), AttributeNames: ['VisibilityTimeout'] })).toEqual({
       Attributes: { VisibilityTimeout: '60' },
     });
   });

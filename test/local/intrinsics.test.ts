@@ -50,6 +50,6 @@ describe('intrinsics', () => {
   });
 
   test('a reference to nothing is named', () => {
-    expect(() => resolveValue({ Ref: 'Nobody' }, around)).toThrow("'Nobody'");
+    expect(() => resolveValue({ Ref: 'Missing' }, around)).toThrow("'Missing'");
   });
 });

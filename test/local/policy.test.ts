@@ -92,7 +92,7 @@ const cases: readonly Case[] = [
     verdict: 'allowed',
   },
   {
-    name: 'deny wins, whatever the order',
+    name: 'deny wins in any order',
     statements: [{ Effect: 'Deny', Action: 'dynamodb:*', Resource: '*' }, grant('*', '*')],
     action: 'dynamodb:GetItem',
     resource: runs,

@@ -22,7 +22,7 @@ const eventShape = z.object({
   ),
 });
 /** A busy machine is slow. */
-const patience = { timeout: 10_000 };
+const timeoutOptions = { timeout: 10_000 };
 const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
 
 let fauxqs: Fauxqs;
@@ -93,7 +93,8 @@ function poll(
 const send = async (group: string, ...bodies: readonly string[]): Promise<void> => {
   for (const body of bodies) await queues.send(queueUrl, body, group);
 };
-const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 0 }), patience);
+const isEmpty = () =>
+  vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 0 }), timeoutOptions);
 
 describe('a poller', { timeout: 20_000 }, () => {
   test('delivers batches of the configured size and deletes processed messages', async () => {
@@ -129,7 +130,7 @@ describe('a poller', { timeout: 20_000 }, () => {
     await send('a', 'a1', 'a2');
     await send('b', 'b1');
     const { batches } = poll(async ([body]) => (body === 'a1' ? held.then(() => done) : done), { batchSize: 1 });
-    await vi.waitFor(() => expect(batches).toContainEqual(['b1']), patience);
+    await vi.waitFor(() => expect(batches).toContainEqual(['b1']), timeoutOptions);
     expect(batches).not.toContainEqual(['a2']);
     finish();
     await isEmpty();
@@ -159,7 +160,7 @@ describe('a poller', { timeout: 20_000 }, () => {
       kind: 'returned',
       payload: JSON.stringify({ batchItemFailures: ids.slice(1).map((itemIdentifier) => ({ itemIdentifier })) }),
     }));
-    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), patience);
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), timeoutOptions);
     expect(batches).toEqual([['m1', 'm2', 'm3']]);
   });
 
@@ -169,8 +170,8 @@ describe('a poller', { timeout: 20_000 }, () => {
   ] as const)('keeps the whole batch where the function %s', async (_name, outcome) => {
     await send('g', 'm1', 'm2');
     const { batches } = poll(async () => outcome);
-    await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]), patience);
-    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), patience);
+    await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]), timeoutOptions);
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, inFlight: 2 }), timeoutOptions);
   });
 
   test('that is stopped completes and deletes its batches, and receives no more', async () => {
@@ -178,10 +179,13 @@ describe('a poller', { timeout: 20_000 }, () => {
     const held = new Promise<void>((resolve) => (finish = resolve));
     await send('a', 'a1');
     const { poller, batches } = poll(() => held.then(() => done));
-    await vi.waitFor(() => expect(batches).toHaveLength(1), patience);
+    await vi.waitFor(() => expect(batches).toHaveLength(1), timeoutOptions);
     const stopped = poller.stop();
     // the long poll has returned without messages
-    await vi.waitFor(() => expect(calls.filter(({ operation }) => operation === 'ReceiveMessage')).toHaveLength(2), patience);
+    await vi.waitFor(
+      () => expect(calls.filter(({ operation }) => operation === 'ReceiveMessage')).toHaveLength(2),
+      timeoutOptions,
+    );
     await send('b', 'b1');
     finish();
     await stopped;

@@ -36,7 +36,7 @@ const redrive = {
   RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetters', 'Arn'] }, maxReceiveCount: 5 },
 };
 
-const patience = { timeout: 30_000 };
+const timeoutOptions = { timeout: 30_000 };
 const running: Cloud[] = [];
 afterEach(async () => {
   for (const cloud of running.splice(0)) await cloud.stop();
@@ -59,7 +59,7 @@ async function chain(event: object, hopper: object = {}, ofQueue: object = redri
   await cloud.functions.get('hopper')?.invoke(JSON.stringify(event));
   const { fauxqs } = cloud.emulators;
   await vi.waitFor(() => expect(fauxqs.depth('hops')).toEqual({ ready: 0, delayed: 0, inFlight: 0 }), {
-    ...patience,
+    ...timeoutOptions,
     interval: 100,
   });
   return { invocations, dead: fauxqs.depth('dead').ready, warned };
@@ -68,7 +68,7 @@ async function chain(event: object, hopper: object = {}, ofQueue: object = redri
 const recursionError =
   'hopper: this would be invocation 17 in one chain of requests, and RecursiveLoop of the function is Terminate';
 
-describe('a function that sends to its own queue', patience, () => {
+describe('a function that sends to its own queue', timeoutOptions, () => {
   test.each([false, true])(
     'is invoked 16 times in a chain; then its message is a dead letter (in batches: %s)',
     async (inBatches) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { firstRun } from '../../lib/local/greeting.ts';
 import { describeHolder, lockInstance } from '../../lib/local/instance-lock.ts';
-import { isLocalHost } from '../../lib/local/http/local-host.ts';
+import { isLocalHost } from '../../lib/local/http/caller-guard.ts';
 import { ensurePrivateFolder } from '../../lib/local/ensure-private-folder.ts';
 import { readSettings } from '../../lib/local/settings.ts';
 import { digestSources } from '../../lib/local/synth/sources.ts';

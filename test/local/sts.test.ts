@@ -25,14 +25,14 @@ const trusting = (principal: object, resource: string | undefined, effect = 'All
 });
 const template = templateOf({
   Authors: trusting({ AWS: arnOf('lenderRole') }, lent),
-  Others: trusting({ AWS: arnOf('strangerRole') }, other),
+  Others: trusting({ AWS: arnOf('otherFunctionRole') }, other),
   Refusing: trusting({ AWS: arnOf('lenderRole') }, other, 'Deny'),
   OfService: trusting({ Service: 'lambda.amazonaws.com' }, other),
   ...functionOf('lender', 'a', [
     allow('sts:AssumeRole', ['Authors', 'Others', 'Refusing', 'OfService'].map(arnOf)),
     allow('secretsmanager:GetSecretValue', own),
   ]),
-  ...functionOf('stranger', 'a', [allow('secretsmanager:GetSecretValue', own)]),
+  ...functionOf('otherFunction', 'a', [allow('secretsmanager:GetSecretValue', own)]),
 });
 const roleArnOf = (id: string): string => template.all.find(({ logicalId }) => logicalId === id)?.arn ?? '';
 
@@ -83,7 +83,7 @@ test('a trusted caller assumes the role for an hour, and has only the role’s p
 test('assuming a role needs its trust and the caller’s permission', async () => {
   for (const id of ['Others', 'Refusing', 'OfService'])
     await expect(assume(id, functionKeys('lender'))).rejects.toMatchObject({ name: 'AccessDenied' });
-  await expect(assume('Others', functionKeys('stranger'))).rejects.toMatchObject({
+  await expect(assume('Others', functionKeys('otherFunction'))).rejects.toMatchObject({
     name: 'AccessDenied',
     message: expect.stringContaining('sts:AssumeRole'),
   });

@@ -1,4 +1,4 @@
-/** The chat completions API, spoken by a server on this machine: as it should be, and in every way that it should not. */
+/** The chat completions adapter against a local server: valid responses and all kinds of errors. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
@@ -37,7 +37,7 @@ const ask = (reply: Parameters<typeof server.answers>[0], request = requestOf(),
 const streaming = (text: string) => ask((_request, response) => stream(response, text));
 
 describe('an answer', () => {
-  test('is said as it comes, and told with its tokens', async () => {
+  test('is streamed, and completes with its tokens', async () => {
     const asked = callOf();
     const text = lines(
       { choices: [{ delta: { role: 'assistant', content: '' } }] },
@@ -58,7 +58,7 @@ describe('an answer', () => {
     });
   });
 
-  test('was asked for as the API wants it, with the key, the token and the params', async () => {
+  test('comes from a request with the key, the idempotency token and the params', async () => {
     const params = { temperature: 0.5, maxTokens: 9, topP: 0.1, stop: ['x'], model: 'mine', stream: false, messages: [] };
     await ask((_request, response) => stream(response, lines(delta('x'), end)), requestOf({ params }));
     const [seen] = server.seen;
@@ -81,7 +81,7 @@ describe('an answer', () => {
     });
   });
 
-  test('without a secret no key is sent; pictures are handed on by their address', async () => {
+  test('needs no key without a secret; images are passed by URL', async () => {
     server.answers((_request, response) => stream(response, lines(delta('x'), end)));
     const { keys } = keysGiven();
     const model = new ChatCompletions({ baseUrl: server.url(''), model: 'm', keys, networkAccess: reachOf() });
@@ -99,7 +99,7 @@ describe('an answer', () => {
     ]);
   });
 
-  test('cut anywhere is the same answer, with any line ends', async () => {
+  test('is the same for any chunk borders and line ends', async () => {
     for (const newline of ['\n', '\r\n', '\r']) {
       const bytes = Buffer.from(lines(delta('Grüße '), delta('☎'), end, '[DONE]').replaceAll('\n', newline));
       const answer = await ask((_request, response) => {
@@ -116,7 +116,7 @@ describe('an answer', () => {
     }
   });
 
-  test('from a server that does not stream is taken too', async () => {
+  test('may come from a server that does not stream', async () => {
     const asked = callOf();
     const body = { choices: [{ message: { role: 'assistant', content: 'Hello' }, finish_reason: 'length' }], usage: usage.usage };
     const answer = await ask(
@@ -132,8 +132,8 @@ describe('an answer', () => {
   });
 });
 
-describe('trouble', () => {
-  test('429 asks for a wait: seconds, or a time', async () => {
+describe('an error', () => {
+  test('status 429 may say when to retry: seconds, or a date', async () => {
     const answer = await ask((_request, response) => {
       response.writeHead(429, { 'retry-after': '7' });
       response.end(JSON.stringify({ error: { message: `slow down, ${apiKey}` } }));
@@ -191,7 +191,7 @@ describe('trouble', () => {
     });
   });
 
-  test('a page where an answer should be, and one whole body that is none', async () => {
+  test('an HTML page, and a JSON body that is not a completion', async () => {
     const page = (type: string) =>
       ask((_request, response) => {
         response.setHeader('content-type', type);
@@ -201,7 +201,7 @@ describe('trouble', () => {
     expect(await page('application/json')).toMatchObject({ kind: 'failed', code: 'provider_answer_invalid' });
   });
 
-  test('a connection that dies in the middle', async () => {
+  test('a connection that breaks during the answer', async () => {
     const asked = callOf();
     const answer = await ask(
       (_request, response) => {
@@ -225,7 +225,7 @@ describe('trouble', () => {
     });
   });
 
-  test('a provider that hangs is hung up on: the signal says when', async () => {
+  test('the signal aborts a call of a provider that hangs', async () => {
     const asked = callOf();
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     const answering = ask(
@@ -242,7 +242,7 @@ describe('trouble', () => {
     await gone;
   });
 
-  test('nobody there', async () => {
+  test('no server', async () => {
     const { model } = given({ baseUrl: 'http://api.test:1' });
     expect(await model.execute(requestOf(), callOf().call)).toMatchObject({
       cause: 'provider_error',
@@ -255,14 +255,14 @@ describe('trouble', () => {
     });
   });
 
-  test('by production’s rule nothing near is asked, and the key goes nowhere', async () => {
+  test('the production rule forbids private addresses, and the key is not sent', async () => {
     server.answers((_request, response) => response.end());
     const { model } = given({ baseUrl: `http://127.0.0.1:${server.port}`, networkAccess: publicInternet });
     expect(await model.execute(requestOf(), callOf().call)).toMatchObject({ cause: 'invalid', code: 'address_forbidden' });
     expect(server.seen).toEqual([]);
   });
 
-  test('pictures alone are handed on by their address', () => {
+  test('only images are passed by URL', () => {
     const { model } = given();
     expect(model.attachmentError('image')).toBeUndefined();
     expect(model.attachmentError('audio')).toMatch(/small-1 accepts no attachment of kind audio/);
@@ -271,13 +271,13 @@ describe('trouble', () => {
 });
 
 describe('the key', () => {
-  test('is told to whoever takes it out of what the provider says', async () => {
+  test('is registered to be masked in the provider’s messages', async () => {
     const asked = callOf();
     await ask((_request, response) => stream(response, lines(delta('x'), end)), requestOf(), asked);
     expect(asked.hidden).toEqual([apiKey]);
   });
 
-  test('can be one of the run’s project, as its list names it', async () => {
+  test('can be a secret of the run’s project', async () => {
     server.answers((_request, response) => stream(response, lines(delta('x'), end)));
     const { keys } = keysGiven();
     const modelBy = (keyName: string) =>
@@ -294,7 +294,7 @@ describe('the key', () => {
     expect(server.seen).toHaveLength(asked);
   });
 
-  test('is read once for a while, and anew after it was refused', async () => {
+  test('is cached, and read again after it was rejected', async () => {
     const { model, secrets, clock } = given();
     const status = { now: 200 };
     server.answers((_request, response) => {
@@ -317,7 +317,7 @@ describe('the key', () => {
     expect(await sent()).toBe('Bearer third');
   });
 
-  test('that is not there is trouble of the world, and nothing is sent', async () => {
+  test('that is missing is unavailable, and nothing is sent', async () => {
     server.answers((_request, response) => response.end());
     const { model, secrets } = given();
     secrets.create(arn);

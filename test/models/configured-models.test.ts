@@ -9,7 +9,7 @@ import { arn, callOf, requestOf } from './given.ts';
 const clock = () => new MemoryClock(instant(0));
 
 describe('the models of the configuration', () => {
-  test('each is made once, when it is asked for, and its time is measured', async () => {
+  test('each is created once, at its first use, and its duration is measured', async () => {
     const time = clock();
     const made: string[] = [];
     const models = new ConfiguredModels(
@@ -34,7 +34,7 @@ describe('the models of the configuration', () => {
     expect(made).toEqual(['deterministic']);
   });
 
-  test.each(['another', 'constructor', '__proto__'])('%s is not among them', async (modelId) => {
+  test.each(['another', 'constructor', '__proto__'])('%s is not configured', async (modelId) => {
     const models = new ConfiguredModels(
       async () => modelSetting.parse({}),
       () => Promise.reject(new Error('asked')),
@@ -51,7 +51,7 @@ describe('the deterministic model', () => {
   const ask = (params: object, asked = callOf(), prompt = 'Say  hello\nto me') =>
     new DeterministicModel(clock()).execute(requestOf({ prompt, params: JSON.parse(JSON.stringify(params)) }), asked.call);
 
-  test('says its prompt again, word by word, exactly', async () => {
+  test('repeats its prompt exactly, word by word', async () => {
     const asked = callOf();
     expect(await ask({}, asked)).toEqual({
       kind: 'completed',
@@ -63,7 +63,7 @@ describe('the deterministic model', () => {
     expect(asked.heard.join('')).toBe('Say  hello\nto me');
   });
 
-  test('says what it is told to, or shows it', async () => {
+  test('returns its params’ reply or media', async () => {
     expect(await ask({ reply: '{"a":1}' })).toMatchObject({ text: '{"a":1}' });
     const media = { mediaType: 'image', url: 'https://example.com/a.png', mimeType: 'image/png' };
     const answer = await ask({ media });
@@ -71,14 +71,14 @@ describe('the deterministic model', () => {
     expect(answer).not.toHaveProperty('text');
   });
 
-  test('stops when the signal says so', async () => {
+  test('stops on an abort', async () => {
     const asked = callOf();
     asked.stop.abort(new Error('enough'));
     await expect(ask({}, asked)).rejects.toThrow('enough');
     expect(asked.heard).toEqual([]);
   });
 
-  test('refuses params that it cannot use', async () => {
+  test('rejects invalid params', async () => {
     expect(await ask({ delayMs: 'long' })).toMatchObject({ cause: 'invalid', code: 'params_invalid' });
   });
 });

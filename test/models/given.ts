@@ -1,4 +1,4 @@
-/** What models are asked in these tests, and what they said. */
+/** Fixture: requests to models, and calls that record their streamed text. */
 import { instant } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
@@ -23,7 +23,7 @@ export const requestOf = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   ...more,
 });
 
-/** Listens, and can hang up. */
+/** A call that records text and can be aborted. */
 export const callOf = () => {
   const heard: string[] = [];
   const stop = new AbortController();

@@ -16,7 +16,7 @@ const ask = (status: number, body: string, text = 'hello') => {
 };
 
 describe('over HTTP', () => {
-  test('a text is shown with its phase, and the answer counts', async () => {
+  test('a text is sent with its phase, and the decision applies', async () => {
     expect(await ask(200, '{"allowed":true}')).toEqual({ kind: 'allowed' });
     expect(server.seen[0]?.headers.authorization).toBe(`Bearer ${apiKey}`);
     expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ phase: 'input', text: 'hello' });
@@ -29,14 +29,14 @@ describe('over HTTP', () => {
     });
   });
 
-  test('what it repeats of the key is not told', async () => {
+  test('a repeated key is masked', async () => {
     const no = { allowed: false, reason: `sent with ${apiKey}`, metadata: { echo: [`Bearer ${apiKey}`] } };
     const decision = await ask(200, JSON.stringify(no));
     expect(decision).toMatchObject({ kind: 'blocked', reason: expect.stringContaining('sent with [secret:') });
     expect(JSON.stringify(decision)).not.toContain(apiKey);
   });
 
-  test('an empty text is allowed without asking', async () => {
+  test('an empty text is allowed without a request', async () => {
     expect(await ask(500, '', '')).toEqual({ kind: 'allowed' });
     expect(server.seen).toEqual([]);
   });
@@ -49,29 +49,29 @@ describe('over HTTP', () => {
     ['nothing', 200, ''],
     ['a page', 200, '<html>'],
     ['more than a decision has', 200, `{"allowed":true,"pad":"${'x'.repeat(70_000)}"}`],
-  ])('%s lets nothing pass', async (_what, status, body) => {
+  ])('%s blocks the text', async (_what, status, body) => {
     expect(await ask(status, body)).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('nobody there lets nothing pass', async () => {
+  test('an unreachable server blocks the text', async () => {
     expect(await gateway('http://nobody.test/').check('output', 'x', signal)).toMatchObject({ kind: 'unavailable' });
     expect(await gateway('http://api.test:1/').check('output', 'x', signal)).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('is hung up on when the signal says so', async () => {
+  test('is aborted by the signal', async () => {
     const stop = new AbortController();
     server.answers(() => stop.abort(new Error('enough')));
     await expect(gateway().check('input', 'x', stop.signal)).rejects.toThrow('enough');
   });
 });
 
-test('by words, whatever their case', async () => {
+test('the word list ignores case', async () => {
   const words = new WordModeration(['Forbidden']);
   expect(await words.check('input', 'all is well')).toEqual({ kind: 'allowed' });
   expect(await words.check('output', 'this is FORBIDDEN')).toMatchObject({ kind: 'blocked', policy: 'words' });
 });
 
-test('none lets nothing pass, save nothing', async () => {
+test('without a provider, only an empty text passes', async () => {
   expect(await noModeration.check('input', 'x', signal)).toMatchObject({ kind: 'unavailable' });
   expect(await noModeration.check('input', '', signal)).toEqual({ kind: 'allowed' });
 });

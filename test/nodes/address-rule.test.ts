@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../lib/nodes/http/address-rule.ts';
+import { isPublicAddress } from '../../lib/nodes/http/destination.ts';
 
 /** Addresses, parted by spaces. */
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
@@ -51,19 +51,19 @@ const allowed = words(`
   `);
 
 describe.each(Object.entries(forbidden))('%s', (_what, addresses) => {
-  it.each(addresses)('%j is not reached', (address) => {
+  it.each(addresses)('%j is forbidden', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 });
 
-it('nothing is no address', () => {
+it('invalid addresses are forbidden', () => {
   expect(isPublicAddress('')).toBe(false);
 });
 
-it.each(allowed)('%s is on the public internet', (address) => {
+it.each(allowed)('%s is allowed', (address) => {
   expect(isPublicAddress(address)).toBe(true);
 });
 
-it('more than a hundred were looked at', () => {
+it('the table has more than a hundred addresses', () => {
   expect(Object.values(forbidden).flat().length + allowed.length).toBeGreaterThan(100);
 });

@@ -12,7 +12,7 @@ const factsOf = (type: string, config: JsonObject) => inspectNode({ id: nodeId('
 const branches = [{ id: 'yes', conditions: [{ leftValue: 1, operator: 'equals', rightValue: 1 }] }];
 const scripted = [{ id: 'yes', conditions: [{ operator: 'expression', expression: 'ctx.a' }] }];
 
-describe('the ways out of a node', () => {
+describe('the handles of a node', () => {
   it.each<[string, JsonObject, readonly string[]]>([
     ['start', {}, ['output']],
     ['end', {}, []],
@@ -26,12 +26,12 @@ describe('the ways out of a node', () => {
   });
 });
 
-it('only start begins a run', () => {
+it('only start is a trigger', () => {
   const triggers = [...nodeTypes.values()].filter(({ isTrigger }) => isTrigger).map(({ type }) => type);
   expect(triggers).toEqual(['start']);
 });
 
-describe('what needs no worker is decided inside the commit', () => {
+describe('nodes that need no worker are evaluated in the commit', () => {
   it.each<[string, JsonObject, boolean]>([
     ['start', {}, true],
     ['end', {}, true],
@@ -46,7 +46,7 @@ describe('what needs no worker is decided inside the commit', () => {
     expect(planNode(type, config).isPure).toBe(isPure);
   });
 
-  it('and every other type has a runner', () => {
+  it('every other type has a runner', () => {
     const models: Models = { attachmentError: async () => undefined, execute: () => Promise.reject(new Error('asked')) };
     const runners = createRunners({ lens: { lenses: memoryLenses(), models, moderation: noModeration } });
     const configs: Record<string, JsonObject> = {
@@ -72,12 +72,12 @@ describe('what needs no worker is decided inside the commit', () => {
   });
 });
 
-it('a type that is not there is named, and nothing is said of its ways out', () => {
+it('an unknown type is a finding and has no facts', () => {
   expect(found('teleport', {})).toEqual(['node_type_unknown /nodes/0/type']);
   expect(factsOf('teleport', {})).toBeUndefined();
 });
 
-it('a key that nobody knows is a warning, and the node stays usable', () => {
+it('an unknown key is a warning, and the node stays usable', () => {
   const node = { id: nodeId('n'), type: 'delay', config: { delaySecond: 5, retry: { attempt: 1 } } };
   expect(findingsOf(node, '/nodes/3')).toEqual([
     expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', pointer: '/nodes/3/config/retry/attempt' }),
@@ -86,7 +86,7 @@ it('a key that nobody knows is a warning, and the node stays usable', () => {
   expect(inspectNode(node).facts?.handles).toEqual(['output']);
 });
 
-it('templates are checked where they are looked up, and not in code', () => {
+it('templates are checked, except in code', () => {
   expect(found('http', { url: 'https://example.com/{{input.id}}', headers: { 'x-a': '{{ctx.a}' } })).toEqual([
     'template_invalid /nodes/0/config/url',
     'template_invalid /nodes/0/config/headers/x-a',
@@ -94,13 +94,13 @@ it('templates are checked where they are looked up, and not in code', () => {
   expect(found('javascript', { code: 'return "{{not a template"' })).toEqual([]);
 });
 
-it('a name that nobody chose is not reported as a choice', () => {
+it('a default output variable is not reported as chosen', () => {
   expect(factsOf('javascript', { code: 'return 1' })?.policy).not.toHaveProperty('outputVariable');
   expect(factsOf('javascript', { code: 'return 1', outputVariable: 'mine' })?.policy.outputVariable).toBe('mine');
 });
 
 describe('start', () => {
-  it('hands on the run’s input', () => {
+  it('outputs the run’s input', () => {
     expect(decided('start', {}, { input: { a: 1 } })).toEqual({
       kind: 'finished',
       output: { value: { started: true, inputReceived: { a: 1 } } },
@@ -111,7 +111,7 @@ describe('start', () => {
 });
 
 describe('end', () => {
-  it('gathers the outputs it names, and leads nowhere', () => {
+  it('collects its output parameters, and has no handles', () => {
     const outputParameters = [
       { name: 'total', sourceVariable: '{{ctx.sum}}' },
       { name: 'text', sourceVariable: 'sum: {{ctx.sum}}' },
@@ -122,11 +122,11 @@ describe('end', () => {
     expect(JSON.stringify(outputOf(outcome))).toBe('{"total":12,"text":"sum: 12","__proto__":null}');
   });
 
-  it('can end the run badly', () => {
+  it('can fail the run', () => {
     expect(decided('end', { status: 'error' })).toMatchObject({ end: 'error', output: { value: {} } });
   });
 
-  it('needs templates for its sources, and each name once', () => {
+  it('requires templates as sources, and unique names', () => {
     const outputParameters = [
       { name: 'a', sourceVariable: 'fixed' },
       { name: '', sourceVariable: '{{ctx.b}}' },
@@ -144,7 +144,7 @@ describe('end', () => {
   });
 });
 
-it('a runner reads a config with validation’s eyes', async () => {
+it('a runner parses a config as validation does', async () => {
   const run = createRunners().get('javascript')?.run({ code: 5 }, inputOf(), toolsOf());
   expect(await run).toMatchObject({ outcome: { kind: 'failed', failure: { cause: 'invalid', code: 'config_invalid' } } });
 });

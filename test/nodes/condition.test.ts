@@ -87,11 +87,11 @@ describe('an operator', () => {
     expect(holds(left, operator, right)).toBe(answer);
   });
 
-  it('has a case above, every one of them', () => {
+  it('each operator has a case above', () => {
     expect(Object.keys(comparisons).toSorted()).toEqual([...comparisonNames].toSorted());
   });
 
-  it('answers for any two values, and its negation answers the other way', () => {
+  it('is total, and its negation gives the opposite', () => {
     const json = fc.jsonValue({ maxDepth: 2 }).map((value): JsonValue => JSON.parse(JSON.stringify(value)));
     fc.assert(
       fc.property(json, json, (left, right) => {
@@ -108,7 +108,7 @@ describe('an operator', () => {
 });
 
 describe('a regular expression', () => {
-  it('takes linear time, where backtracking would take for ever', () => {
+  it('takes linear time, where backtracking would take exponential time', () => {
     expect(holds(`${'a'.repeat(50_000)}!`, 'matches_regex', '(a+)+$')).toBe(false);
     expect(holds(`${'a'.repeat(50_000)}`, 'matches_regex', '^(a|aa)+$')).toBe(true);
   });
@@ -123,14 +123,14 @@ describe('a regular expression', () => {
     },
   );
 
-  it.each<JsonValue>(['(a', '[z-a]', '*', 'a'.repeat(1_001), null, 5])('%j is no pattern', (rightValue) => {
+  it.each<JsonValue>(['(a', '[z-a]', '*', 'a'.repeat(1_001), null, 5])('%j is not a valid pattern', (rightValue) => {
     const conditions = [{ leftValue: '{{ctx.a}}', operator: 'matches_regex', rightValue }];
     expect(found('condition', { branches: [{ id: 'a', conditions }] })).toEqual([
       'config_invalid /nodes/0/config/branches/0/conditions/0/rightValue',
     ]);
   });
 
-  it('that comes from the context and is none matches nothing', () => {
+  it('from the context that is invalid matches nothing', () => {
     expect(holds('a', 'matches_regex', '{{ctx.pattern}}', { pattern: '(?=a)' })).toBe(false);
     expect(holds('a', 'matches_regex', '{{ctx.pattern}}', { pattern: '[a]' })).toBe(true);
     expect(holds('a'.repeat(100_001), 'matches_regex', 'a')).toBe(false);
@@ -142,7 +142,7 @@ describe('a condition', () => {
   const choose = (branches: readonly JsonObject[], context: JsonObject = {}, more: JsonObject = {}) =>
     decided('condition', { branches, ...more }, context);
 
-  it('takes the first branch that holds, and says which', () => {
+  it('takes the first branch that holds, and names it', () => {
     const branches = [
       { id: 'low', label: 'Low', conditions: [equals('{{ctx.level}}', 1)] },
       { id: 'high', label: 'High', conditions: [equals('{{ctx.level}}', 2)] },
@@ -154,7 +154,7 @@ describe('a condition', () => {
     expect(outputOf(choose(branches.slice(2), { level: 2 }))).toEqual({ matched: 'also', label: 'also' });
   });
 
-  it('takes the default branch where none holds', () => {
+  it('takes the default branch if no branch holds', () => {
     const none = [{ id: 'a', conditions: [equals(1, 2)] }];
     expect(choose(none)).toMatchObject({ handle: 'default' });
     expect(choose(none, {}, { defaultBranch: 'otherwise' })).toMatchObject({
@@ -163,20 +163,20 @@ describe('a condition', () => {
     });
   });
 
-  it('joins its conditions by AND unless it says OR', () => {
+  it('combines its conditions with AND by default', () => {
     const conditions = [equals(1, 1), equals(1, 2)];
     expect(choose([{ id: 'a', conditions }])).toMatchObject({ handle: 'default' });
     expect(choose([{ id: 'a', conditionLogic: 'AND', conditions }])).toMatchObject({ handle: 'default' });
     expect(choose([{ id: 'a', conditionLogic: 'OR', conditions }])).toMatchObject({ handle: 'a' });
   });
 
-  it('looks its values up with their types', () => {
+  it('resolves its values with their types', () => {
     expect(holds('{{ctx.list}}', 'is_empty', null, { list: [] })).toBe(true);
     expect(holds('{{ctx.missing}}', 'is_empty', null)).toBe(true);
     expect(holds(['{{ctx.a}}'], 'contains', '{{ctx.a}}', { a: { b: 1 } })).toBe(true);
   });
 
-  it('reads a comparison in its older form', () => {
+  it('accepts the older form of a comparison', () => {
     expect(
       choose([{ id: 'a', leftOperand: '{{ctx.n}}', conditionType: 'greater_than', rightOperand: 3 }], { n: 4 }),
     ).toMatchObject({
@@ -185,7 +185,7 @@ describe('a condition', () => {
   });
 });
 
-describe('a condition that cannot be', () => {
+describe('an invalid condition', () => {
   const place = '/nodes/0/config/branches';
   const one = { leftValue: 1, operator: 'equals', rightValue: 1 };
   it.each<[string, JsonValue, readonly string[]]>([

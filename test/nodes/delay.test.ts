@@ -11,7 +11,7 @@ const waited = (config: JsonObject, context: JsonObject = {}): number | string |
   return outcome.kind === 'sleeping' ? outcome.wakeAt - noon : 0;
 };
 
-it('a fixed delay is the sum of its parts, and says how long it was', () => {
+it('a fixed delay is the sum of its parts, and outputs its length', () => {
   const outcome = decided('delay', { delayMinutes: 2, delaySeconds: 3, delayMs: 4 });
   expect(outcome).toEqual({
     kind: 'sleeping',
@@ -20,7 +20,7 @@ it('a fixed delay is the sum of its parts, and says how long it was', () => {
   });
 });
 
-it('no delay is no sleep', () => {
+it('a delay of zero does not sleep', () => {
   expect(decided('delay', {})).toEqual({
     kind: 'finished',
     output: { value: { delayedMs: 0, delayType: 'fixed' } },
@@ -49,7 +49,7 @@ describe('a delay from the context', () => {
   });
 });
 
-describe('a delay until a moment', () => {
+describe('a delay until a time', () => {
   it.each<[JsonValue, number | string]>([
     ['2026-11-20T12:00:10Z', 10_000],
     ['2026-11-20T13:00:10.5+01:00', 10_500],
@@ -71,17 +71,17 @@ describe('a delay until a moment', () => {
     expect(waited({ delayType: 'until', untilTime: '{{ctx.at}}' }, { at })).toBe(answer);
   });
 
-  it('may be fixed', () => {
+  it('may be a constant', () => {
     expect(waited({ delayType: 'until', untilTime: '2026-11-20T12:00:01Z' })).toBe(1_000);
     expect(outputOf(decided('delay', { delayType: 'until', untilTime: noon - 1 }))).toEqual({ delayedMs: 0, delayType: 'until' });
   });
 });
 
-it('a delay that fails is never tried again', () => {
+it('a delay that fails is not retried', () => {
   expect(decided('delay', { delayType: 'dynamic', delayVariable: '{{ctx.a}}' })).toMatchObject({ failure: { cause: 'invalid' } });
 });
 
-describe('a delay that cannot be', () => {
+describe('an invalid delay', () => {
   it.each<[JsonObject, string]>([
     [{ delayMinutes: 1_441 }, 'delayMinutes'],
     [{ delayMinutes: 0.5 }, 'delayMinutes'],

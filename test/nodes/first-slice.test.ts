@@ -1,4 +1,4 @@
-/** How long the scripts of an attempt may take before it goes on in the slow lane. */
+/** The CPU time slice of an attempt's scripts before the attempt moves to the slow lane. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
@@ -21,21 +21,21 @@ const run = (
   return attempt({ ...node, policy: { ...node.policy, timeoutMs } }, inputOf({}, {}), { ...toolsOf(timeoutMs), firstSlice });
 };
 
-describe('a script that has not ended when its slice is spent', () => {
+describe('a script that exceeds its slice', () => {
   test.each([
     ['loops', 'for (;;) {}'],
     ['loops where no interrupt is looked at', "return Array.prototype.join.call({ length: 2 ** 53 - 1 }, '')"],
     ['loops in a job that it left behind', 'const again = () => Promise.resolve().then(again); again()'],
-  ])('has no outcome, and is to begin again in the slow lane: %s', async (_name, code) => {
+  ])('has no outcome, and starts again in the slow lane: %s', async (_name, code) => {
     await expect(run('javascript', { code })).rejects.toThrow(TimeSliceExceeded);
   });
 
-  test('is the same as an expression of a condition', async () => {
+  test('may also be an expression of a condition', async () => {
     const branches = [{ id: 'a', expression: '(() => { for (;;) {} })()' }];
     await expect(run('condition', { branches })).rejects.toThrow(TimeSliceExceeded);
   });
 
-  test('is the author’s to answer for where its own limit is shorter', async () => {
+  test('fails with its own time limit if that is shorter', async () => {
     const { outcome } = await run('javascript', { code: 'for (;;) {}' }, { timeoutMs: durationMs(50), firstSlice: seconds(5) });
     expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'script_timeout', details: { timeoutMs: 50 } } });
   });
@@ -49,7 +49,7 @@ test('a script that ends, throws or hits another limit within its slice has its 
   });
 });
 
-test('scripts of one attempt share its slice, by the time that they compute', async () => {
+test('scripts of one attempt share its slice, measured in CPU time', async () => {
   const slices: unknown[] = [];
   const sandbox: Sandbox = {
     run: async ({ sliceMs }) => {
@@ -67,7 +67,7 @@ test('scripts of one attempt share its slice, by the time that they compute', as
   expect(withinSlice(sandbox, undefined)).toBe(sandbox);
 });
 
-test('a thread says how long its script computed', async () => {
+test('a thread reports the CPU time of its script', async () => {
   const sandbox = threadSandbox();
   const { signal } = new AbortController();
   const short: Script = { code: 'return 1', context: '{}', inputs: '{}', timeoutMs: seconds(30), memoryBytes: 67_108_864 };

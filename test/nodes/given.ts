@@ -1,4 +1,4 @@
-/** What nodes are given in these tests. */
+/** Fixture: inputs and tools of nodes. */
 import type { ContextView } from '../../lib/engine/graph/context.ts';
 import { NodeWork } from '../../lib/engine/graph/work-limits.ts';
 import type { NodeInput, PlanNode } from '../../lib/engine/graph/plan.ts';
@@ -26,7 +26,7 @@ export const inputOf = (context: JsonObject = {}, inputs: JsonObject = {}): Node
   iteration: topLevel,
 });
 
-/** Whose nodes they are. */
+/** Project and environment of the nodes. */
 const scope = { projectId: projectId('acme'), environment: environment('test') };
 
 export const toolsOf = (timeoutMs: DurationMs = seconds(30), signal = new AbortController().signal) => ({
@@ -56,12 +56,12 @@ export const noon = instant(Date.UTC(2026, 10, 20, 12));
 export const decided = (type: string, config: JsonObject, context: JsonObject = {}): Outcome =>
   evaluatePure(planNode(type, config), inputOf(context), noon);
 
-/** The findings as `code place`, which is what others depend on. */
+/** The findings as `code pointer`, which callers depend on. */
 export const found = (type: string, config: JsonObject): readonly string[] =>
   findingsOf({ id: nodeId('n'), type, config }, '/nodes/0').map(({ code, pointer }) => `${code} ${pointer}`);
 
 export const policyFor = (config: JsonObject, type = 'start') => policyOf({ type, config });
 
-/** The value that an outcome brought, in place as nodes give it. */
+/** The inline output of an outcome. */
 export const outputOf = (outcome: Outcome): JsonValue =>
   'output' in outcome && 'value' in outcome.output ? outcome.output.value : null;

@@ -1,4 +1,4 @@
-/** Which headers an author may name: one rule for `http` nodes, stored queries and webhook settings. */
+/** Allowed header names: one rule for `http` nodes, stored queries and webhook settings. */
 import { expect, test } from 'vitest';
 import { validateQuery } from '../../lib/engine/query/validate-query.ts';
 import { queryName } from '../../lib/engine/ids.ts';
@@ -54,7 +54,7 @@ test.each([
   '',
   'é',
   'x'.repeat(129),
-])('the header %j is refused in each of them, and where it stands is said', (name) => {
+])('the header %j is rejected everywhere, with its path', (name) => {
   const step = name.replaceAll('/', '~1');
   expect(inNode(name)).toEqual([`config_invalid /nodes/0/config/headers/${step}`]);
   expect(inQuery(name)).toEqual([`config_invalid /request/headers/${step}`]);

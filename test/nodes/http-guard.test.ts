@@ -16,7 +16,7 @@ const ask = async (url: string, networkAccess?: NetworkAccess, config: JsonObjec
   return outcome.kind === 'failed' ? `${outcome.failure.cause} ${outcome.failure.code}` : outcome.kind;
 };
 
-describe('by production’s rule nothing on this machine or near it is reached', () => {
+describe('the production rule forbids this machine and its network', () => {
   const hosts = [
     '127.0.0.1',
     '127.1',
@@ -49,23 +49,23 @@ describe('by production’s rule nothing on this machine or near it is reached',
   });
 });
 
-it('other protocols are not spoken', async () => {
+it('other protocols are rejected', async () => {
   for (const url of ['file:///etc/passwd', 'ftp://api.test/', 'gopher://api.test/', 'data:text/plain,a', 'javascript:1'])
     expect([url, await ask(url, reachOf())]).toEqual([url, 'forbidden protocol_forbidden']);
 });
 
-it('an allowed address is reached, on any port', async () => {
+it('an allowed address is reachable on any port', async () => {
   expect(await ask(server.url('/'), reachOf())).toBe('finished');
   expect(await ask(server.url('/', '127.0.0.1'), reachOf())).toBe('finished');
 });
 
-it('a name with one address that is not allowed among several is not reached at all', async () => {
+it('a name with one forbidden address among several is forbidden', async () => {
   const reach = reachOf({ 'mixed.test': [['127.0.0.1', '10.0.0.1']] });
   expect(await ask(server.url('/', 'mixed.test'), reach)).toBe('forbidden address_forbidden');
   expect(server.seen).toEqual([]);
 });
 
-it('a name is looked up once, and the connection goes where it was judged', async () => {
+it('a name is resolved once, and the connection is pinned to the checked address', async () => {
   const reach = reachOf({ 'changing.test': [['127.0.0.1'], ['10.0.0.1']] });
   expect(await ask(server.url('/', 'changing.test'), reach)).toBe('finished');
   expect(reach.asked).toEqual(['changing.test']);
@@ -73,12 +73,12 @@ it('a name is looked up once, and the connection goes where it was judged', asyn
   expect(server.seen[0]?.headers.host).toBe(`changing.test:${server.port}`);
 });
 
-it('a name without an address may have one later', async () => {
+it('a name without an address is a retryable failure', async () => {
   expect(await ask('http://nowhere.test/', reachOf())).toBe('provider_error name_not_resolved');
   expect(await ask('http://empty.test/', reachOf({ 'empty.test': [[]] }))).toBe('provider_error name_not_resolved');
 });
 
-describe('each hop of a redirect is judged', () => {
+describe('each hop of a redirect is checked', () => {
   const targets = [
     'http://10.0.0.1/',
     'http://169.254.169.254/latest/meta-data/',
@@ -95,19 +95,19 @@ describe('each hop of a redirect is judged', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('by its protocol too', async () => {
+  it('also its protocol', async () => {
     server.answers((_request, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end());
     expect(await ask(server.url('/'), reachOf())).toBe('forbidden protocol_forbidden');
   });
 
-  it('and a name that changes between two hops is looked up again', async () => {
+  it('a name that changes between two hops is resolved again', async () => {
     server.answers((_request, response) => response.writeHead(302, { location: '/again' }).end());
     const reach = reachOf({ 'changing.test': [['127.0.0.1'], ['10.0.0.1']] });
     expect(await ask(server.url('/', 'changing.test'), reach)).toBe('forbidden address_forbidden');
     expect(server.seen.map(({ url }) => url)).toEqual(['/']);
   });
 
-  it('and there are at most as many as the node allows', async () => {
+  it('the number of redirects is limited by the node', async () => {
     server.answers((_request, response) => response.writeHead(307, { location: '/again' }).end());
     expect(await ask(server.url('/'), reachOf())).toBe('invalid too_many_redirects');
     expect(server.seen).toHaveLength(6);

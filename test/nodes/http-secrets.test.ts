@@ -1,4 +1,4 @@
-/** Secrets in requests: where they may stand, where they go, and that nothing of them comes back. */
+/** Secrets in requests: allowed settings, destinations, and masking in results. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
@@ -27,7 +27,7 @@ const send = (config: JsonObject, context: JsonObject = {}) =>
   attempt(planNode('http', { url: server.url('/'), method: 'POST', ...config }), inputOf(context), toolsOf());
 
 describe('a secret', () => {
-  test('stands in headers, query and body, and is no template itself', async () => {
+  test('is inserted in headers, query and body, and is not resolved as a template', async () => {
     await send(
       { headers: { 'x-key': 'k {{secret:key}}' }, query: { q: '{{ secret:key }}' }, body: { a: ['{{secret:key}}'] } },
       { other: 'x' },
@@ -38,12 +38,12 @@ describe('a secret', () => {
     expect(JSON.parse(seen?.body ?? '')).toEqual({ a: [planted] });
   });
 
-  test('is not looked up because a value of the run names it', async () => {
+  test('is not resolved when a value of the run names it', async () => {
     await send({ body: '{{ctx.given}}', headers: { a: '{{ctx.given}}' } }, { given: '{{secret:key}}' });
     expect([server.seen[0]?.body, server.seen[0]?.headers['a']]).toEqual(['{{secret:key}}', '{{secret:key}}']);
   });
 
-  test('comes back from nobody: not in a body, a header, an error, whatever its spelling', async () => {
+  test('is masked in a body, a header and an error, in each encoding', async () => {
     server.answers((request, response) => {
       response.statusCode = request.url === '/fails' ? 500 : 200;
       response.setHeader('x-echo', encodeURIComponent(planted));
@@ -59,7 +59,7 @@ describe('a secret', () => {
     }
   });
 
-  test('that makes no header is not quoted', async () => {
+  test('that is not a valid header is not quoted', async () => {
     const { outcome } = await send({ headers: { a: '{{secret:line}}' } });
     expect(outcome).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'request_invalid' } });
     expect(JSON.stringify(outcome)).not.toContain('lines');
@@ -69,13 +69,13 @@ describe('a secret', () => {
     ['other', 'forbidden', 'secret_not_allowed'],
     ['gone', 'invalid', 'secret_missing'],
     ['down', 'provider_error', 'secret_unavailable'],
-  ])('%s: the node fails as %s, %s, and asks nobody', async (name, cause, code) => {
+  ])('%s: the node fails with %s, %s, and sends no request', async (name, cause, code) => {
     const { outcome } = await send({ headers: { a: `{{secret:${name}}}` } });
     expect(outcome).toMatchObject({ kind: 'failed', failure: { cause, code } });
     expect([server.seen, JSON.stringify(outcome).includes('planted')]).toEqual([[], false]);
   });
 
-  test('stays with its origin: a redirect takes its header away, and its body nowhere', async () => {
+  test('is not sent to another origin: a redirect drops its header, and does not send its body', async () => {
     server.answers((request, response) => {
       const isFirst = request.headers.host?.startsWith('api.test') === true;
       response.statusCode = isFirst ? 307 : 200;
@@ -94,7 +94,7 @@ describe('a secret', () => {
   });
 });
 
-describe('where it may not stand it is refused, with its place', () => {
+describe('a misplaced secret is rejected with its path', () => {
   test.each([
     ['http', { url: 'https://a.test/{{secret:key}}' }, '/url'],
     ['delay', { delayType: 'dynamic', delayVariable: '{{secret:key}}' }, '/delayVariable'],
@@ -104,7 +104,7 @@ describe('where it may not stand it is refused, with its place', () => {
     expect(found(type, config)).toContain(`secret_misplaced /nodes/0/config${place}`);
   });
 
-  test('and where it may, it is not, unless it has no name', () => {
+  test('a secret in an allowed setting is accepted, unless its name is empty', () => {
     const config = { url: 'https://a.test', method: 'POST', headers: { a: '{{secret:a.b-c_9}}' }, body: ['{{secret:k}}'] };
     expect(found('http', config)).toEqual([]);
     expect(found('http', { ...config, headers: { a: '{{secret:}}' } })).toEqual(['template_invalid /nodes/0/config/headers/a']);

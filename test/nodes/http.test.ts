@@ -35,7 +35,7 @@ const failure = async (config: JsonObject = {}, given?: Given) => {
 };
 
 describe('a request', () => {
-  it('carries what its templates find', async () => {
+  it('carries the values of its templates', async () => {
     const config = {
       method: 'PUT',
       url: `${server.url('/orders')}/{{ctx.id}}?a=1`,
@@ -65,18 +65,18 @@ describe('a request', () => {
       return server.seen.at(-1)?.headers ?? {};
     };
 
-    it('carries the trace, and the correlation id only where its author asks for that', async () => {
+    it('carries the trace, and the correlation id only on request', async () => {
       const headers = await sent({});
       expect(headers['traceparent']).toBe(trace.traceparent);
       expect(headers).not.toHaveProperty('x-workflow-correlation-id');
       expect(await sent({ sendCorrelationId: true })).toMatchObject({ 'x-workflow-correlation-id': 'order 17' });
     });
 
-    it('carries what its author writes there instead', async () => {
+    it('carries the author’s headers instead', async () => {
       expect(await sent({ headers: { Traceparent: 'own' } })).toMatchObject({ traceparent: 'own' });
     });
 
-    it('carries none where the run has none', async () => {
+    it('carries none if the run has none', async () => {
       expect(await sent({ sendCorrelationId: true }, false)).not.toHaveProperty('traceparent');
     });
   });
@@ -95,7 +95,7 @@ describe('a request', () => {
     expect(server.seen[0]?.headers['content-type']).toBe(type);
   });
 
-  it('can be told when it comes again, where it may have an effect', async () => {
+  it('has an idempotency key if it may have an effect', async () => {
     await output({ method: 'POST' });
     await output({ method: 'POST', headers: { 'Idempotency-Key': 'mine' } });
     await output({ method: 'POST', sendIdempotencyKey: false });
@@ -137,7 +137,7 @@ describe('a redirect', () => {
     expect(server.seen[1]).toMatchObject({ method: next, url: '/there?x=1', body });
   });
 
-  it('keeps credentials at their origin', async () => {
+  it('does not send credentials to another origin', async () => {
     redirect(307, '/there');
     await output({ headers: secrets });
     expect(server.seen[1]?.headers).toMatchObject(secrets);
@@ -149,13 +149,13 @@ describe('a redirect', () => {
     expect(server.seen[1]?.headers).not.toHaveProperty('cookie');
   });
 
-  it('without a place to go is an answer like any other', async () => {
+  it('without a location is an ordinary response', async () => {
     server.answers((_request, response) => response.writeHead(304).end());
     expect(await output()).toMatchObject({ status: 304, body: '' });
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const answer = (type: string | undefined, body: string | Buffer, headers: Record<string, string | string[]> = {}) =>
     server.answers((_request, response) => {
       response.writeHead(200, { ...(type === undefined ? {} : { 'content-type': type }), ...headers }).end(body);
@@ -178,19 +178,19 @@ describe('an answer', () => {
     expect(rest).toEqual(read);
   });
 
-  it('brings its headers, and each of its cookies', async () => {
+  it('has its headers, and each of its cookies', async () => {
     answer('text/plain', 'a', { 'X-A': 'b', 'set-cookie': ['a=1', 'b=2'] });
     expect(await output()).toMatchObject({ headers: { 'x-a': 'b', 'set-cookie': ['a=1', 'b=2'] } });
   });
 
-  it('is unpacked, and counted as it comes out', async () => {
+  it('is decompressed, and measured after decompression', async () => {
     answer('application/json', gzipSync('{"a":1}'), { 'content-encoding': 'gzip' });
     expect(await output()).toMatchObject({ body: { a: 1 } });
     answer('text/plain', gzipSync('x'.repeat(2_000_000)), { 'content-encoding': 'gzip' });
     expect(await failure()).toMatchObject({ cause: 'invalid', code: 'response_too_large' });
   });
 
-  it('may be as large as the node allows, to the byte', async () => {
+  it('may have exactly the maximum size', async () => {
     answer('text/plain', 'x'.repeat(1_000));
     expect(await failure({ maxResponseBytes: 999 })).toMatchObject({ cause: 'invalid', code: 'response_too_large' });
     expect(await output({ maxResponseBytes: 1_000 })).toMatchObject({ body: 'x'.repeat(1_000) });
@@ -198,7 +198,7 @@ describe('an answer', () => {
     expect(await failure()).toMatchObject({ code: 'response_too_large' });
   });
 
-  it('that never ends is cut off', async () => {
+  it('that never ends is aborted', async () => {
     server.answers((_request, response) => {
       const more = (): void => void (response.destroyed || response.write('x'.repeat(65_536), more));
       more();
@@ -232,7 +232,7 @@ describe('a status', () => {
     });
   });
 
-  it('fails the node from where the node says', async () => {
+  it('fails the node from failOnStatus on', async () => {
     answer(404);
     expect(await output({ failOnStatus: 500 })).toMatchObject({ status: 404, body: 'because' });
     expect(await output({ failOnStatus: 404 })).toBeNull();
@@ -247,25 +247,25 @@ describe('a status', () => {
     ['999999999', 'Fri, 20 Nov 2026 12:00:00 GMT', 86_400_000],
     ['soon', 'Fri, 20 Nov 2026 12:00:00 GMT', undefined],
     ['-1', 'Fri, 20 Nov 2026 12:00:00 GMT', undefined],
-  ])('429 that asks to wait %s', async (retryAfter, date, waitMs) => {
+  ])('429 with Retry-After %s', async (retryAfter, date, waitMs) => {
     answer(429, { 'retry-after': retryAfter, date });
     expect(await failure()).toMatchObject({ cause: 'rate_limit', retryAfterMs: waitMs });
   });
 });
 
-describe('when there is no answer', () => {
-  it('a time limit is a time-out, and says which limit it was', async () => {
+describe('without a response', () => {
+  it('the time limit is a timeout, and names the limit', async () => {
     server.answers(() => undefined);
     const expected = { cause: 'timeout', code: 'http_timeout', details: { timeoutMs: 50 } };
     expect(await failure({}, { timeoutMs: durationMs(50) })).toMatchObject(expected);
   });
 
-  it('a body that stalls is a time-out too', async () => {
+  it('a body that stalls is a timeout', async () => {
     server.answers((_request, response) => void response.writeHead(200).write('half'));
     expect(await failure({}, { timeoutMs: durationMs(50) })).toMatchObject({ cause: 'timeout', code: 'http_timeout' });
   });
 
-  it('and so is a name that nobody looks up', async () => {
+  it('a DNS lookup that hangs is a timeout', async () => {
     const networkAccess = { isAllowed: () => true, resolve: () => new Promise<never>(() => undefined) };
     const node = planNode('http', { url: 'http://slow.test/' });
     const limited = { ...node, policy: { ...node.policy, timeoutMs: durationMs(50) } };
@@ -279,7 +279,7 @@ describe('when there is no answer', () => {
     await expect(send({}, { signal: stop.signal })).rejects.toThrow('cancelled');
   });
 
-  it('a connection that is refused, or breaks, is the other side’s trouble', async () => {
+  it('a refused or broken connection is a provider error', async () => {
     const gone = new OtherSide();
     await gone.start();
     const url = gone.url('/');
@@ -290,7 +290,7 @@ describe('when there is no answer', () => {
   });
 });
 
-describe('a request that cannot be', () => {
+describe('an invalid request', () => {
   it.each<[JsonObject, string]>([
     [{ url: '/relative' }, 'url'],
     [{ url: 'ftp://example.com' }, 'url'],
@@ -313,7 +313,7 @@ describe('a request that cannot be', () => {
     expect(found('http', { url: 'https://example.com', ...config })).toEqual([`config_invalid /nodes/0/config/${place}`]);
   });
 
-  it('and one whose address is looked up is fine until then', () => {
+  it('a URL with a template is checked when the node runs', () => {
     expect(found('http', { url: '{{ctx.base}}/orders', method: 'POST', body: '{{ctx.order}}' })).toEqual([]);
   });
 });

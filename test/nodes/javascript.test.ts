@@ -48,29 +48,29 @@ describe('a script', () => {
     expect(JSON.stringify(await returned(code, given))).toBe(JSON.stringify(value));
   });
 
-  it('gets a copy: what it changes is changed for nobody else', async () => {
+  it('gets a copy of the context', async () => {
     const context = { list: [1] };
     await returned('ctx.list.push(2); ctx.other = 1; return null', { context });
     expect(context).toEqual({ list: [1] });
     expect(await returned('return ctx.list', { context })).toEqual([1]);
   });
 
-  it('starts in a machine of its own: nothing is left of the one before', async () => {
+  it('starts in a new machine without state of the previous script', async () => {
     await returned('globalThis.left = 1; Array.prototype.map = () => "mine"; return null');
     expect(await returned('return [typeof left, [1].map((n) => n)]')).toEqual(['undefined', [1]]);
   });
 
-  it('is given the engine’s own names only where it mentions one', async () => {
+  it('gets internal context names only if it mentions one', async () => {
     const context = { a: 1, __node_x: { output: 2 } };
     expect(await returned('return Object.keys(ctx)', { context })).toEqual(['a']);
     expect(await returned('return ctx.__node_x.output', { context })).toBe(2);
   });
 
-  it('may be changed by what it returns only in its own result', async () => {
+  it('a toJSON of the result affects only the result', async () => {
     expect(await returned('JSON.stringify = () => "[]"; String.prototype.slice = null; return { a: 1 }')).toEqual({ a: 1 });
   });
 
-  it('that throws fails with its words and its place, and may be tried again', async () => {
+  it('that throws fails with its message and location, and may be retried', async () => {
     expect(await failure('throw new TypeError("no such order")')).toEqual({
       cause: 'error',
       code: 'script_threw',
@@ -84,19 +84,19 @@ describe('a script', () => {
     expect(await failure('queueMicrotask(() => { throw new Error("later") })')).toMatchObject({ message: 'Error: later' });
   });
 
-  it('that does not parse here, though it was let through, fails', async () => {
+  it('with a syntax error that validation missed fails', async () => {
     const node = { ...planNode('javascript', { code: 'return 1' }), config: { code: 'return (' } };
     expect((await attempt(node, inputOf(), toolsOf())).outcome).toMatchObject({ kind: 'failed' });
   });
 });
 
 describe('what a script prints', () => {
-  it('is kept line by line', async () => {
+  it('is stored line by line', async () => {
     const { printed } = await run('console.log("a", 1, { b: [2] }, null, undefined); console.error(new Error("c")); return 1');
     expect(printed).toEqual(['a 1 {"b":[2]} null undefined', 'Error: c']);
   });
 
-  it('is kept when the script fails or takes too long', async () => {
+  it('is stored when the script fails or times out', async () => {
     expect((await run('console.log("before"); throw new Error("x")')).printed).toEqual(['before']);
     const { printed } = await run('console.log("before"); for (;;);', { timeoutMs: durationMs(50) });
     expect(printed).toEqual(['before']);
@@ -121,7 +121,7 @@ describe('what a script prints', () => {
   });
 });
 
-describe('a result that cannot be stored is refused and not tried again', () => {
+describe('a result that cannot be stored is rejected and not retried', () => {
   it.each([
     ['return () => 1', 'output_invalid', 'a function'],
     ['return { list: [{ f() {} }] }', 'output_invalid', '/list/0/f a function'],
@@ -148,7 +148,7 @@ describe('a result that cannot be stored is refused and not tried again', () => 
     expect(given.message).toContain(words);
   });
 
-  it('and the largest that can be is kept', async () => {
+  it('the largest allowed result is stored', async () => {
     expect(await returned('return "x".repeat(1048574)')).toHaveLength(1_048_574);
     expect(await failure('return "x".repeat(1048575)')).toMatchObject({ code: 'output_too_large' });
   });
@@ -187,19 +187,19 @@ describe('a script that would never end is stopped at its limit', () => {
     expect(await failure(code, short)).toMatchObject(stopped);
   });
 
-  it('and the next one runs as if nothing had been', async () => {
+  it('the next script runs normally', async () => {
     await failure('Array.prototype.reverse.call({ length: 2 ** 53 - 1 })', short);
     expect(await returned('return 1')).toBe(1);
   });
 
-  it('while the event loop goes on, and scripts beside it end', async () => {
+  it('the event loop and other scripts continue', async () => {
     const endless = failure('for (;;);', { timeoutMs: seconds(1) });
     const beside = await Promise.all([returned('return 1'), returned('return 2'), returned('return 3')]);
     expect(beside).toEqual([1, 2, 3]);
     expect(await endless).toMatchObject({ cause: 'timeout' });
   });
 
-  it('and one whose run was cancelled has no outcome', async () => {
+  it('a script of a cancelled run has no outcome', async () => {
     const stop = new AbortController();
     const endless = run('Array.prototype.reverse.call({ length: 2 ** 53 - 1 })', { signal: stop.signal });
     stop.abort(new Error('cancelled'));
@@ -208,7 +208,7 @@ describe('a script that would never end is stopped at its limit', () => {
   });
 });
 
-describe('a script that wants more than there is', () => {
+describe('a script that exceeds a limit', () => {
   it.each([
     ['const a = []; for (;;) a.push(new Array(100000).fill("x"))', 'memory_exceeded'],
     ['return "x".repeat(1e9)', 'memory_exceeded'],
@@ -234,26 +234,26 @@ describe('a script that wants more than there is', () => {
     'throw "out of memory"',
     'throw { message: "string too long" }',
     'queueMicrotask(() => { throw new Error("out of memory") })',
-  ])('is what the machine says, and not what the script says: %s', async (code) => {
+  ])('is reported by QuickJS, and cannot be forged: %s', async (code) => {
     expect(await failure(code)).toMatchObject({ cause: 'error', code: 'script_threw' });
   });
 
-  it('may catch it and go on', async () => {
+  it('may catch the error and continue', async () => {
     expect(await returned('try { "x".repeat(1e9) } catch (e) { return "caught" }')).toBe('caught');
   });
 
-  it('does not get it from a large context either', async () => {
+  it('does not exceed memory because of a large context', async () => {
     const context = { big: 'x'.repeat(15_000_000) };
     expect(await failure('return ctx.big.repeat(9)', { context })).toMatchObject({ code: 'memory_exceeded' });
   });
 
-  it('is not even given one that is larger than contexts may be', async () => {
+  it('does not run with a context above the limit', async () => {
     const context = { big: 'x'.repeat(40_000_000) };
     expect(await failure('return ctx.big + ctx.big', { context })).toMatchObject({ code: 'context_too_large', cause: 'invalid' });
   });
 });
 
-describe('a script that throws what nobody should', () => {
+describe('a script that throws unusual values', () => {
   const deep = '"json:" + "[".repeat(20000) + "]".repeat(20000)';
   it.each<[string, Record<string, unknown>]>([
     [
@@ -285,7 +285,7 @@ describe('a script that throws what nobody should', () => {
   });
 });
 
-describe('a script finds no way out', () => {
+describe('a script cannot escape', () => {
   const nothing = 'undefined,undefined,undefined,undefined,undefined';
   const look = 'typeof process + "," + typeof require + "," + typeof fetch + "," + typeof WebAssembly + "," + typeof setTimeout';
   it.each([
@@ -315,19 +315,19 @@ describe('a script finds no way out', () => {
     },
   );
 
-  it('has no more names than the language', async () => {
+  it('has only the globals of the language', async () => {
     const names = await returned('return Object.getOwnPropertyNames(globalThis)');
     const host = ['std', 'os', 'print', 'scriptArgs', 'Worker', 'global', 'globalThis.process', 'navigator', 'WebAssembly'];
     expect(Array.isArray(names) ? names.filter((name) => host.includes(String(name))) : names).toEqual([]);
   });
 
-  it('cannot pollute what runs outside', async () => {
+  it('cannot change the host', async () => {
     await run('Object.prototype.polluted = 1; return JSON.parse(\'{"__proto__":{"polluted":1}}\')');
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 });
 
-describe('code is read before it is saved', () => {
+describe('code is checked at validation', () => {
   it.each([
     ['return (', 'code_invalid'],
     ['const a = await fetch("https://example.com"); return a', 'code_invalid'],

@@ -1,4 +1,4 @@
-/** The lens node: its pipeline in order, its gates, and what models and moderation do to it. */
+/** The lens node: the order of its checks, models and moderation. */
 import { describe, expect, test } from 'vitest';
 import { attempt, environment, firstAttempt, lensName, projectId } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
@@ -65,7 +65,7 @@ const run = async (given: Given = {}) => {
   return { outcome, requests, heard, failed: failure === undefined ? outcome.kind : `${failure.cause} ${failure.code}`, failure };
 };
 
-describe('what it brings', () => {
+describe('the output', () => {
   test('an envelope with the text, the lens, the model, tokens and time', async () => {
     const { outcome, requests } = await run();
     expect(outputOf(outcome)).toEqual({
@@ -83,7 +83,7 @@ describe('what it brings', () => {
     expect(requests).toEqual([{ modelId: 'default', prompt: 'Say hello', params: {}, attachments: [], token: 'run/node/1/1' }]);
   });
 
-  test('media by their address, never their bytes', async () => {
+  test('media are referenced by URL, never by bytes', async () => {
     const answer = {
       kind: 'completed',
       mediaType: 'image',
@@ -101,7 +101,7 @@ describe('what it brings', () => {
     });
   });
 
-  test('the data of an answer that a contract looks at', async () => {
+  test('an answer with a contract has data', async () => {
     const lens = { output: { fields: { score: { type: 'integer' as const, required: true } } } };
     expect(outputOf((await run({ lens, answer: answered('```json\n{"score":7}\n```') })).outcome)).toMatchObject({
       data: { score: 7 },
@@ -120,13 +120,13 @@ describe('the tokens that it reports', () => {
   };
   const strict = { output: { fields: { score: { type: 'integer' as const, required: true } } } };
 
-  test('are those of the model, whatever becomes of its answer', async () => {
+  test('are those of the model, also for a failed attempt', async () => {
     expect(await spent({})).toEqual({ input: 3, output: 1 });
     expect(await spent({ lens: strict })).toEqual({ input: 3, output: 1 });
     expect(await spent({ config: { moderation: 'output' }, answer: answered('forbidden') })).toEqual({ input: 3, output: 1 });
   });
 
-  test('are none where no model was asked, none are known, or the count makes no sense', async () => {
+  test('are absent without a call, without a count, or with an invalid count', async () => {
     expect(await spent({ inputs: {} })).toBeUndefined();
     expect(
       await spent({ answer: { kind: 'completed', mediaType: 'text', text: 'x', durationMs: durationMs(1) } }),
@@ -135,8 +135,8 @@ describe('the tokens that it reports', () => {
   });
 });
 
-describe('what it asks', () => {
-  test('the node’s model and params win over the lens’s, and templates in them are looked up', async () => {
+describe('the request', () => {
+  test('the node’s model and params override the lens’s, and their templates are resolved', async () => {
     const { requests } = await run({
       lens: { model: 'large', params: { temperature: 0.1, topP: 1 } },
       config: {
@@ -169,24 +169,24 @@ describe('what it asks', () => {
     ['[[first.words.1.length]]', undefined],
     ['[[first.words.length]]', undefined],
     ['[[first.words.7]]', undefined],
-  ])('an override may lead into a list: %s', async (what, found) => {
+  ])('an override may select from a list: %s', async (what, found) => {
     const context = { __node_first: { status: 'completed', output: { words: ['rain', 'sun'] } } };
     const { requests } = await run({ config: { paramOverrides: { what } }, context });
     expect(requests[0]?.prompt).toBe(found === undefined ? undefined : `Say ${found}`);
   });
 
-  test('an override that leads nowhere is no value', async () => {
+  test('an override without a result is no value', async () => {
     expect((await run({ config: { paramOverrides: { what: '[[nobody.output]]' } } })).failed).toBe('invalid placeholder_unbound');
   });
 
-  test('each attempt has a token of its own, the same when it comes again', async () => {
+  test('each attempt has its own token, the same on redelivery', async () => {
     const tokens = [];
     for (const number of [firstAttempt, firstAttempt, attempt(2)])
       tokens.push((await run({ tools: { number } })).requests[0]?.token);
     expect(tokens).toEqual(['run/node/1/1', 'run/node/1/1', 'run/node/1/2']);
   });
 
-  test('the version that the node names, else the latest', async () => {
+  test('the node’s version is used, else the latest', async () => {
     const lenses = memoryLenses();
     const [name, other] = [lensName('tone'), { ...scope, environment: environment('live') }];
     for (const version of [1, 2]) {
@@ -215,8 +215,8 @@ describe('what it asks', () => {
   });
 });
 
-describe('its gates, in order', () => {
-  test('a placeholder without a value blocks it', async () => {
+describe('its checks, in order', () => {
+  test('a placeholder without a value blocks the node', async () => {
     const { failure, requests } = await run({
       inputs: { other: 'x' },
       lens: { input: { fields: { what: { type: 'string', required: true } } } },
@@ -230,13 +230,13 @@ describe('its gates, in order', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a prompt of more than 512 KB goes nowhere', async () => {
+  test('a prompt of more than 512 KB is not sent', async () => {
     const { failed, requests } = await run({ inputs: { what: 'ü'.repeat(262_144) } });
     expect([failed, requests]).toEqual(['invalid context_too_large', []]);
     expect((await run({ inputs: { what: 'x'.repeat(524_284) } })).failed).toBe('finished');
   });
 
-  test('a prompt that a value makes too large for any memory goes nowhere either', async () => {
+  test('a prompt that would exceed memory is not built', async () => {
     const { failed, requests } = await run({
       lens: { template: '[[what]]'.repeat(10_000) },
       inputs: { what: 'x'.repeat(100_000) },
@@ -244,7 +244,7 @@ describe('its gates, in order', () => {
     expect([failed, requests]).toEqual(['invalid context_too_large', []]);
   });
 
-  test('an input contract that does not hold is told, and nobody is asked', async () => {
+  test('a violated input contract is reported, and no model is called', async () => {
     const errors = [{ field: 'what', reason: 'type_mismatch', details: 'must be number' }];
     const { outcome, requests } = await run({
       lens: { input: { fields: { what: { type: 'number' } } } },
@@ -262,7 +262,7 @@ describe('its gates, in order', () => {
     ['input', 'input', 0],
     ['both', 'input', 0],
     ['output', 'output', 1],
-  ])('moderation %s stops a forbidden %s', async (moderation, phase, asked) => {
+  ])('moderation %s blocks a forbidden %s', async (moderation, phase, asked) => {
     const inputs = { what: phase === 'input' ? 'what is forbidden' : 'hello' };
     const { outcome, requests, heard } = await run({ config: { moderation }, inputs, answer: answered('this is forbidden') });
     expect(outcome).toMatchObject({
@@ -273,13 +273,13 @@ describe('its gates, in order', () => {
     expect(heard).toEqual([]);
   });
 
-  test('moderation that was not asked for stops nothing', async () => {
+  test('moderation that is off blocks nothing', async () => {
     const forbidden = { inputs: { what: 'forbidden' }, answer: answered('forbidden') };
     expect((await run(forbidden)).failed).toBe('finished');
     expect((await run({ ...forbidden, config: { moderation: 'off' } })).failed).toBe('finished');
   });
 
-  test.each(['input', 'output', 'both'])('moderation %s that cannot answer lets nothing pass', async (moderation) => {
+  test.each(['input', 'output', 'both'])('moderation %s that is unavailable blocks the text', async (moderation) => {
     const down: Moderation = { check: async () => ({ kind: 'unavailable', message: 'it is down' }) };
     const { failed, requests } = await run({ config: { moderation }, moderation: down });
     expect([failed, requests.length]).toEqual(['provider_error moderation_unavailable', moderation === 'output' ? 1 : 0]);
@@ -288,7 +288,7 @@ describe('its gates, in order', () => {
     );
   });
 
-  test('an answer that breaks its contract does not count, and moderation sees it first', async () => {
+  test('an answer that violates its contract fails the node, after moderation', async () => {
     const lens = { output: { fields: { score: { type: 'integer' as const, max: 5 } } } };
     const { outcome } = await run({ lens, answer: answered('{"score":7}') });
     const errors = [{ field: 'score', reason: 'above_max', details: 'must be <= 5' }];
@@ -301,7 +301,7 @@ describe('its gates, in order', () => {
   });
 });
 
-describe('a key that the model sends back', () => {
+describe('a key in the answer of the model', () => {
   const key = 'sk-a-very-secret-key';
   const echo =
     (answer: ModelResponse) =>
@@ -311,7 +311,7 @@ describe('a key that the model sends back', () => {
       return answer;
     };
 
-  test('is in no part of the text and in nothing of the envelope', async () => {
+  test('is masked in the streamed text and the envelope', async () => {
     const metadata = { finishReason: key, [key]: [key] };
     const answer: ModelResponse = {
       kind: 'completed',
@@ -326,7 +326,7 @@ describe('a key that the model sends back', () => {
     expect(JSON.stringify(outcome)).not.toContain(key);
   });
 
-  test('is in no failure, and in nothing that a gate says', async () => {
+  test('is masked in failures and gate events', async () => {
     const failed: ModelResponse = { kind: 'failed', cause: 'invalid', code: 'provider_refused', message: `no: ${key}` };
     expect((await run({ answer: echo(failed) })).failure?.message).toBe('no: [secret:key]');
     const answer: ModelResponse = { ...answered(`{"${key}":1}`) };
@@ -337,12 +337,12 @@ describe('a key that the model sends back', () => {
   });
 });
 
-describe('parts of the text', () => {
-  test('are said as they come', async () => {
+describe('streamed text', () => {
+  test('is sent as it arrives', async () => {
     expect((await run()).heard).toEqual(['Hel', 'lo']);
   });
 
-  test('are held back where moderation judges the whole', async () => {
+  test('is not sent if the output is moderated', async () => {
     for (const moderation of ['output', 'both']) expect((await run({ config: { moderation } })).heard).toEqual([]);
     expect((await run({ config: { moderation: 'input' } })).heard).toEqual(['Hel', 'lo']);
   });
@@ -353,12 +353,12 @@ describe('a model', () => {
     ['provider_error', 'stream_broken', {}],
     ['rate_limit', 'provider_rate_limit', { retryAfterMs: durationMs(7_000) }],
     ['invalid', 'model_unknown', {}],
-  ] as const)('that fails by %s fails the node so', async (cause, code, more) => {
+  ] as const)('that fails with %s fails the node with it', async (cause, code, more) => {
     const { outcome } = await run({ answer: { kind: 'failed', cause, code, message: 'no', ...more } });
     expect(outcome).toEqual({ kind: 'failed', failure: { cause, code, message: 'no' }, ...more });
   });
 
-  test('that cannot take what is attached blocks the node, before anything is filled in, moderated or paid for', async () => {
+  test('that does not accept an attachment blocks the node before rendering, moderation and costs', async () => {
     const attachments = [{ kind: 'audio', url: 'https://example.com/a.mp3' }];
     const { failure, requests } = await run({
       config: { attachments, moderation: 'both' },
@@ -370,7 +370,7 @@ describe('a model', () => {
     expect(requests).toEqual([]);
   });
 
-  test('that hangs is aborted at the node’s time limit, and what it says later is nobody’s', async () => {
+  test('that hangs is aborted at the node’s time limit, and later text is dropped', async () => {
     let aborted: unknown;
     let late: (() => void) | undefined;
     const { failed, failure, heard } = await run({
@@ -387,7 +387,7 @@ describe('a model', () => {
     expect(aborted).toBeInstanceOf(DOMException);
   });
 
-  test('is hung up on when the run ends, which is no time-out', async () => {
+  test('is aborted when the run ends, which is not a timeout', async () => {
     const stop = new AbortController();
     const running = run({
       tools: { signal: stop.signal },
@@ -399,7 +399,7 @@ describe('a model', () => {
     await expect(running).rejects.toThrow('the run has ended');
   });
 
-  test('whose key cannot be read now is asked when the message comes again', async () => {
+  test('whose key cannot be read now is called on redelivery', async () => {
     await expect(run({ answer: () => Promise.reject(new Unavailable('the secrets')) })).rejects.toThrow(Unavailable);
   });
 });
@@ -442,7 +442,7 @@ describe('its config', () => {
     expect(found('lens', config)).toEqual(expected);
   });
 
-  test('a worker that was given no models runs none', async () => {
+  test('a worker without models runs no lens nodes', async () => {
     const { outcome } = await createAttemptRunner(createRunners())(planNode('lens', { lens: 'tone' }), inputOf(), toolsOf());
     expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'node_type_unknown' } });
   });

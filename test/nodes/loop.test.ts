@@ -24,7 +24,7 @@ test.each<[string, JsonValue | undefined, JsonValue]>([
   expect(expand(source)).toMatchObject({ kind: 'expanding', items: { value: items } });
 });
 
-test('unless told otherwise, one after the other, without a wait, and failing with the first that fails', () => {
+test('by default, items run one after the other, without a wait, and the first failure fails the loop', () => {
   expect(expand([])).toEqual({
     kind: 'expanding',
     itemVariable: 'item',
@@ -36,14 +36,14 @@ test('unless told otherwise, one after the other, without a wait, and failing wi
   });
 });
 
-test('more items than the loop is to have are refused', () => {
+test('more items than maxIterations are rejected', () => {
   const items = Array.from({ length: 1_001 }, () => 0);
   expect(expand(items)).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items' } });
   expect(expand(items, { maxIterations: 1_001 })).toMatchObject({ kind: 'expanding' });
   expect(expand([1, 2], { maxIterations: 1 })).toMatchObject({ kind: 'failed' });
 });
 
-test('a hundred thousand items are taken, and one more is refused, whatever the author says', () => {
+test('a hundred thousand items are accepted, and one more is always rejected', () => {
   const most = { maxIterations: 100_000 };
   const items = Array.from({ length: 100_001 }, (_, index) => index);
   expect(expand(items.slice(1), most)).toMatchObject({ kind: 'expanding', items: { value: items.slice(1) } });

@@ -1,4 +1,4 @@
-/** What is told in parts holds no secret, wherever it is parted, and nothing else of it changes. */
+/** Streamed text contains no secret for any split, and is otherwise unchanged. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MaskingStreamWriter } from '../../lib/nodes/masking-stream-writer.ts';
@@ -20,22 +20,22 @@ const told = (secrets: readonly string[], parts: readonly string[]) => {
 /** Each letter a part of its own. */
 const letters = (text: string): readonly string[] => text.split('');
 
-test('a secret is taken out though each of its letters comes alone', () => {
+test('a secret is masked when each character arrives separately', () => {
   expect(told(['sk-secret-1'], letters('the key is sk-secret-1, is it?')).text).toBe('the key is [secret:s0], is it?');
 });
 
-test('what begins none is told at once, and what only began one when it is known', () => {
+test('text that starts no secret is sent immediately, and a false start when it is known', () => {
   expect(told(['sk-secret-1'], ['hello ', 'world']).heard).toEqual(['hello ', 'world']);
   expect(told(['sk-secret-1'], ['hello sk-', 'world']).heard).toEqual(['hello ', 'sk-world']);
   expect(told(['sk-secret-1'], ['hello sk-sec'])).toMatchObject({ text: 'hello sk-sec', atTheEnd: 'sk-sec' });
 });
 
-test('one that begins as another ends, or is the beginning of a longer one, is taken out whole', () => {
+test('overlapping secrets and prefixes of longer secrets are masked completely', () => {
   expect(told(['abcdefgh', 'abcdefghijkl'], letters('x abcdefghijkl abcdefgh y')).text).toBe('x [secret:s1] [secret:s0] y');
   expect(told(['abcdefga'], letters('abcdefga')).text).toBe('[secret:s0]');
 });
 
-test('a text that repeats the beginning of a secret over and over is not kept for ever', () => {
+test('the pending text is bounded when it repeats the start of a secret', () => {
   expect(
     told(
       ['aaaaaaaab'],
@@ -44,7 +44,7 @@ test('a text that repeats the beginning of a secret over and over is not kept fo
   ).toHaveLength(200_000);
 });
 
-test('wherever it is parted, no spelling of it comes through', () => {
+test('every encoding is masked for every split', () => {
   const secret = 'p@ss "wörd"/+ü?';
   const piece = fc.constantFrom(
     secret,

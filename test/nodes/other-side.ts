@@ -1,4 +1,4 @@
-/** A server on this machine, and names that lead to it: what the tests' requests may reach. */
+/** A local HTTP server, and host names that resolve to it. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { Address, NetworkAccess } from '../../lib/nodes/http/destination.ts';
 
@@ -51,7 +51,7 @@ export class OtherSide {
 
 const v4 = (address: string): Address => ({ address, family: 4 });
 
-/** Nothing but 127.0.0.1 may be reached; each name answers in turn, and then with its last answer. */
+/** Only 127.0.0.1 is allowed. Each name returns its results in order, and then repeats the last one. */
 export const reachOf = (
   more: Record<string, readonly (readonly string[])[]> = {},
 ): NetworkAccess & { readonly asked: string[] } => {

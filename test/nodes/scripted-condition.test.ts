@@ -29,7 +29,7 @@ describe('a scripted condition', () => {
     expect(outcome).toMatchObject({ kind: 'finished', handle: isTaken ? 'a' : 'default' });
   });
 
-  it('goes together with comparisons, and with other scripts', async () => {
+  it('can be combined with comparisons and other scripts', async () => {
     const compare = { leftValue: '{{ctx.n}}', operator: 'equals', rightValue: 4 };
     const branches = [
       { id: 'a', conditions: [compare, script('false')] },
@@ -39,25 +39,25 @@ describe('a scripted condition', () => {
     expect(outputOf(outcome)).toEqual({ matched: 'b', label: 'B' });
   });
 
-  it('is read in its older forms, and in the field that forms put it into', async () => {
+  it('is accepted in its older forms, and in leftValue', async () => {
     expect((await run([{ id: 'a', condition: 'ctx.n === 4' }], { n: 4 })).outcome).toMatchObject({ handle: 'a' });
     expect((await run([{ id: 'a', expression: 'ctx.n === 4' }], { n: 4 })).outcome).toMatchObject({ handle: 'a' });
     const conditions = [{ operator: 'expression', leftValue: 'ctx.n === 4' }];
     expect((await run([{ id: 'a', conditions }], { n: 4 })).outcome).toMatchObject({ handle: 'a' });
   });
 
-  it('that throws is a no, and says so in print', async () => {
+  it('that throws is false, and its error is printed', async () => {
     const { outcome, printed } = await run([{ id: 'a', expression: 'ctx.none.deep' }]);
     expect(outcome).toMatchObject({ handle: 'default' });
     expect(printed).toEqual([expect.stringMatching(/^ctx\.none\.deep: TypeError/)]);
   });
 
-  it('that does not end fails the node: no branch is taken for lack of time', async () => {
+  it('that does not end fails the node, and no branch is taken', async () => {
     const { outcome } = await run([{ id: 'a', expression: '(() => { for (;;); })()' }], {}, durationMs(50));
     expect(outcome).toMatchObject({ kind: 'failed', failure: { cause: 'timeout', code: 'script_timeout' } });
   });
 
-  it('gets five seconds, or what is left of the node’s own limit', async () => {
+  it('gets five seconds, or the rest of the node’s time limit', async () => {
     const limits: number[] = [];
     const sandbox = {
       run: async ({ timeoutMs }: Script) => {
@@ -74,7 +74,7 @@ describe('a scripted condition', () => {
     expect(limits[1]).toBeGreaterThan(1_000);
   });
 
-  it('asks for stored values like everybody else', async () => {
+  it('requests stored values like other nodes', async () => {
     const node = planNode('condition', { branches: [{ id: 'a', expression: 'ctx.a' }] });
     const all = () => {
       throw new PayloadsNeeded(['item:a']);
@@ -84,7 +84,7 @@ describe('a scripted condition', () => {
   });
 });
 
-it('code behind an expression is found when it is saved', () => {
+it('code after an expression is rejected at validation', () => {
   for (const expression of ['1; 2', '1) + (2', 'ctx.a; while (true);', 'const a = 1', ''])
     expect([expression, found('condition', { branches: [{ id: 'a', expression }] }).length]).toEqual([expression, 1]);
 });

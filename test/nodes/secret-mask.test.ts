@@ -5,7 +5,7 @@ import { SecretMask } from '../../lib/nodes/secret-mask.ts';
 const secret = 'p@ss "wörd"/+ü?\n';
 const mask = new SecretMask([{ name: 'db', text: secret }]);
 
-describe('a secret is taken out', () => {
+describe('a secret is masked', () => {
   test.each([
     ['as it is', secret],
     ['without the space at its ends', secret.trim()],
@@ -19,14 +19,14 @@ describe('a secret is taken out', () => {
     expect(masked).toMatch(/^before .* after$/s);
   });
 
-  test('of keys, values and numbers, wherever they stand', () => {
+  test('in keys, values and numbers at any depth', () => {
     const number = new SecretMask([{ name: 'pin', text: '1234567890' }]);
     expect(number.value({ a: [{ '1234567890': 1234567890 }, 5, null, true, 'x1234567890x'] })).toEqual({
       a: [{ '[secret:pin]': '[secret:pin]' }, 5, null, true, 'x[secret:pin]x'],
     });
   });
 
-  test('of base64, whatever stands around it', () => {
+  test('in base64, at any offset', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 9, maxLength: 40 }), fc.string(), fc.string(), (text, before, after) => {
         fc.pre(Buffer.from(text).length >= 12);
@@ -38,13 +38,13 @@ describe('a secret is taken out', () => {
     );
   });
 
-  test('of failures and of what was printed', () => {
+  test('in failures and printed lines', () => {
     const failure = { cause: 'error', code: 'x', message: `m ${secret}`, details: { body: secret } } as const;
     expect(JSON.stringify(mask.result({ outcome: { kind: 'failed', failure }, printed: [secret] }))).not.toContain('rd');
   });
 });
 
-test('a longer secret goes before one that is a part of it', () => {
+test('a longer secret is masked before one that it contains', () => {
   const both = new SecretMask([
     { name: 'part', text: '12345678' },
     { name: 'whole', text: '1234567890' },
@@ -52,6 +52,6 @@ test('a longer secret goes before one that is a part of it', () => {
   expect(both.text('1234567890 12345678')).toBe('[secret:whole] [secret:part]');
 });
 
-test('a text of fewer than eight letters is left: it would be found everywhere', () => {
+test('a secret of fewer than eight characters is not masked', () => {
   expect(new SecretMask([{ name: 'pin', text: '1234567' }]).value({ n: '1234567' })).toEqual({ n: '1234567' });
 });

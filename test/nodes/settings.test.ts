@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { found, policyFor } from './given.ts';
 
-it('a node that says nothing has the graph family’s settings', () => {
+it('a node without settings has the defaults of the DAG document', () => {
   expect(policyFor({})).toEqual({
     joinMode: 'all',
     errorHandling: 'continue',
@@ -20,7 +20,7 @@ it('a node that says nothing has the graph family’s settings', () => {
   });
 });
 
-it('both documents’ spellings say the same', () => {
+it('the names of both documents are equivalent', () => {
   const camel = policyFor({
     title: 'a',
     description: 'b',
@@ -51,18 +51,18 @@ it('both documents’ spellings say the same', () => {
   });
 });
 
-it('seconds are seconds, and the older failure modes keep their meaning', () => {
+it('timeoutSeconds is in seconds, and the older failure modes keep their meaning', () => {
   expect(policyFor({ timeoutSeconds: 2.5 }).timeoutMs).toBe(2_500);
   expect(policyFor({ errorHandling: 'retry_then_continue' }).errorHandling).toBe('continue');
 });
 
-it('types bring a name for their output, and an author’s own name wins', () => {
+it('types have a default output variable, and the author’s name overrides it', () => {
   expect(policyFor({}, 'javascript').outputVariable).toBe('jsResult');
   expect(policyFor({}, 'http').outputVariable).toBe('httpResponse');
   expect(policyFor({ outputVariable: 'mine' }, 'javascript').outputVariable).toBe('mine');
 });
 
-describe('a setting that cannot be', () => {
+describe('an invalid setting', () => {
   it.each<[JsonObject, string]>([
     [{ outputVariable: '1st' }, '/outputVariable'],
     [{ outputVariable: 'a-b' }, '/outputVariable'],
@@ -81,11 +81,11 @@ describe('a setting that cannot be', () => {
     [{ retry: { retryOn: ['forbidden'] } }, '/retry/retryOn/0'],
     [{ joinMode: 'any', join_mode: 'all' }, '/join_mode'],
     [{ timeoutMs: 5_000, timeoutSeconds: 5 }, '/timeoutSeconds'],
-  ])('%j is a finding at its place', (config, place) => {
+  ])('%j is a finding with its path', (config, place) => {
     expect(found('start', config)).toEqual([`config_invalid /nodes/0/config${place}`]);
   });
 
-  it('leaves the default in force, and the others as they are', () => {
+  it('keeps its default and does not affect the others', () => {
     expect(policyFor({ joinMode: 'some', timeoutMs: 2_000, retry: { attempts: 0, backoffMs: 7 } })).toMatchObject({
       joinMode: 'all',
       timeoutMs: 2_000,
@@ -94,7 +94,7 @@ describe('a setting that cannot be', () => {
   });
 });
 
-it('the bounds themselves are fine', () => {
+it('the bounds are inclusive', () => {
   expect(found('start', { timeoutMs: 1_000, retry: { attempts: 100 } })).toEqual([]);
   expect(found('start', { timeoutSeconds: 840, retry: { attempts: 1 } })).toEqual([]);
 });

@@ -8,11 +8,11 @@ const codeOf = (config: JsonObject, context: JsonObject = {}): string | undefine
   return outcome.kind === 'failed' ? outcome.failure.code : outcome.kind;
 };
 
-it('a wait for the run itself, for as long as it lasts', () => {
+it('by default a wait has the run id as correlation and no expiry', () => {
   expect(decided('signal', { name: 'paid' })).toEqual({ kind: 'awaiting', name: 'paid' });
 });
 
-it('a name and a correlation are looked up, and numbers are texts', () => {
+it('templates in name and correlation are resolved, and numbers become strings', () => {
   const config = { name: '{{ctx.kind}}-paid', correlation: '{{ctx.input.order}}' };
   expect(decided('signal', config, { kind: 'bill', input: { order: 7 } })).toEqual({
     kind: 'awaiting',
@@ -21,7 +21,7 @@ it('a name and a correlation are looked up, and numbers are texts', () => {
   });
 });
 
-it('a wait that ends fails, or goes on by a way of its own', () => {
+it('an expired wait fails, or continues at its own handle', () => {
   const config = { name: 'paid', expiresInSeconds: 90 };
   const expiresAt = after(noon, seconds(90));
   expect(decided('signal', config)).toEqual({ kind: 'awaiting', name: 'paid', expiresAt });
@@ -33,7 +33,7 @@ it('a wait that ends fails, or goes on by a way of its own', () => {
   });
 });
 
-describe('a correlation that no sender can name fails the node', () => {
+describe('an invalid correlation fails the node', () => {
   it.each<[JsonValue, string]>([
     ['x'.repeat(256), 'awaiting'],
     ['x'.repeat(257), 'signal_invalid'],
@@ -58,6 +58,6 @@ it.each<[JsonObject, readonly string[]]>([
   [{ name: '' }, ['/config/name']],
   [{}, ['/config/name']],
   [{ name: '{{paid}}' }, ['/config/name']],
-])('%j is refused at %j', (config, places) => {
+])('%j is rejected at %j', (config, places) => {
   expect(found('signal', config).map((finding) => finding.split(' ')[1])).toEqual(places.map((place) => `/nodes/0${place}`));
 });

@@ -8,19 +8,19 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand } from './at-hand.ts';
-import { type Death, Died, mortalStore } from './mortal-store.ts';
+import { TestBackend } from './test-backend.ts';
+import { type CrashPoint, StoreCrashed, crashingStore } from './crashing-store.ts';
 
 const runs = 6;
 const slots = 4;
 
 /** One round of a worker: every free slot claims a run and works on it. */
-async function round(own: AtHand, name: string): Promise<number> {
+async function round(testBackend: TestBackend, name: string): Promise<number> {
   const workers = Array.from({ length: slots }, (_, slot) => `${name}${slot}`);
   const worked = await Promise.allSettled(
     workers.map(async (worker) => {
-      const run = await own.claim(worker);
-      if (run !== null) await play(own, run, worker);
+      const run = await testBackend.claim(worker);
+      if (run !== null) await play(testBackend, run, worker);
       return run === null ? 0 : 1;
     }),
   );
@@ -30,51 +30,51 @@ async function round(own: AtHand, name: string): Promise<number> {
   }, 0);
 }
 
-async function play(own: AtHand, run: WorkflowRun, worker: string): Promise<void> {
-  const { data } = await own.backend.listStepAttempts({ workflowRunId: run.id });
+async function play(testBackend: TestBackend, run: WorkflowRun, worker: string): Promise<void> {
+  const { data } = await testBackend.backend.listStepAttempts({ workflowRunId: run.id });
   const begun = data.find(({ stepName }) => stepName === 'only');
-  const step = begun ?? (await own.step(run.id, { stepName: 'only', workerId: worker }));
+  const step = begun ?? (await testBackend.step(run.id, { stepName: 'only', workerId: worker }));
   if (step.status !== 'completed') {
     const asked = { workflowRunId: run.id, workerId: worker, stepAttemptId: step.id };
-    await own.backend.completeStepAttempt({ ...asked, output: worker });
+    await testBackend.backend.completeStepAttempt({ ...asked, output: worker });
   }
-  await own.complete(run.id, worker);
+  await testBackend.complete(run.id, worker);
 }
 
-async function story(death?: Death) {
+async function scenario(crashPoint?: CrashPoint) {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const mortal = mortalStore(store, death);
-  const at = (of: ConstructorParameters<typeof AtHand>[0]) => new AtHand(of, { clock, namespaceId: 'team' });
-  const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
+  const crashing = crashingStore(store, crashPoint);
+  const at = (of: ConstructorParameters<typeof TestBackend>[0]) => new TestBackend(of, { clock, namespaceId: 'team' });
+  const [client, first, survivor] = [at(store), at(crashing.store), at(store)];
   for (let made = 0; made < runs; made += 1) await client.create();
-  let died = false;
+  let hasCrashed = false;
   try {
     while ((await round(first, 'first')) > 0);
   } catch (error) {
-    if (!(error instanceof Died)) throw error;
-    died = true;
+    if (!(error instanceof StoreCrashed)) throw error;
+    hasCrashed = true;
   }
   for (let idle = 0; idle < 4; clock.advance(minutes(1))) idle = (await round(survivor, 'second')) === 0 ? idle + 1 : 0;
-  return { store, clock, client, died, writes: mortal.writes() };
+  return { store, clock, client, hasCrashed, writes: crashing.writes() };
 }
 
-const { writes } = await story();
+const { writes } = await scenario();
 
 test('without a crash the first process completes everything', async () => {
-  const { died, client } = await story();
-  expect(died).toBe(false);
+  const { hasCrashed, client } = await scenario();
+  expect(hasCrashed).toBe(false);
   const { data } = await client.backend.listWorkflowRuns({});
   expect(data.every(({ attempts, status }) => attempts === 1 && status === 'completed')).toBe(true);
   expect(writes).toBeGreaterThan(40);
 });
 
-const deaths = Array.from({ length: writes }, (_, index) =>
-  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+const crashPoints = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): CrashPoint => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a crash at write $atWrite, written: $isWritten', async (death) => {
-  const { store, clock, client, died } = await story(death);
-  expect(died).toBe(true);
+test.each(crashPoints)('a crash at write $atWrite, written: $isWritten', async (crashPoint) => {
+  const { store, clock, client, hasCrashed } = await scenario(crashPoint);
+  expect(hasCrashed).toBe(true);
   const { data } = await client.backend.listWorkflowRuns({});
   expect(data.map(({ status }) => status)).toEqual(Array.from({ length: runs }, () => 'completed'));
   for (const { id } of data) {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { durationMs, days } from '../../lib/engine/time.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
-import { AtHand } from './at-hand.ts';
+import { TestBackend } from './test-backend.ts';
 
 /** A store that records the expiry of each written item. */
 function recorded() {
@@ -21,14 +21,14 @@ function recorded() {
       };
     },
   });
-  return { own: new AtHand(store), expiries };
+  return { testBackend: new TestBackend(store), expiries };
 }
 
 test('a run that is created with a past deadline is failed by the next poll, and never claimed', async () => {
-  const { own, expiries } = recorded();
-  const run = await own.create({ deadlineAt: own.at(-90 * 86_400_000), idempotencyKey: 'k' });
-  expect(await own.claim()).toBeNull();
-  const ended = await own.run(run.id);
+  const { testBackend, expiries } = recorded();
+  const run = await testBackend.create({ deadlineAt: testBackend.at(-90 * 86_400_000), idempotencyKey: 'k' });
+  expect(await testBackend.claim()).toBeNull();
+  const ended = await testBackend.run(run.id);
   expect(ended).toMatchObject({ status: 'failed', error: { message: 'Workflow run deadline exceeded' }, attempts: 0 });
   expect(Math.min(...expiries)).toBeGreaterThanOrEqual((ended.finishedAt?.getTime() ?? 0) + days(30));
 });
@@ -38,12 +38,12 @@ test('all records of a run are retained for thirty days after its end, also when
   const late = fc.integer({ min: 0, max: 86_400_000 - 1 });
   await fc.assert(
     fc.asyncProperty(past, late, fc.boolean(), async (deadlineMs, lateMs, isClaimed) => {
-      const { own, expiries } = recorded();
-      const run = await own.create({ deadlineAt: own.at(deadlineMs), idempotencyKey: 'k' });
-      if (isClaimed && (await own.claim()) !== null) await own.wait(run.id, 'go');
-      own.clock.advance(durationMs(Math.max(0, deadlineMs) + lateMs));
-      await own.claim('other');
-      const { finishedAt } = await own.run(run.id);
+      const { testBackend, expiries } = recorded();
+      const run = await testBackend.create({ deadlineAt: testBackend.at(deadlineMs), idempotencyKey: 'k' });
+      if (isClaimed && (await testBackend.claim()) !== null) await testBackend.wait(run.id, 'go');
+      testBackend.clock.advance(durationMs(Math.max(0, deadlineMs) + lateMs));
+      await testBackend.claim('other');
+      const { finishedAt } = await testBackend.run(run.id);
       expect(finishedAt).not.toBeNull();
       expect(Math.min(...expiries)).toBeGreaterThanOrEqual((finishedAt?.getTime() ?? 0) + days(30));
     }),

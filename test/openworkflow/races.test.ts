@@ -6,10 +6,10 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand, bad, lease, thrice } from './at-hand.ts';
+import { TestBackend, bad, lease, thrice } from './test-backend.ts';
 
 /** Delays every call separately, so that calls overtake one another. */
-function unruly(store: ExternalRuns, seed: number): ExternalRuns {
+function withRandomDelays(store: ExternalRuns, seed: number): ExternalRuns {
   let state = seed;
   const turns = (): number => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -33,7 +33,10 @@ const processes = (count: number, seed: number, store: ExternalRuns = new Memory
   const [clock, namespaceId] = [new MemoryClock(noon), randomUUID()];
   let draw = seed;
   const random = (): number => ((draw = (draw * 16_807) % 2_147_483_647) - 1) / 2_147_483_646;
-  return Array.from({ length: count }, (_, index) => new AtHand(unruly(store, seed + index), { clock, namespaceId, random }));
+  return Array.from(
+    { length: count },
+    (_, index) => new TestBackend(withRandomDelays(store, seed + index), { clock, namespaceId, random }),
+  );
 };
 
 describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
@@ -43,11 +46,11 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     if (first === undefined) throw new Error('no process');
     const made = await Promise.all(Array.from({ length: 30 }, () => first.create()));
     const claims = await Promise.all(
-      all.flatMap((own, index) =>
+      all.flatMap((testBackend, index) =>
         [0, 1, 2].map(async (slot) => {
           const mine: string[] = [];
           for (let idle = 0; idle < 3;) {
-            const run = await own.claim(`${index}.${slot}`);
+            const run = await testBackend.claim(`${index}.${slot}`);
             if (run === null) idle += 1;
             else mine.push(run.id);
           }
@@ -111,7 +114,8 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
     if (one === undefined) throw new Error('no process');
     const run = await one.claimed();
     const wait = await one.wait(run.id, 'go');
-    const send = (own: AtHand, index: number) => own.backend.sendSignal({ signal: 'go', data: index, idempotencyKey: 'k' });
+    const send = (testBackend: TestBackend, index: number) =>
+      testBackend.backend.sendSignal({ signal: 'go', data: index, idempotencyKey: 'k' });
     const answers = await Promise.all(all.map(send));
     expect(answers).toEqual(all.map(() => ({ workflowRunIds: [run.id] })));
     const delivered = await one.backend.getSignalDelivery({ stepAttemptId: wait.id });
@@ -119,12 +123,14 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
   });
 
   test('ten steps that start concurrently are ten steps', async () => {
-    const [own] = processes(1, seed);
-    if (own === undefined) throw new Error('no process');
-    const run = await own.claimed();
-    const steps = await Promise.all(Array.from({ length: 10 }, (_, index) => own.step(run.id, { stepName: `s${index}` })));
+    const [testBackend] = processes(1, seed);
+    if (testBackend === undefined) throw new Error('no process');
+    const run = await testBackend.claimed();
+    const steps = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => testBackend.step(run.id, { stepName: `s${index}` })),
+    );
     expect(new Set(steps.map(({ id }) => id)).size).toBe(10);
-    expect((await own.backend.listStepAttempts({ workflowRunId: run.id })).data).toHaveLength(10);
+    expect((await testBackend.backend.listStepAttempts({ workflowRunId: run.id })).data).toHaveLength(10);
   });
 });
 
@@ -154,8 +160,8 @@ describe('an entry that is not yet written when its reminder is read', () => {
     const slow = holdable(store);
     return {
       hold: slow.hold,
-      one: new AtHand(slow.store, { clock, namespaceId }),
-      other: new AtHand(store, { clock, namespaceId }),
+      one: new TestBackend(slow.store, { clock, namespaceId }),
+      other: new TestBackend(store, { clock, namespaceId }),
     };
   };
 
@@ -245,12 +251,12 @@ test('a worker whose run another has claimed cannot write, even before it has re
 });
 
 test('an expired lease stays valid for its worker until another worker claims the run', async () => {
-  const [own] = processes(1, 1);
-  if (own === undefined) throw new Error('no process');
-  const run = await own.claimed('slow');
-  own.clock.advance(minutes(2));
-  await own.backend.extendWorkflowRunLease({ workflowRunId: run.id, workerId: 'slow', leaseDurationMs: lease });
-  expect(await own.claim('other')).toBeNull();
-  own.clock.advance(seconds(59));
-  expect(await own.claim('other')).toBeNull();
+  const [testBackend] = processes(1, 1);
+  if (testBackend === undefined) throw new Error('no process');
+  const run = await testBackend.claimed('slow');
+  testBackend.clock.advance(minutes(2));
+  await testBackend.backend.extendWorkflowRunLease({ workflowRunId: run.id, workerId: 'slow', leaseDurationMs: lease });
+  expect(await testBackend.claim('other')).toBeNull();
+  testBackend.clock.advance(seconds(59));
+  expect(await testBackend.claim('other')).toBeNull();
 });

@@ -10,15 +10,15 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Answer, type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
-import { AtHand } from './at-hand.ts';
+import { TestBackend } from './test-backend.ts';
 
-const faultOf = async (connecting: Promise<unknown>): Promise<BackendError> => {
+const backendErrorOf = async (connecting: Promise<unknown>): Promise<BackendError> => {
   const error: unknown = await connecting.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   if (error instanceof BackendError) return error;
-  throw new Error(`no fault: ${String(error)}`);
+  throw new Error(`no BackendError: ${String(error)}`);
 };
 
 describe('connect', () => {
@@ -38,23 +38,25 @@ describe('connect', () => {
   test('without a region ends at once and names the variable', async () => {
     withKeys();
     const warnings: string[] = [];
-    const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs', warn: (line) => warnings.push(line) }));
-    expect(fault.code).toBe('region_missing');
-    expect(fault.message).toMatch(/^Table runs: No AWS region is set\. Set AWS_REGION.*Region is missing/);
+    const backendError = await backendErrorOf(
+      BackendStepwell.connect({ tableName: 'runs', warn: (line) => warnings.push(line) }),
+    );
+    expect(backendError.code).toBe('region_missing');
+    expect(backendError.message).toMatch(/^Table runs: No AWS region is set\. Set AWS_REGION.*Region is missing/);
     expect(warnings).toEqual([]);
   });
 
   test('with an invalid region name ends at once', async () => {
     withKeys();
     vi.stubEnv('AWS_REGION', 'eu central 1');
-    expect((await faultOf(BackendStepwell.connect({ tableName: 'runs' }))).code).toBe('region_invalid');
+    expect((await backendErrorOf(BackendStepwell.connect({ tableName: 'runs' }))).code).toBe('region_invalid');
   });
 
   test('without credentials ends at once', async () => {
     vi.stubEnv('AWS_REGION', 'eu-central-1');
-    const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs' }));
-    expect(fault.code).toBe('credentials_missing');
-    expect(fault.message).toContain('AWS_ACCESS_KEY_ID');
+    const backendError = await backendErrorOf(BackendStepwell.connect({ tableName: 'runs' }));
+    expect(backendError.code).toBe('credentials_missing');
+    expect(backendError.message).toContain('AWS_ACCESS_KEY_ID');
   });
 
   test('times out a request without a response, and continues', async () => {
@@ -84,9 +86,13 @@ describe('connect', () => {
   test('without a response makes five attempts, warns once and ends', async () => {
     const client = dynamoAt('http://127.0.0.1:1', { maxAttempts: 1 });
     const warnings: string[] = [];
-    const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs', client, warn: (line) => warnings.push(line) }));
-    expect(fault.code).toBe('unreachable');
-    expect(fault.message).toMatch(/^Table runs did not respond to 5 attempts in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/);
+    const backendError = await backendErrorOf(
+      BackendStepwell.connect({ tableName: 'runs', client, warn: (line) => warnings.push(line) }),
+    );
+    expect(backendError.code).toBe('unreachable');
+    expect(backendError.message).toMatch(
+      /^Table runs did not respond to 5 attempts in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/,
+    );
     expect(warnings).toHaveLength(1);
     client.destroy();
   });
@@ -110,9 +116,9 @@ describe('connect', () => {
 
     test.each(['Query', 'PutItem', 'GetItem', 'UpdateItem', 'DeleteItem'])('reports that %s is denied', async (action) => {
       refuse = (target) => (target === action ? 'AccessDeniedException' : undefined);
-      const fault = await faultOf(connecting());
-      expect(fault.code).toBe('permission_missing');
-      expect(fault.message).toContain(`no ${action}`);
+      const backendError = await backendErrorOf(connecting());
+      expect(backendError.code).toBe('permission_missing');
+      expect(backendError.message).toContain(`no ${action}`);
     });
 
     test.each([
@@ -121,7 +127,7 @@ describe('connect', () => {
       ['ExpiredTokenException', 'credentials_refused'],
     ])('reports %s as %s', async (name, code) => {
       refuse = () => name;
-      expect((await faultOf(connecting())).code).toBe(code);
+      expect((await backendErrorOf(connecting())).code).toBe(code);
     });
 
     // The first operation is a query, whose key errors have other texts than those of an item.
@@ -137,7 +143,7 @@ describe('connect', () => {
     ])('reports %s as table_keys', async (_what, said) => {
       words = said;
       refuse = () => 'ValidationException';
-      expect((await faultOf(connecting())).code).toBe('table_keys');
+      expect((await backendErrorOf(connecting())).code).toBe('table_keys');
     });
 
     test('that allows everything connects', async () => {
@@ -163,78 +169,78 @@ describe('a failing poll', () => {
         };
       },
     });
-    return { own: new AtHand(flaky, { warn: (line) => warnings.push(line) }), state, warnings };
+    return { testBackend: new TestBackend(flaky, { warn: (line) => warnings.push(line) }), state, warnings };
   };
 
   /** Polls ten times a second for this long. */
-  async function asked(own: AtHand, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
+  async function asked(testBackend: TestBackend, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
     const thrown: unknown[] = [];
     for (let tick = 0; tick < forSeconds * 10; tick += 1) {
-      const claims = await Promise.allSettled([own.claim('a'), own.claim('b')]);
+      const claims = await Promise.allSettled([testBackend.claim('a'), testBackend.claim('b')]);
       const [reason] = claims.flatMap((claim) => (claim.status === 'rejected' ? [claim.reason as unknown] : []));
       if (reason !== undefined) thrown.push(reason);
-      own.clock.advance(seconds(0.1));
+      testBackend.clock.advance(seconds(0.1));
     }
     return { thrown };
   }
 
   test('is retried with backoff, with one log line at the start and one with the count at the end', async () => {
-    const { own, state, warnings } = failing();
+    const { testBackend, state, warnings } = failing();
     state.error = new Unavailable('table runs', { cause: new Error('connect ECONNREFUSED') });
-    expect(await asked(own, 120)).toEqual({ thrown: [] });
+    expect(await asked(testBackend, 120)).toEqual({ thrown: [] });
     expect(state.asked).toBeLessThan(13);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('table runs is not available now (Error: connect ECONNREFUSED)');
     const failed = state.asked;
     state.error = undefined;
-    const run = await own.create();
-    own.clock.advance(seconds(30));
-    expect((await own.claim())?.id).toBe(run.id);
+    const run = await testBackend.create();
+    testBackend.clock.advance(seconds(30));
+    expect((await testBackend.claim())?.id).toBe(run.id);
     await vi.waitFor(() => expect(warnings).toHaveLength(2));
     expect(warnings[1]).toMatch(new RegExp(`^The poll for runs works again\\. ${failed} polls failed in 1[0-9]{2} s\\.$`));
   });
 
   test('with a wrong setting throws once, and is retried silently until the setting is corrected', async () => {
-    const { own, state, warnings } = failing();
-    const run = await own.create();
+    const { testBackend, state, warnings } = failing();
+    const run = await testBackend.create();
     state.error = new BackendError('permission_missing', 'Table runs: no permission');
-    const { thrown } = await asked(own, 60);
+    const { thrown } = await asked(testBackend, 60);
     expect(thrown).toEqual([state.error]);
     expect(state.asked).toBeLessThan(13);
     state.error = undefined;
-    own.clock.advance(seconds(30));
-    expect((await own.claim())?.id).toBe(run.id);
+    testBackend.clock.advance(seconds(30));
+    expect((await testBackend.claim())?.id).toBe(run.id);
     await vi.waitFor(() => expect(warnings).toHaveLength(1));
   });
 
   test('with another wrong setting throws again', async () => {
-    const { own, state } = failing();
+    const { testBackend, state } = failing();
     state.error = new BackendError('credentials_refused', 'expired');
-    await expect(own.claim()).rejects.toThrow('expired');
-    own.clock.advance(seconds(1));
+    await expect(testBackend.claim()).rejects.toThrow('expired');
+    testBackend.clock.advance(seconds(1));
     state.error = new BackendError('permission_missing', 'not allowed');
-    await expect(own.claim()).rejects.toThrow('not allowed');
+    await expect(testBackend.claim()).rejects.toThrow('not allowed');
   });
 
   test('is retried at once where the clock was set back', async () => {
-    const { own, state } = failing();
+    const { testBackend, state } = failing();
     state.error = new Unavailable('table runs');
-    expect(await own.claim()).toBeNull();
-    own.clock.set(instant(own.clock.now() - hours(1)));
-    expect(await own.claim()).toBeNull();
+    expect(await testBackend.claim()).toBeNull();
+    testBackend.clock.set(instant(testBackend.clock.now() - hours(1)));
+    expect(await testBackend.claim()).toBeNull();
     expect(state.asked).toBe(2);
   });
 
   test('does not make the published worker print more than one line', async () => {
-    const { own, state, warnings } = failing();
+    const { testBackend, state, warnings } = failing();
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
     try {
       state.error = new BackendError('permission_missing', 'Table runs: no permission');
-      const worker = new OpenWorkflow({ backend: own.backend }).newWorker({ concurrency: 20 });
+      const worker = new OpenWorkflow({ backend: testBackend.backend }).newWorker({ concurrency: 20 });
       await worker.start();
       await vi.waitFor(() => expect(printed).toHaveBeenCalled());
       for (let turn = 0; turn < 5; turn += 1) {
-        own.clock.advance(seconds(30));
+        testBackend.clock.advance(seconds(30));
         const before = state.asked;
         await vi.waitFor(() => expect(state.asked).toBeGreaterThan(before), { timeout: 5_000 });
       }

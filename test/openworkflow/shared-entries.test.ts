@@ -8,37 +8,37 @@ import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { parseExternalRunId } from '../../lib/engine/external/ids.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand } from './at-hand.ts';
-import { type Death, Died, mortalStore } from './mortal-store.ts';
+import { TestBackend } from './test-backend.ts';
+import { type CrashPoint, StoreCrashed, crashingStore } from './crashing-store.ts';
 
 const count = 300;
 const each = <Result>(make: (index: number) => Promise<Result>, of = count): Promise<Result[]> =>
   Promise.all(Array.from({ length: of }, (_, index) => make(index)));
 
-async function entriesOf(store: ExternalRuns, own: AtHand, workflowRunId: string) {
+async function entriesOf(store: ExternalRuns, testBackend: TestBackend, workflowRunId: string) {
   const runId = parseExternalRunId(workflowRunId);
   if (runId === undefined) throw new Error('no id of a run');
-  return store.entries({ namespaceId: own.namespaceId, runId }, 0);
+  return store.entries({ namespaceId: testBackend.namespaceId, runId }, 0);
 }
 
 test('300 parallel steps start and end in a few entries, each with its own id', async () => {
   const store = new MemoryExternalRuns();
-  const own = new AtHand(store);
-  const run = await own.claimed();
-  const steps = await each((index) => own.step(run.id, { stepName: `step ${index}` }));
+  const testBackend = new TestBackend(store);
+  const run = await testBackend.claimed();
+  const steps = await each((index) => testBackend.step(run.id, { stepName: `step ${index}` }));
   expect(new Set(steps.map(({ id }) => id)).size).toBe(count);
   expect(steps.map(({ stepName }) => stepName)).toEqual(Array.from({ length: count }, (_, index) => `step ${index}`));
   const ended = await each((index) => {
     const step = { workflowRunId: run.id, workerId: 'w', stepAttemptId: steps[index]?.id ?? '' };
     return index % 3 === 0
-      ? own.backend.failStepAttempt({ ...step, error: { message: `no ${index}` } })
-      : own.backend.completeStepAttempt({ ...step, output: index });
+      ? testBackend.backend.failStepAttempt({ ...step, error: { message: `no ${index}` } })
+      : testBackend.backend.completeStepAttempt({ ...step, output: index });
   });
   expect(ended.map(({ id }) => id)).toEqual(steps.map(({ id }) => id));
   expect(ended.map(({ output, error }) => error ?? output)).toEqual(
     Array.from({ length: count }, (_, index) => (index % 3 === 0 ? { message: `no ${index}` } : index)),
   );
-  const entries = await entriesOf(store, own, run.id);
+  const entries = await entriesOf(store, testBackend, run.id);
   expect(entries.flatMap(({ facts }) => facts)).toHaveLength(2 + 2 * count);
   // Created, claimed, and at most two entries each for all starts and for all ends.
   expect(entries.length).toBeLessThanOrEqual(6);
@@ -46,16 +46,16 @@ test('300 parallel steps start and end in a few entries, each with its own id', 
 
 test('a change of the run itself has its own entry, and the changes before and after it keep their order', async () => {
   const store = new MemoryExternalRuns();
-  const own = new AtHand(store);
-  const run = await own.claimed();
+  const testBackend = new TestBackend(store);
+  const run = await testBackend.claimed();
   const [one, two, done, late] = await Promise.allSettled([
-    own.step(run.id),
-    own.step(run.id),
-    own.complete(run.id),
-    own.step(run.id),
+    testBackend.step(run.id),
+    testBackend.step(run.id),
+    testBackend.complete(run.id),
+    testBackend.step(run.id),
   ]);
   expect([one, two, done, late].map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
-  const entries = await entriesOf(store, own, run.id);
+  const entries = await entriesOf(store, testBackend, run.id);
   expect(entries.map(({ facts }) => facts.map(({ type }) => type))).toEqual([
     ['created'],
     ['claimed'],
@@ -65,10 +65,10 @@ test('a change of the run itself has its own entry, and the changes before and a
 });
 
 test('a refused change does not affect the others of its entry', async () => {
-  const own = new AtHand(new MemoryExternalRuns());
-  const run = await own.claimed();
+  const testBackend = new TestBackend(new MemoryExternalRuns());
+  const run = await testBackend.claimed();
   const done = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, index) => own.step(run.id, { workerId: index % 5 === 4 ? 'thief' : 'w' })),
+    Array.from({ length: 20 }, (_, index) => testBackend.step(run.id, { workerId: index % 5 === 4 ? 'thief' : 'w' })),
   );
   expect(done.map(({ status }) => status)).toEqual(
     Array.from({ length: 20 }, (_, index) => (index % 5 === 4 ? 'rejected' : 'fulfilled')),
@@ -77,25 +77,27 @@ test('a refused change does not affect the others of its entry', async () => {
 
 test('many large outputs are split over several entries', async () => {
   const store = new MemoryExternalRuns();
-  const own = new AtHand(store);
-  const run = await own.claimed();
-  const steps = await each(() => own.step(run.id), 12);
+  const testBackend = new TestBackend(store);
+  const run = await testBackend.claimed();
+  const steps = await each(() => testBackend.step(run.id), 12);
   const output = 'x'.repeat(40_000);
   await Promise.all(
-    steps.map(({ id }) => own.backend.completeStepAttempt({ workflowRunId: run.id, workerId: 'w', stepAttemptId: id, output })),
+    steps.map(({ id }) =>
+      testBackend.backend.completeStepAttempt({ workflowRunId: run.id, workerId: 'w', stepAttemptId: id, output }),
+    ),
   );
-  const entries = await entriesOf(store, own, run.id);
+  const entries = await entriesOf(store, testBackend, run.id);
   const largest = Math.max(...entries.map(({ facts }) => JSON.stringify(facts).length));
   expect(largest).toBeLessThan(101_000);
   expect(largest).toBeGreaterThan(40_000);
-  await expect(own.backend.listStepAttempts({ workflowRunId: run.id })).resolves.toMatchObject({
+  await expect(testBackend.backend.listStepAttempts({ workflowRunId: run.id })).resolves.toMatchObject({
     data: steps.map(({ id }) => ({ id, status: 'completed' })),
   });
 });
 
 test('two processes that report the same ended children record each once', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const [one, two] = [0, 1].map(() => new AtHand(store, { clock, namespaceId: 'team' }));
+  const [one, two] = [0, 1].map(() => new TestBackend(store, { clock, namespaceId: 'team' }));
   if (one === undefined || two === undefined) throw new Error('two processes');
   const parent = await one.claimed();
   const calls = await each(() => one.step(parent.id, { kind: 'workflow', context: { kind: 'workflow', timeoutAt: null } }), 40);
@@ -107,7 +109,9 @@ test('two processes that report the same ended children record each once', async
   await Promise.all(calls.map((call, index) => one.link(parent, call, children[index] ?? parent)));
   await one.park(parent.id, 3_600_000);
   expect(await one.claim('early')).toMatchObject({ workflowName: 'child' });
-  await Promise.all(children.flatMap(({ id }) => [one, two].map((own) => own.backend.cancelWorkflowRun({ workflowRunId: id }))));
+  await Promise.all(
+    children.flatMap(({ id }) => [one, two].map((testBackend) => testBackend.backend.cancelWorkflowRun({ workflowRunId: id }))),
+  );
   const facts = (await entriesOf(store, one, parent.id)).flatMap(({ facts: all }) => all);
   expect(facts.filter(({ type }) => type === 'child-ended')).toHaveLength(40);
   expect((await two.run(parent.id)).availableAt).toEqual(new Date(clock.now()));
@@ -128,114 +132,119 @@ test('a failed put fails all changes of its entry, and later changes are decided
       };
     },
   });
-  const own = new AtHand(weak);
-  const run = await own.claimed();
+  const testBackend = new TestBackend(weak);
+  const run = await testBackend.claimed();
   outages = 3;
-  const done = await Promise.allSettled(Array.from({ length: 10 }, () => own.step(run.id)));
+  const done = await Promise.allSettled(Array.from({ length: 10 }, () => testBackend.step(run.id)));
   // The puts of one entry: with the first change, or with all ten.
   expect(outages).toBe(0);
   const failed = done.filter(({ status }) => status === 'rejected').length;
-  const facts = (await entriesOf(store, own, run.id)).flatMap(({ facts: all }) => all);
+  const facts = (await entriesOf(store, testBackend, run.id)).flatMap(({ facts: all }) => all);
   // They are written, as with any put whose response is lost, and no other change took their numbers.
   expect(facts).toHaveLength(12);
   expect(failed).toBeGreaterThan(0);
-  const step = await own.step(run.id);
+  const step = await testBackend.step(run.id);
   expect(step.id.endsWith('00000d')).toBe(true);
 });
 
 const width = 8;
 /** Parallel steps, children and their ends, each started only where the log does not contain it. */
-async function play(own: AtHand, worker: string): Promise<void> {
-  for (let run = await own.claim(worker); run !== null; run = await own.claim(worker)) {
+async function play(testBackend: TestBackend, worker: string): Promise<void> {
+  for (let run = await testBackend.claim(worker); run !== null; run = await testBackend.claim(worker)) {
     const { id: workflowRunId, workflowName } = run;
     if (workflowName === 'child') {
-      await own.complete(workflowRunId, worker);
+      await testBackend.complete(workflowRunId, worker);
       continue;
     }
-    const { data } = await own.backend.listStepAttempts({ workflowRunId });
+    const { data } = await testBackend.backend.listStepAttempts({ workflowRunId });
     const done = await Promise.all(
       Array.from({ length: width }, async (_, index) => {
         const stepName = `call ${index}`;
         const context = { kind: 'workflow', timeoutAt: null } as const;
         const known = data.find((step) => step.stepName === stepName);
-        const call = known ?? (await own.step(workflowRunId, { stepName, kind: 'workflow', context, workerId: worker }));
+        const call = known ?? (await testBackend.step(workflowRunId, { stepName, kind: 'workflow', context, workerId: worker }));
         if (call.status === 'completed') return true;
         const link = { parentStepAttemptNamespaceId: call.namespaceId, parentStepAttemptId: call.id };
-        const child = await own.create({ workflowName: 'child', idempotencyKey: `child:${call.id}`, ...link });
+        const child = await testBackend.create({ workflowName: 'child', idempotencyKey: `child:${call.id}`, ...link });
         const asked = { workflowRunId, workerId: worker, stepAttemptId: call.id };
         if (call.childWorkflowRunId === null)
-          await own.backend.setStepAttemptChildWorkflowRun({
+          await testBackend.backend.setStepAttemptChildWorkflowRun({
             ...asked,
-            childWorkflowRunNamespaceId: own.namespaceId,
+            childWorkflowRunNamespaceId: testBackend.namespaceId,
             childWorkflowRunId: child.id,
           });
-        const { status, output } = await own.run(child.id);
+        const { status, output } = await testBackend.run(child.id);
         if (status !== 'completed') return false;
-        await own.backend.completeStepAttempt({ ...asked, output });
+        await testBackend.backend.completeStepAttempt({ ...asked, output });
         return true;
       }),
     );
-    await (done.every(Boolean) ? own.complete(workflowRunId, worker) : own.park(workflowRunId, 3_600_000, worker));
+    await (done.every(Boolean)
+      ? testBackend.complete(workflowRunId, worker)
+      : testBackend.park(workflowRunId, 3_600_000, worker));
   }
 }
 
-async function story(death?: Death) {
+async function scenario(crashPoint?: CrashPoint) {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const mortal = mortalStore(store, death);
-  const at = (of: ExternalRuns) => new AtHand(of, { clock, namespaceId: 'team' });
-  const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
+  const crashing = crashingStore(store, crashPoint);
+  const at = (of: ExternalRuns) => new TestBackend(of, { clock, namespaceId: 'team' });
+  const [client, first, survivor] = [at(store), at(crashing.store), at(store)];
   const parent = await client.create({ workflowName: 'parent' });
-  let died = false;
+  let hasCrashed = false;
   try {
     await play(first, 'first');
   } catch (error) {
-    if (!(error instanceof Died)) throw error;
-    died = true;
+    if (!(error instanceof StoreCrashed)) throw error;
+    hasCrashed = true;
   }
   for (let round = 0; round < 20; round += 1) {
     await play(survivor, 'second');
     clock.advance(minutes(1));
   }
-  return { store, clock, client, parent, died, writes: mortal.writes() };
+  return { store, clock, client, parent, hasCrashed, writes: crashing.writes() };
 }
 
-const { writes } = await story();
+const { writes } = await scenario();
 
 test('without a crash a parent and its parallel children complete', async () => {
-  const { died, client, parent } = await story();
-  expect(died).toBe(false);
+  const { hasCrashed, client, parent } = await scenario();
+  expect(hasCrashed).toBe(false);
   expect(await client.run(parent.id)).toMatchObject({ status: 'completed' });
   expect(writes).toBeGreaterThan(width * 8);
 });
 
-const deaths = Array.from({ length: writes }, (_, index) =>
-  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+const crashPoints = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): CrashPoint => ({ atWrite: index + 1, isWritten })),
 ).flat();
 
-test.each(deaths)('a crash at write $atWrite, written: $isWritten, neither loses nor duplicates a child', async (death) => {
-  const { store, clock, client, parent, died } = await story(death);
-  expect(died).toBe(true);
-  expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: width + 1, pending: 0, running: 0 });
-  const { data } = await client.backend.listStepAttempts({ workflowRunId: parent.id });
-  expect(data.map(({ status }) => status)).toEqual(Array.from({ length: width }, () => 'completed'));
-  expect(new Set(data.map(({ childWorkflowRunId }) => childWorkflowRunId)).size).toBe(width);
-  clock.advance(minutes(60 * 24 * 500));
-  expect(await client.claim()).toBeNull();
-  expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
-});
+test.each(crashPoints)(
+  'a crash at write $atWrite, written: $isWritten, neither loses nor duplicates a child',
+  async (crashPoint) => {
+    const { store, clock, client, parent, hasCrashed } = await scenario(crashPoint);
+    expect(hasCrashed).toBe(true);
+    expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: width + 1, pending: 0, running: 0 });
+    const { data } = await client.backend.listStepAttempts({ workflowRunId: parent.id });
+    expect(data.map(({ status }) => status)).toEqual(Array.from({ length: width }, () => 'completed'));
+    expect(new Set(data.map(({ childWorkflowRunId }) => childWorkflowRunId)).size).toBe(width);
+    clock.advance(minutes(60 * 24 * 500));
+    expect(await client.claim()).toBeNull();
+    expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
+  },
+);
 
 test('a signal with a key that is too large together with its target waits is refused, and reaches no run', async () => {
-  const own = new AtHand(new MemoryExternalRuns());
+  const testBackend = new TestBackend(new MemoryExternalRuns());
   const runs = await each(async () => {
-    const run = await own.create();
+    const run = await testBackend.create();
     return run.id;
   }, 2_000);
-  for (let run = await own.claim(); run !== null; run = await own.claim()) await own.wait(run.id, 'go');
+  for (let run = await testBackend.claim(); run !== null; run = await testBackend.claim()) await testBackend.wait(run.id, 'go');
   const data = randomBytes(350_000).toString('base64');
-  const sent = own.backend.sendSignal({ signal: 'go', data, idempotencyKey: 'k' });
+  const sent = testBackend.backend.sendSignal({ signal: 'go', data, idempotencyKey: 'k' });
   await expect(sent).rejects.toThrow(
     /^a signal with an idempotency key: \d+ bytes compressed are more than the maximum of 380000$/,
   );
-  const steps = await own.backend.listStepAttempts({ workflowRunId: runs[0] ?? '' });
-  expect(await own.backend.getSignalDelivery({ stepAttemptId: steps.data[0]?.id ?? '' })).toBeUndefined();
+  const steps = await testBackend.backend.listStepAttempts({ workflowRunId: runs[0] ?? '' });
+  expect(await testBackend.backend.getSignalDelivery({ stepAttemptId: steps.data[0]?.id ?? '' })).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { externalShards } from '../../lib/aws/external-keys.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { noon } from '../contract/samples.ts';
-import { AtHand } from './at-hand.ts';
+import { TestBackend } from './test-backend.ts';
 
 type Calls = Partial<Record<keyof ExternalRuns, number>>;
 
@@ -37,26 +37,27 @@ function counted(store: ExternalRuns): { readonly store: ExternalRuns; readonly 
 
 const ofProcess = (store: ExternalRuns, clock = new MemoryClock(noon)) => {
   const counts = counted(store);
-  return { own: new AtHand(counts.store, { clock, namespaceId: 'team' }), take: counts.take };
+  return { testBackend: new TestBackend(counts.store, { clock, namespaceId: 'team' }), take: counts.take };
 };
 
-const claims = (own: AtHand, slots: number, worker = 'w') =>
-  Promise.all(Array.from({ length: slots }, (_, slot) => own.claim(`${worker}${slot}`)));
+const claims = (testBackend: TestBackend, slots: number, worker = 'w') =>
+  Promise.all(Array.from({ length: slots }, (_, slot) => testBackend.claim(`${worker}${slot}`)));
 
-const createMany = (own: AtHand, count: number) => Promise.all(Array.from({ length: count }, () => own.create()));
+const createMany = (testBackend: TestBackend, count: number) =>
+  Promise.all(Array.from({ length: count }, () => testBackend.create()));
 
 describe('one claim of many slots', () => {
   test.each([1, 10, 350])('reads the reminders once where nothing is due: %i slots', async (slots) => {
-    const { own, take } = ofProcess(new MemoryExternalRuns());
-    expect(await claims(own, slots)).toEqual(Array.from({ length: slots }, () => null));
+    const { testBackend, take } = ofProcess(new MemoryExternalRuns());
+    expect(await claims(testBackend, slots)).toEqual(Array.from({ length: slots }, () => null));
     expect(take()).toEqual({ reminders: 1 });
   });
 
   test('of 300 due runs with 350 slots needs one read of the reminders, and one log read and four writes per run', async () => {
     const store = new MemoryExternalRuns();
     const [client, worker] = [ofProcess(store), ofProcess(store)];
-    const made = await createMany(client.own, 300);
-    const claimed = (await claims(worker.own, 350)).flatMap((run) => run?.id ?? []);
+    const made = await createMany(client.testBackend, 300);
+    const claimed = (await claims(worker.testBackend, 350)).flatMap((run) => run?.id ?? []);
     expect(claimed.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
     expect(worker.take()).toEqual({
       reminders: 1,
@@ -69,34 +70,34 @@ describe('one claim of many slots', () => {
   });
 
   test('assigns runs in order: new ones first, then those that have waited longest', async () => {
-    const { own } = ofProcess(new MemoryExternalRuns());
-    const parked = await own.claimed('p');
-    await own.park(parked.id, 0, 'p');
-    own.clock.advance(seconds(1));
-    const [second, first] = [await own.create(), await own.create({ availableAt: own.at(-60_000) })];
-    expect((await claims(own, 3)).map((run) => run?.id)).toEqual([first.id, second.id, parked.id]);
+    const { testBackend } = ofProcess(new MemoryExternalRuns());
+    const parked = await testBackend.claimed('p');
+    await testBackend.park(parked.id, 0, 'p');
+    testBackend.clock.advance(seconds(1));
+    const [second, first] = [await testBackend.create(), await testBackend.create({ availableAt: testBackend.at(-60_000) })];
+    expect((await claims(testBackend, 3)).map((run) => run?.id)).toEqual([first.id, second.id, parked.id]);
   });
 
   test('reads more where none of the first reminders can be claimed', async () => {
     const store = new MemoryExternalRuns();
     const [client, worker] = [ofProcess(store), ofProcess(store)];
-    const taken = await createMany(client.own, 40);
+    const taken = await createMany(client.testBackend, 40);
     const standing = await store.reminders('team', noon, 100);
-    await claims(client.own, 40, 'other');
+    await claims(client.testBackend, 40, 'other');
     // Their owner has not deleted them yet.
     for (const reminder of standing) await store.addReminder('team', reminder, after(noon, minutes(60)));
-    client.own.clock.advance(durationMs(1));
-    const later = await client.own.create();
-    worker.own.clock.advance(durationMs(1));
+    client.testBackend.clock.advance(durationMs(1));
+    const later = await client.testBackend.create();
+    worker.testBackend.clock.advance(durationMs(1));
     expect(taken).toHaveLength(40);
-    expect((await worker.own.claim())?.id).toBe(later.id);
+    expect((await worker.testBackend.claim())?.id).toBe(later.id);
   });
 
   test('of two processes with 350 slots each claims every run once, with at most three reads of each log', async () => {
     const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
     const [one, two] = [ofProcess(store, clock), ofProcess(store, clock)];
-    const made = await createMany(ofProcess(store, clock).own, 300);
-    const claimed = (await Promise.all([claims(one.own, 350, 'a'), claims(two.own, 350, 'b')]))
+    const made = await createMany(ofProcess(store, clock).testBackend, 300);
+    const claimed = (await Promise.all([claims(one.testBackend, 350, 'a'), claims(two.testBackend, 350, 'b')]))
       .flat()
       .flatMap((run) => run?.id ?? []);
     expect(claimed.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
@@ -110,15 +111,15 @@ describe('one claim of many slots', () => {
 test('a reminder of a run that another process has just changed is checked once, and deleted after five seconds', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
   const [owner, other] = [ofProcess(store, clock), ofProcess(store, clock)];
-  await owner.own.create();
+  await owner.testBackend.create();
   const [reminder] = await store.reminders('team', noon, 1);
-  await owner.own.claim('owner');
+  await owner.testBackend.claim('owner');
   if (reminder === undefined) throw new Error('no reminder');
   await store.addReminder('team', reminder, after(noon, minutes(60)));
-  for (let poll = 0; poll < 10; poll += 1) expect(await other.own.claim()).toBeNull();
+  for (let poll = 0; poll < 10; poll += 1) expect(await other.testBackend.claim()).toBeNull();
   expect(other.take()).toEqual({ reminders: 10, entries: 1 });
   clock.advance(seconds(5));
-  expect(await other.own.claim()).toBeNull();
+  expect(await other.testBackend.claim()).toBeNull();
   expect(other.take()).toMatchObject({ entries: 1, deleteReminder: 1 });
   expect(await store.reminders('team', clock.now(), 9)).toEqual([]);
 });
@@ -126,11 +127,11 @@ test('a reminder of a run that another process has just changed is checked once,
 test('a slot that asks during a poll gets runs that were written before its request', async () => {
   const store = new MemoryExternalRuns();
   const [client, worker] = [ofProcess(store), ofProcess(store)];
-  const early = worker.own.claim('early');
+  const early = worker.testBackend.claim('early');
   await Promise.resolve();
   await Promise.resolve();
-  const run = await client.own.create();
-  expect((await worker.own.claim('late'))?.id).toBe(run.id);
+  const run = await client.testBackend.create();
+  expect((await worker.testBackend.claim('late'))?.id).toBe(run.id);
   expect(await early).toBeNull();
 });
 
@@ -148,23 +149,27 @@ test('a failing claim rejects only its slot, and the next poll claims the run', 
     },
   });
   const [client, worker] = [ofProcess(store), ofProcess(broken)];
-  const made = await createMany(client.own, 3);
-  const outcomes = await Promise.allSettled([worker.own.claim('a'), worker.own.claim('b'), worker.own.claim('c')]);
+  const made = await createMany(client.testBackend, 3);
+  const outcomes = await Promise.allSettled([
+    worker.testBackend.claim('a'),
+    worker.testBackend.claim('b'),
+    worker.testBackend.claim('c'),
+  ]);
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   const claimed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value?.id ?? []) : []));
-  const last = await worker.own.claim('d');
+  const last = await worker.testBackend.claim('d');
   expect(new Set([...claimed, last?.id])).toEqual(new Set(made.map(({ id }) => id)));
   expect(claimed).toHaveLength(2);
 });
 
 test('another process claims the runs of a crashed process after their leases expire', async () => {
   const [store, clock] = [new MemoryExternalRuns(), new MemoryClock(noon)];
-  const [dead, heir] = [ofProcess(store, clock), ofProcess(store, clock)];
-  const made = await createMany(dead.own, 40);
-  await claims(dead.own, 40);
-  expect(await claims(heir.own, 50)).toEqual(Array.from({ length: 50 }, () => null));
+  const [crashed, survivor] = [ofProcess(store, clock), ofProcess(store, clock)];
+  const made = await createMany(crashed.testBackend, 40);
+  await claims(crashed.testBackend, 40);
+  expect(await claims(survivor.testBackend, 50)).toEqual(Array.from({ length: 50 }, () => null));
   clock.advance(minutes(1));
-  const claimed = (await claims(heir.own, 50, 'heir')).flatMap((run) => run ?? []);
+  const claimed = (await claims(survivor.testBackend, 50, 'survivor')).flatMap((run) => run ?? []);
   expect(claimed.map(({ id }) => id).toSorted()).toEqual(made.map(({ id }) => id).toSorted());
   expect(claimed.every(({ attempts }) => attempts === 2)).toBe(true);
 });

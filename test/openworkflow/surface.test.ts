@@ -71,10 +71,10 @@ describe('a workflow', () => {
   });
 
   test('is unique by name and version, and its name must be valid on the platform', () => {
-    const own = new OpenWorkflow();
-    own.defineWorkflow({ name: 'a' }, () => 1);
-    own.defineWorkflow({ name: 'a', version: '2' }, () => 1);
-    expect(() => own.implementWorkflow({ name: 'a', version: '2' }, () => 1)).toThrow(
+    const testBackend = new OpenWorkflow();
+    testBackend.defineWorkflow({ name: 'a' }, () => 1);
+    testBackend.defineWorkflow({ name: 'a', version: '2' }, () => 1);
+    expect(() => testBackend.implementWorkflow({ name: 'a', version: '2' }, () => 1)).toThrow(
       'Workflow "a" (version: 2) is already registered',
     );
     expect(() => defineWorkflow({ name: 'send mails' }, () => 1)).toThrow('the name of a workflow must match');
@@ -137,19 +137,19 @@ describe('runs', () => {
   const started = { runId: id, status: 'pending', deploymentId: 'd' };
 
   test('are started with their input, time, deadline and key', async () => {
-    const { ow: own, asked } = speaking(started);
-    const workflow = own.defineWorkflow({ name: 'orders', version: 'v1' }, () => 1);
+    const { ow: testBackend, asked } = speaking(started);
+    const workflow = testBackend.defineWorkflow({ name: 'orders', version: 'v1' }, () => 1);
     const [availableAt, deadlineAt] = [new Date('2027-01-01T00:00:00Z'), new Date('2027-02-01T00:00:00Z')];
     const handle = await workflow.run({ n: 1, none: undefined }, { availableAt, deadlineAt, idempotencyKey: 'k' });
     expect(handle.workflowRun).toEqual({ id, workflowName: 'orders', version: 'v1' });
     const times = { availableAt: availableAt.toISOString(), deadlineAt: deadlineAt.toISOString() };
     expect(asked).toEqual([{ path: 'POST /v1/runs', key: 'k', body: { workflowName: 'orders', input: { n: 1 }, ...times } }]);
-    await own.runWorkflow({ name: 'orders' });
+    await testBackend.runWorkflow({ name: 'orders' });
     expect(asked[1]?.body).toEqual({ workflowName: 'orders' });
   });
 
   test('an input that the schema refuses starts no run', async () => {
-    const { ow: own, asked } = speaking(started);
+    const { ow: testBackend, asked } = speaking(started);
     const schema = {
       '~standard': {
         version: 1,
@@ -157,7 +157,7 @@ describe('runs', () => {
         validate: () => ({ issues: [{ message: 'too small' }, { message: 'too blue' }] }),
       },
     } as const;
-    await expect(own.runWorkflow({ name: 'orders', schema }, 1)).rejects.toThrow('too small; too blue');
+    await expect(testBackend.runWorkflow({ name: 'orders', schema }, 1)).rejects.toThrow('too small; too blue');
     expect(asked).toEqual([]);
   });
 
@@ -168,28 +168,28 @@ describe('runs', () => {
     ],
     [{ status: 'cancelled' }, 'Workflow orders was canceled'],
   ])('that do not complete reject with the reason: %j', async (facts, message) => {
-    const { ow: own } = speaking(started, ended(facts));
-    await expect((await own.runWorkflow({ name: 'orders' })).result()).rejects.toThrow(message);
+    const { ow: testBackend } = speaking(started, ended(facts));
+    await expect((await testBackend.runWorkflow({ name: 'orders' })).result()).rejects.toThrow(message);
   });
 
   test('that complete return their output; that do not end in time reject with a timeout', async () => {
-    const { ow: own } = speaking(started, ended({ status: 'running' }), ended({ status: 'completed', output: { a: 1 } }));
-    expect(await (await own.runWorkflow({ name: 'orders' })).result()).toEqual({ a: 1 });
+    const { ow: testBackend } = speaking(started, ended({ status: 'running' }), ended({ status: 'completed', output: { a: 1 } }));
+    expect(await (await testBackend.runWorkflow({ name: 'orders' })).result()).toEqual({ a: 1 });
     const slow = speaking(started, ended({ status: 'running' }));
     const handle = await slow.ow.runWorkflow({ name: 'orders' });
     await expect(handle.result({ timeoutMs: 5 })).rejects.toThrow(`Timed out waiting for workflow run ${id} to finish`);
   });
 
   test('can be cancelled by their handle and by their id', async () => {
-    const { ow: own, asked } = speaking(started, { runId: id, status: 'cancelled' });
-    await (await own.runWorkflow({ name: 'orders' })).cancel();
-    await own.cancelWorkflowRun(id);
+    const { ow: testBackend, asked } = speaking(started, { runId: id, status: 'cancelled' });
+    await (await testBackend.runWorkflow({ name: 'orders' })).cancel();
+    await testBackend.cancelWorkflowRun(id);
     expect(asked.slice(1).map(({ path }) => path)).toEqual([`POST /v1/runs/${id}/cancel`, `POST /v1/runs/${id}/cancel`]);
   });
 
   test('a signal has the same correlation as in workflows, and its key', async () => {
-    const { ow: own, asked } = speaking({ signalId: 's', delivered: false });
-    const sent = await own.sendSignal({ signal: 'go', data: { by: 'Ada' }, idempotencyKey: 'k' });
+    const { ow: testBackend, asked } = speaking({ signalId: 's', delivered: false });
+    const sent = await testBackend.sendSignal({ signal: 'go', data: { by: 'Ada' }, idempotencyKey: 'k' });
     expect(sent.signalId).toBe('s');
     const body = { name: 'go', correlation: 'openworkflow', payload: { by: 'Ada' } };
     expect(asked).toEqual([{ path: 'POST /v1/signals', key: 'k', body }]);

@@ -1,6 +1,6 @@
 /**
- * Programs by chance, machines that die by chance before and after commits, and others who commit in between: the code comes to
- * the same result, what is on record is not done again, and no replay is ever led astray.
+ * Random programs with random crashes before and after commits, and concurrent commits: the result is the same, recorded steps do
+ * not run again, and no replay is nondeterministic.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -15,13 +15,13 @@ import { VirtualClock } from './virtual-clock.ts';
 const children = { child: (input: JsonValue) => ({ status: 'completed' as const, output: { of: input } }) };
 
 interface World {
-  /** what becomes of turn n, and whether others commit before it; a turn beyond them is committed */
+  /** the fate of batch n, and whether another writer commits before it; later batches are committed */
   readonly fates: readonly {
     readonly fate: 'commit' | 'die-before' | 'die-after';
     readonly isDisturbed: boolean;
     readonly commitMs: number;
   }[];
-  /** others commit this long after the beginning */
+  /** another writer commits at this time after the start */
   readonly visits: readonly number[];
   readonly tellsAtOnce: boolean;
   readonly driveMs: number;
@@ -48,7 +48,7 @@ async function played(part: Part, world: World): Promise<DrivenRun> {
   const run: DrivenRun = new DrivenRun([], { children, driveMs: world.driveMs }, clock);
   run.workflows = [
     workflowOf(part, clock, ({ key }) => {
-      // A machine that has died goes on here for a while: only what the living begin counts.
+      // A crashed worker continues here for a while. Only calls of live workers count.
       if (run.node(key)?.status === 'completed' && run.isDriving) throw new Error(`${key} is done again`);
     }),
   ];
@@ -75,7 +75,7 @@ async function played(part: Part, world: World): Promise<DrivenRun> {
   return run;
 }
 
-/** The whole log once more, on a machine that has never seen it. */
+/** Replays the whole log on a new worker. */
 async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
   const clock = new VirtualClock();
   const never = workflowOf(part, clock, ({ key }) => {
@@ -102,7 +102,7 @@ async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
 
 const numRuns = Number(process.env['CRASH_RUNS'] ?? 150);
 
-/** Of several sends by one name it is time that decides which is the first, and which the one with a number. */
+/** Of several sends with one name, timing decides which gets the plain key and which a numbered one. */
 const untimed = (output: unknown): string => String(output).replaceAll(/sent out:\d+/g, 'sent out');
 
 const sends: [Part, World][] = [
@@ -121,7 +121,7 @@ const sends: [Part, World][] = [
   ],
 ];
 
-test('what only time decides aside, crashes and others change no result', { timeout: 120_000 }, async () => {
+test('crashes and concurrent commits change no result that does not depend on time', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled']), worlds, async (part, world) => {
       const quiet = await played(part, calm);
@@ -135,7 +135,7 @@ test('what only time decides aside, crashes and others change no result', { time
 
 const work = (ms: number): Part => ({ kind: 'step', ms, failures: 0, isFatal: false, idempotent: false, ticks: 0 });
 
-/** What went wrong once: the code was told of what came later before it was told of what is on record before that. */
+/** Regression: the code got a later result before an earlier one of the log. */
 const examples: [Part, World][] = [
   [
     {
@@ -175,7 +175,7 @@ const examples: [Part, World][] = [
   ],
 ];
 
-test('whoever was first stays first when the log is replayed', { timeout: 120_000 }, async () => {
+test('a replay keeps the order of results', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled', 'race', 'any']), worlds, async (part, world) => {
       const run = await played(part, world);

@@ -1,4 +1,4 @@
-/** A code run whose log is kept here as the service keeps it: the engine decides, drives are begun and dropped as the test says. */
+/** A code run with a log in memory: the engine decides, and the test starts and drops workflow tasks. */
 import { decideCode, decideCodeStart } from '../../lib/engine/durable/decide.ts';
 import type { CodeFact } from '../../lib/engine/durable/facts.ts';
 import { historyOf } from '../../lib/engine/durable/history.ts';
@@ -25,14 +25,14 @@ export interface Options {
   readonly input?: JsonValue;
   readonly name?: string;
   readonly version?: string;
-  /** how long a drive may begin bodies */
+  /** time until the hand-off of a workflow task */
   readonly driveMs?: number;
-  /** how a workflow that is called ends, by its name */
+  /** results of called workflows, by name */
   readonly children?: Readonly<Record<string, (input: JsonValue) => ChildEnd>>;
   readonly deploymentId?: string;
 }
 
-/** What becomes of a turn: it is committed, or the machine dies before or after that. */
+/** The fate of a batch: it is committed, or the worker crashes before or after the commit. */
 export type Fate = 'commit' | 'die-before' | 'die-after';
 
 export class DrivenRun {
@@ -43,11 +43,11 @@ export class DrivenRun {
   readonly lines: string[] = [];
   readonly sent: string[] = [];
   readonly state: RunState = emptyState();
-  /** asked before each turn; it may let others commit */
+  /** called before each batch; it may commit something else first */
   beforeTurn: (turn: CommandBatch) => Fate | Promise<Fate> = () => 'commit';
-  /** told of each drive before it begins */
+  /** called before each workflow task starts */
   onDrive: (task: WorkflowTask) => void = () => {};
-  /** the drive is told of what others commit as soon as they have; else by the answer to its next turn */
+  /** true: the task gets a new history immediately; false: with the result of its next batch */
   tellsAtOnce = false;
   workflows: unknown;
   readonly facts: RunFacts;
@@ -89,7 +89,7 @@ export class DrivenRun {
     return jsonHistory(historyOf(this.state));
   }
 
-  /** entries of all turns that were committed, in short */
+  /** entries of all committed batches, in short form */
   get said(): readonly string[] {
     return this.turns.flatMap(({ entries }) => entries.map(saidOf));
   }
@@ -105,7 +105,7 @@ export class DrivenRun {
     });
   }
 
-  /** Somebody else commits: the world outside, or a timer. */
+  /** Another writer commits, such as a timer or a signal. */
   say(...facts: readonly CodeFact[]): boolean {
     const events = decideCode(this.state, facts, this.#tools);
     if (events.length === 0) return false;
@@ -133,7 +133,7 @@ export class DrivenRun {
     this.say({ kind: 'cancel-requested', reason });
   }
 
-  /** Waits whose time has come are over, and workflows that were called have ended. */
+  /** Ends waits that are due, and called workflows. */
   async wakeDue(): Promise<boolean> {
     let isChanged = false;
     for (const node of this.openNodes) {
@@ -158,7 +158,7 @@ export class DrivenRun {
     return this.say({ kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId: childRun, end });
   }
 
-  /** Drives the run, and lets time pass between, until it has ended or nothing more comes by itself. */
+  /** Executes the run and advances the time until the run has ended or waits for an external event. */
   async toTheEnd(mostDrives = 1_000): Promise<this> {
     for (let drives = 0; !this.hasEnded; drives += 1) {
       invariant(drives < mostDrives, `the run is driven without end: ${this.said.slice(-20).join(', ')}`);
@@ -180,12 +180,12 @@ export class DrivenRun {
     return earliest(moments);
   }
 
-  /** The drive at work is to hand on before its time. */
+  /** Asks the running workflow task for an early hand-off. */
   handOn(): void {
     this.#drive?.drive.handOff();
   }
 
-  /** @returns whether there was a drive to begin now */
+  /** @returns whether a workflow task could start now */
   async driveOnce(): Promise<boolean> {
     const node = this.openNodes.find(
       (open) => open.step?.kind === 'workflow_task' && (open.status !== 'queued' || (open.notBefore ?? 0) <= this.clock.now()),
@@ -273,7 +273,7 @@ export class DrivenRun {
     return this.#drive !== undefined && !this.#drive.isDropped;
   }
 
-  /** the one that is under way */
+  /** the running workflow task */
   get drive(): WorkflowTaskHandle {
     invariant(this.#drive !== undefined, 'nobody drives the run');
     return this.#drive.drive;

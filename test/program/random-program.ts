@@ -1,4 +1,4 @@
-/** Workflows by chance: steps that work, fail and are tried again, sleeps and signals, one after another and side by side. */
+/** Random workflows: steps that succeed, fail and are retried, sleeps and signals, in sequence and in parallel. */
 import fc from 'fast-check';
 import { durationMs } from '../../lib/engine/time.ts';
 import { type Step, type StepContext, type Workflow, StepError, defineWorkflow } from '../../lib/sdk/index.ts';
@@ -37,7 +37,7 @@ const leaf: fc.Arbitrary<Part> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'send' as const }) },
 );
 
-/** @param joins what may run side by side: a race's result is a matter of time, and time passes differently after a crash */
+/** @param joins the allowed parallel forms: the result of a race depends on timing, which a crash changes */
 export const programs = (joins: readonly Extract<Part, { parts: unknown }>['kind'][]): fc.Arbitrary<Part> =>
   fc.letrec<{ part: Part }>((tie) => ({
     part: fc.oneof(
@@ -54,7 +54,7 @@ export const programs = (joins: readonly Extract<Part, { parts: unknown }>['kind
   })).part;
 
 export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: StepContext) => void): Workflow {
-  // Outside the code: what the world remembers of the tries that it saw.
+  // State outside of the workflow: the attempts that an external service has seen.
   const tries = new Map<string, number>();
   return defineWorkflow({ name: 'test' }, async ({ step, random }) => {
     const said = await caught(() => play(part, step, '0'));

@@ -1,4 +1,4 @@
-/** Replays a history and looks at the first turn that the code comes to beyond it. */
+/** Replays a history and returns the first batch beyond it. */
 import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
 import type { History, RunFacts, CommandBatch } from '../../lib/engine/durable/command-batch.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';

@@ -1,4 +1,4 @@
-/** What code runs come to, step by step. */
+/** Steps of code runs: keys, retries, waits, stored values and arguments. */
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes } from '../../lib/engine/time.ts';
 import { capturePrinted } from '../../lib/program/printed.ts';
@@ -10,7 +10,7 @@ import { VirtualClock } from './virtual-clock.ts';
 const flow = (fn: Parameters<typeof defineWorkflow>[1], spec: object = {}) => [defineWorkflow({ name: 'test', ...spec }, fn)];
 
 describe('a chain', () => {
-  test('of N steps costs N + 1 commits after the first, and one drive', async () => {
+  test('of N steps costs N + 1 commits after the first, and one workflow task', async () => {
     const chain = flow(async ({ step }) => {
       let sum = 0;
       for (let each = 0; each < 5; each += 1) sum += await step.run({ name: 'add' }, () => each);
@@ -29,7 +29,7 @@ describe('a chain', () => {
     expect(run.clock.now()).toBe(run.facts.createdAt);
   });
 
-  test('has a key for each step, and none twice', async () => {
+  test('has a unique key for each step', async () => {
     const named = flow(async ({ step }) => {
       const keys: string[] = [];
       for (const name of ['a', 'a:1', 'a', 'a', 'a:1', 'b']) keys.push(await step.run({ name }, ({ key }) => key));
@@ -41,7 +41,7 @@ describe('a chain', () => {
     expect(run.node('b:1')).toMatchObject({ status: 'completed' });
   });
 
-  test('with a sleep rests in between, and its steps are not run again', async () => {
+  test('with a sleep suspends the run, and its steps do not run again', async () => {
     const bodies: string[] = [];
     const sleepy = flow(async ({ step }) => {
       const one = await step.run({ name: 'one' }, () => bodies.push('one'));
@@ -55,7 +55,7 @@ describe('a chain', () => {
     expect(run.ends).toHaveLength(2);
   });
 
-  test('is not left to rest with a result in hand, whenever that comes, while something else waits', async () => {
+  test('does not suspend with an undelivered result while another step waits', async () => {
     for (let turns = 0; turns < 40; turns += 1) {
       const race = flow(({ step }) =>
         Promise.race([
@@ -71,7 +71,7 @@ describe('a chain', () => {
     }
   });
 
-  test('of 25,000 steps is linear: so many turns, and a replay with one turn of the event loop for each result', async () => {
+  test('of 25,000 steps is linear: one batch and one replayed turn of the event loop per result', async () => {
     const steps = 25_000;
     const chain = flow(
       async ({ step }) => {
@@ -107,8 +107,8 @@ const historyOfChain = (steps: number) =>
     { kind: 'settled' as const, key, result: { status: 'completed' as const, output: null, endedAt: new VirtualClock().now() } },
   ]);
 
-describe('side by side', () => {
-  test('ten that begin together are one commit, and results that come together are one more', async () => {
+describe('in parallel', () => {
+  test('ten steps that start together are one commit, and results that arrive together are one more', async () => {
     const wide = flow(async ({ step }) =>
       Promise.all(Array.from({ length: 10 }, (_, index) => step.run({ name: 'part' }, () => index))),
     );
@@ -117,7 +117,7 @@ describe('side by side', () => {
     expect(run.commits).toHaveLength(1 + 1 + 1);
   });
 
-  test('a failing step lets its siblings finish, and what they did is on record', async () => {
+  test('a failing step lets its siblings finish, and their results are recorded', async () => {
     const clock = new VirtualClock();
     const both = flow(async ({ step }) => {
       await Promise.all([
@@ -132,7 +132,7 @@ describe('side by side', () => {
     expect(run.failure).toMatchObject({ cause: 'error', message: 'no', details: { step: 'bad' } });
   });
 
-  test('a crash in the middle keeps those that have finished, and the others are run again', async () => {
+  test('a crash keeps completed steps, and the others run again', async () => {
     const clock = new VirtualClock();
     const bodies: string[] = [];
     const both = flow(async ({ step }) =>
@@ -156,7 +156,7 @@ describe('side by side', () => {
 });
 
 describe('failures', () => {
-  test('a step that throws is tried again in place when that is soon, and after a rest when it is not', async () => {
+  test('a step that throws is retried in the same task if the retry is soon, else after a suspension', async () => {
     let tries = 0;
     const flaky = flow(async ({ step }) =>
       step.run({ name: 'flaky' }, ({ attempt }) => {
@@ -172,7 +172,7 @@ describe('failures', () => {
     expect(run.clock.now() - run.facts.createdAt).toBe(7_000);
   });
 
-  test('after its last try it fails for good, and a failure that was caught stays as it was written', async () => {
+  test('after its last attempt a step fails, and a caught failure stays as recorded', async () => {
     let tries = 0;
     const caught = flow(async ({ step }) => {
       let told = '';
@@ -228,7 +228,7 @@ describe('failures', () => {
         ),
       { cause: 'error' },
     ],
-  ])('%s that is thrown is told as a failure', async (_what, thrown, failure) => {
+  ])('%s that is thrown becomes a failure', async (_what, thrown, failure) => {
     const bad = flow(async ({ step }) => {
       await step.run({ name: 'bad', retryPolicy: { maximumAttempts: 1 } }, () => {
         throw thrown();
@@ -241,7 +241,7 @@ describe('failures', () => {
     expect((await new DrivenRun(own).toTheEnd()).failure).toMatchObject(failure);
   });
 
-  test('a try beyond the deadline is none: the run fails with what the step said', async () => {
+  test('no attempt starts after the deadline: the run fails with the step’s error', async () => {
     const bad = flow(async ({ step }) => {
       await step.sleep('until it is late', '364.99 days');
       await step.run({ name: 'bad', retryPolicy: { initialInterval: '1 day', maximumInterval: '1 day' } }, () => {
@@ -252,7 +252,7 @@ describe('failures', () => {
     expect(run.failure).toMatchObject({ message: 'too late for another' });
   });
 
-  test("attempts that were lost with their machine are nobody's failures", async () => {
+  test('attempts that were lost in a crash do not count as failures', async () => {
     let tries = 0;
     const flaky = flow(async ({ step }) =>
       step.run({ name: 'flaky', retryPolicy: { maximumAttempts: 2, initialInterval: 1 } }, () => {
@@ -277,8 +277,8 @@ describe('failures', () => {
   });
 });
 
-describe('a workflow that is run again', () => {
-  test('keeps what its steps have done, asks anew for what failed, and is counted', async () => {
+describe('a retried workflow', () => {
+  test('keeps completed steps, runs failed steps again, and counts its attempts', async () => {
     const bodies: string[] = [];
     const again = flow(
       async ({ step, run, random }) => {
@@ -298,7 +298,7 @@ describe('a workflow that is run again', () => {
     expect(run.clock.now() - run.facts.createdAt).toBe(3_000);
   });
 
-  test('is not, where the failure is one that no further try can mend', async () => {
+  test('is not retried after a non-retryable failure', async () => {
     const once = flow(
       async () => {
         throw new NonRetryableError('never');
@@ -310,7 +310,7 @@ describe('a workflow that is run again', () => {
     expect(run.failure).toMatchObject({ cause: 'invalid', code: 'non_retryable' });
   });
 
-  test('and sleeps and wakes are none of its attempts', async () => {
+  test('does not count sleeps and wake-ups as attempts', async () => {
     const naps = flow(async ({ step, run }) => {
       for (let nap = 0; nap < 4; nap += 1) await step.sleep('nap', '1h');
       return run.attempt;
@@ -320,7 +320,7 @@ describe('a workflow that is run again', () => {
 });
 
 describe('waits', () => {
-  test('a suspension cannot be swallowed', async () => {
+  test('a suspension cannot be caught', async () => {
     const tries = flow(async ({ step }) => {
       const caught: unknown[] = [];
       try {
@@ -335,7 +335,7 @@ describe('waits', () => {
     expect((await new DrivenRun(tries).toTheEnd()).output).toEqual(['once']);
   });
 
-  test("a signal is told with its data, by the run's own id where no correlation is given, and null when it did not come", async () => {
+  test('a signal is delivered with its data, by default with the run id as correlation, and is null after the timeout', async () => {
     const waits = flow(async ({ step }) => [
       await step.waitForSignal({ signal: 'paid', timeout: '1h' }),
       await step.waitForSignal({ signal: 'paid', correlation: 'order-7', timeout: '1h' }),
@@ -350,7 +350,7 @@ describe('waits', () => {
     expect(run.output).toEqual([{ data: { by: 'me' } }, null]);
   });
 
-  test('a signal that its schema refuses fails the step', async () => {
+  test('a signal that the schema rejects fails the step', async () => {
     const schema = {
       '~standard': {
         version: 1 as const,
@@ -374,7 +374,7 @@ describe('waits', () => {
     });
   });
 
-  test('a workflow that is called answers, fails its step, or is left to go on', async () => {
+  test('a called workflow returns a result, fails its step, or continues after the timeout', async () => {
     const calls = flow(async ({ step }) => {
       const good = await step.runWorkflow({ name: 'good' }, { n: 1 });
       const bad = await step
@@ -395,7 +395,7 @@ describe('waits', () => {
     expect(run.node('the late one')).toBeDefined();
   });
 
-  test('a signal is sent once for each commit that asks for it, and the step knows what became of it', async () => {
+  test('a signal is sent once per step, and the step gets the result', async () => {
     const sends = flow(async ({ step, run }) =>
       step.sendSignal({ signal: 'done', correlation: `${run.workflowName}-7`, data: { at: new Date(0) } }),
     );
@@ -406,26 +406,26 @@ describe('waits', () => {
 
   test.each([
     [
-      'a length of time that is none',
+      'an invalid duration',
       'not a valid duration: "soon"',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('nap', 'soon' as never),
     ],
     [
-      'a negative one',
+      'a negative duration',
       'not a valid duration: -5',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('nap', -5 as never),
     ],
     [
-      'a name that is none',
+      'an empty name',
       'the name of a step',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('', 5 as never),
     ],
     [
-      'a name that is kept for rollbacks',
+      'a name with the reserved rollback prefix',
       'must not start with rollback:',
       async (step: { sleep(name: string, wait: never): Promise<void> }) => step.sleep('rollback:x', 5 as never),
     ],
-  ])('%s fails the run with its text, and for good', async (_what, text, go) => {
+  ])('%s fails the run with its message and without a retry', async (_what, text, go) => {
     const bad = flow(async ({ step }) => go(step), { retryPolicy: { maximumAttempts: 9 } });
     const run = await new DrivenRun(bad).toTheEnd();
     expect(run.failure).toMatchObject({
@@ -441,7 +441,7 @@ describe('what is stored', () => {
   const returning = (value: () => unknown) =>
     flow(async ({ step }) => step.run({ name: 'give', retryPolicy: { maximumAttempts: 5 } }, value));
 
-  test('comes back as JSON the first time too, and the code may change it', async () => {
+  test('is returned as JSON also the first time, and the code may change it', async () => {
     const giving = flow(async ({ step }) => {
       const given = await step.run({ name: 'give' }, () => ({
         at: new Date(0),
@@ -477,7 +477,7 @@ describe('what is stored', () => {
     ['a Date that is no time', { a: new Date(Number.NaN) }, 'an invalid Date at /a', '/a'],
     ['half a character', { a: '\ud800' }, 'a string with a lone surrogate at /a', '/a'],
     ['what is nested without end', deep, 'more than 100 levels', undefined],
-  ])('%s is refused with its place, and not tried again', async (_what, value, text, path) => {
+  ])('%s is rejected with its path, and not retried', async (_what, value, text, path) => {
     const run = await new DrivenRun(returning(() => value)).toTheEnd();
     expect(run.failure).toMatchObject({
       cause: 'invalid',
@@ -490,14 +490,14 @@ describe('what is stored', () => {
     expect(own.failure).toMatchObject({ code: 'result_not_serialisable' });
   });
 
-  test('what is larger than 16 MB is refused, and 10 MB are not', async () => {
+  test('a value larger than 16 MB is rejected, and one of 10 MB is not', async () => {
     const large = await new DrivenRun(returning(() => 'x'.repeat(10_000_000))).toTheEnd();
     expect(large.output).toHaveLength(10_000_000);
     const tooLarge = await new DrivenRun(returning(() => 'ä'.repeat(9_000_000))).toTheEnd();
     expect(tooLarge.failure).toMatchObject({ cause: 'invalid', code: 'result_too_large' });
   });
 
-  test('an input or data that cannot be is refused where it is given', async () => {
+  test('an invalid input or signal data is rejected at the call', async () => {
     const calls = flow(async ({ step }) => step.runWorkflow<unknown, unknown, unknown>({ name: 'x' }, { n: 1n }));
     expect((await new DrivenRun(calls).toTheEnd()).failure).toMatchObject({
       code: 'input_not_serialisable',
@@ -507,7 +507,7 @@ describe('what is stored', () => {
     expect((await new DrivenRun(sends).toTheEnd()).failure).toMatchObject({ code: 'data_not_serialisable' });
   });
 
-  test('what a body prints goes with its result, and a flood is cut', async () => {
+  test('printed lines are stored with the result, and cut at the limit', async () => {
     const prints = flow(async ({ step }) => {
       await Promise.all(
         ['a', 'b'].map((name) =>
@@ -537,8 +537,8 @@ describe('what is stored', () => {
   });
 });
 
-describe('what the code is told', () => {
-  test('time, chance and ids are the same each time it is replayed, and the logger is silent then', async () => {
+describe('arguments of the code', () => {
+  test('time, random values and ids are the same in each replay, and the logger writes nothing then', async () => {
     const seen: unknown[][] = [];
     const told = flow(
       async ({ step, now, random, uuid, log, run, version }) => {
@@ -567,7 +567,7 @@ describe('what the code is told', () => {
     expect(run.lines).toEqual(['begins {"run":"test"}', 'goes on', 'ends "1970-01-01T00:00:00.000Z"']);
   });
 
-  test('an input is checked by the schema before anything else, and is what the schema makes of it', async () => {
+  test('the schema validates the input first, and the code gets the schema’s output', async () => {
     const schema = {
       '~standard': {
         version: 1 as const,
@@ -594,7 +594,7 @@ describe('what the code is told', () => {
     expect(bad.said).toEqual(['threw']);
   });
 
-  test('what the code does to its input changes nothing when it is begun anew', async () => {
+  test('changes of the input by the code do not affect a replay', async () => {
     const drains = flow(async ({ input, step }) => {
       const list = input as number[];
       list.push(list.length);
@@ -612,7 +612,7 @@ describe('what the code is told', () => {
   });
 });
 
-test('no run has more attempts of steps than its workflow says', async () => {
+test('a run does not exceed maxStepAttempts of its workflow', async () => {
   const bodies: string[] = [];
   const endless = flow(
     async ({ step }) => {

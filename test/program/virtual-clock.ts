@@ -1,4 +1,4 @@
-/** Time for programs: it stands still while anything can go on, and then jumps to the next timer. */
+/** A virtual clock: time stops while code can run, and then jumps to the next timer. */
 import type { ProgramClock } from '../../lib/program/clock.ts';
 import { type DurationMs, type Instant, after } from '../../lib/engine/time.ts';
 import { dawn } from '../engine/graph-run-fixture.ts';
@@ -14,7 +14,7 @@ export class VirtualClock implements ProgramClock {
   #order = 0;
   #activity = 0;
   readonly #timers = new Set<Timer>();
-  /** how often the event loop was given a turn */
+  /** number of waits for an idle event loop */
   drains = 0;
 
   now(): Instant {
@@ -48,7 +48,7 @@ export class VirtualClock implements ProgramClock {
     void this.sleep(wait).then(happen);
   }
 
-  /** Lets time pass until the promise is settled. */
+  /** Advances the time until the promise settles. */
   async until<Value>(promise: Promise<Value>): Promise<Value> {
     const state = { isOver: false };
     const watched = promise.finally(() => {
@@ -66,7 +66,7 @@ export class VirtualClock implements ProgramClock {
     return watched;
   }
 
-  /** To the next timer. */
+  /** Advances to the next timer. */
   jump(): void {
     const [first] = [...this.#timers].toSorted((one, other) => one.at - other.at || one.order - other.order);
     if (first === undefined) throw new Error('everybody waits, and nobody for the time');
@@ -74,13 +74,13 @@ export class VirtualClock implements ProgramClock {
     first.fire();
   }
 
-  /** Nobody is at work: time passes at once. */
+  /** Advances the time without running code. */
   skipTo(moment: Instant): void {
     if (moment > this.#now) this.#now = moment;
   }
 }
 
-/** As many turns of the event loop without anything new are taken for standing still. */
+/** After this many turns of the event loop without change, the code counts as idle. */
 const quietTurns = 4;
 
 const boundary = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

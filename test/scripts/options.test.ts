@@ -12,7 +12,7 @@ const asked = {
 } as const;
 const read = (...typed: readonly string[]) => readOptions(asked, typed);
 
-test('numbers come as numbers, and what is not typed as what stands for it', () => {
+test('numbers are parsed, and missing options have their defaults', () => {
   expect(read('--seed', '42')).toEqual({ kind: 'read', values: { seed: 42, calm: false, positionals: [] } });
   expect(read('--calm')).toEqual({ kind: 'read', values: { calm: true, positionals: [] } });
   expect(readOptions({ ...asked, allowPositionals: true }, ['one', 'two'])).toMatchObject({
@@ -21,17 +21,17 @@ test('numbers come as numbers, and what is not typed as what stands for it', () 
 });
 
 test.each([
-  ['a number that is none', ['--seed', 'many'], '✖ a whole number is wanted\n  → at seed'],
-  ['a part of one', ['--seed', '1.5'], '✖ a whole number is wanted\n  → at seed'],
-  ['one beyond what numbers hold', ['--seed', '1234567890123456'], '✖ a whole number is wanted\n  → at seed'],
+  ['a text instead of a number', ['--seed', 'many'], '✖ must be a whole number\n  → at seed'],
+  ['a fraction', ['--seed', '1.5'], '✖ must be a whole number\n  → at seed'],
+  ['a number beyond the safe range', ['--seed', '1234567890123456'], '✖ must be a whole number\n  → at seed'],
   ['an option without its value', ['--seed'], 'argument missing'],
-  ['an option that there is not', ['--seeed', '1'], "Unknown option '--seeed'"],
-  ['a word that nobody asked for', ['42'], "Unexpected argument '42'"],
-])('%s is mistyped, and it is said where', (_what, typed, message) => {
+  ['an unknown option', ['--seeed', '1'], "Unknown option '--seeed'"],
+  ['an unexpected argument', ['42'], "Unexpected argument '42'"],
+])('%s is invalid, and the message names the option', (_what, typed, message) => {
   expect(read(...typed)).toEqual({ kind: 'invalid', message: expect.stringContaining(message) });
 });
 
-test('help is asked for by either of its names', () => {
+test('--help and -h show the usage', () => {
   expect([read('--help'), read('-h')]).toEqual([{ kind: 'help' }, { kind: 'help' }]);
 });
 
@@ -43,7 +43,7 @@ describe('a script', () => {
   };
 
   test.each(['scripts/create-key.ts', 'scripts/verify.ts'])(
-    '%s does nothing where it is mistyped, and shows its form',
+    '%s does nothing with an invalid option and prints its usage',
     (script) => {
       expect(run(script, '--bogus')).toEqual({
         status: 2,

@@ -1,4 +1,4 @@
-/** Lengths of time as authors write them. */
+/** Durations as authors write them. */
 import { expect, test } from 'vitest';
 import { parseDuration } from '../../lib/sdk/duration.ts';
 
@@ -17,7 +17,7 @@ test.each([
   ['1MO', 2_629_800_000],
   ['1y', 31_557_600_000],
   ['2 years', 63_115_200_000],
-])('%s are so many milliseconds', (text, ms) => {
+])('%s is parsed to milliseconds', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 

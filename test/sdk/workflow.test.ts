@@ -1,4 +1,4 @@
-/** Workflows as authors define them, and what the compiler knows of them. */
+/** Workflow definitions and their types. */
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import {
@@ -16,7 +16,7 @@ import type * as errors from '../../lib/sdk/errors.ts';
 import type { StepApi } from '../../lib/program/step-api.ts';
 
 describe('a definition', () => {
-  test('is what it was given, and can be told from other things by its mark', () => {
+  test('keeps its spec and function, and has a mark', () => {
     const flow = defineWorkflow({ name: 'send-mail', version: '2' }, () => 1);
     expect(flow.spec).toEqual({ name: 'send-mail', version: '2' });
     expect(Object.getOwnPropertySymbols(flow)).toEqual([Symbol.for('stepwell.workflow')]);
@@ -30,14 +30,14 @@ describe('a definition', () => {
     [{ name: 'x', maxStepAttempts: 0 }, 'from 1 to 25000'],
     [{ name: 'x', maxStepAttempts: 25_001 }, 'from 1 to 25000'],
     [{ name: 'x', maxStepAttempts: 1.5 }, 'an integer'],
-  ])('%o is refused', (spec, message) => {
+  ])('%o is rejected', (spec, message) => {
     expect(() => defineWorkflowSpec(spec)).toThrow(message);
     expect(() => defineWorkflow(spec, () => 1)).toThrow(message);
   });
 });
 
 describe('errors', () => {
-  test('are known across copies of this package, and from each other', async () => {
+  test('are recognized across copies of this package', async () => {
     const copy: typeof errors = await import(`${'../../lib/sdk/errors.ts'}?copy`);
     const step = new copy.StepError('no', { step: 'a', cause: 'error', code: 'x' });
     expect(copy.StepError).not.toBe(StepError);
@@ -50,7 +50,7 @@ describe('errors', () => {
 });
 
 describe('types', () => {
-  test('go from the schema to the function, and from the function to whoever calls it', () => {
+  test('flow from the schema to the function, and from the function to its caller', () => {
     const schema = z.object({ at: z.string().transform((text) => new Date(text)) });
     const flow = defineWorkflow({ name: 'dated', schema }, async ({ input, step, run }) => {
       expectTypeOf(input).toEqualTypeOf<{ at: Date }>();
@@ -66,7 +66,7 @@ describe('types', () => {
     expectTypeOf(caller).returns.resolves.toBeVoid();
   });
 
-  test('of an input without a schema are those that the function says', () => {
+  test('of an input without a schema come from the function', () => {
     const flow = defineWorkflow({ name: 'plain' }, ({ input }: WorkflowArguments<{ n: number }>) => input.n);
     const caller = async (step: Step) => {
       expectTypeOf(await step.runWorkflow(flow, { n: 1 })).toEqualTypeOf<number>();
@@ -76,13 +76,13 @@ describe('types', () => {
     expectTypeOf(caller).toBeFunction();
   });
 
-  test('of a spec are enough for those who call it', () => {
+  test('of a spec are enough for a caller', () => {
     const spec = defineWorkflowSpec<{ n: number }, { done: Date }>({ name: 'elsewhere' });
     const caller = async (step: Step) => expectTypeOf(await step.runWorkflow(spec, { n: 1 })).toEqualTypeOf<{ done: string }>();
     expectTypeOf(caller).toBeFunction();
   });
 
-  test('of a result are those of what is written down', () => {
+  test('of a result are those of the stored form', () => {
     expectTypeOf<Stored<Date>>().toEqualTypeOf<string>();
     expectTypeOf<Stored<undefined>>().toEqualTypeOf<null>();
     expectTypeOf<Stored<string | undefined>>().toEqualTypeOf<string | null>();
@@ -103,7 +103,7 @@ describe('types', () => {
     expectTypeOf(waits).toBeFunction();
   });
 
-  test('the surface that is played is the one that is written down', () => {
+  test('the implemented step API matches the declared one', () => {
     expectTypeOf<keyof StepApi>().toEqualTypeOf<keyof Step>();
   });
 });

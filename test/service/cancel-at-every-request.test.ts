@@ -1,4 +1,4 @@
-/** A run is cancelled before each request that carrying it out makes of the world, one after the other: every point of it. */
+/** Cancels a run before each port call of its execution, one call per execution, so that every point is covered. */
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
@@ -16,10 +16,10 @@ const rich = workflow('flow', 'a>b a>g b>f g>f f>z z>s s>l l/loop>h l/done>k k>c
   k: { calls: 'child' },
 });
 
-/** What answers at once and touches nothing. */
-const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
+/** Ports without side effects. */
+const portsWithoutEffects: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
-/** The world, which is told of every request before it is carried out. */
+/** The ports, with a callback before every call. */
 function watched(deps: Deps, asked: () => Promise<void>): Deps {
   const reach = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
@@ -35,64 +35,66 @@ function watched(deps: Deps, asked: () => Promise<void>): Deps {
   return new Proxy(deps, {
     get: (target, name) => {
       const port: unknown = Reflect.get(target, name);
-      return typeof port === 'object' && port !== null && typeof name === 'string' && !untouched.has(name) ? reach(port) : port;
+      return typeof port === 'object' && port !== null && typeof name === 'string' && !portsWithoutEffects.has(name)
+        ? reach(port)
+        : port;
     },
   });
 }
 
-/** Carries a run out to its end, and cancels it before the request of this number. @returns how many requests there were */
-async function carriedOut(
+/** Runs a run to its end, and cancels it before the call of this number. @returns the number of calls */
+async function runAndCancelBefore(
   cancelBefore?: number,
-): Promise<{ readonly home: TestEnv; readonly run: RunAddress; readonly requests: number }> {
+): Promise<{ readonly env: TestEnv; readonly run: RunAddress; readonly requests: number }> {
   let requests = 0;
   let run: RunAddress | undefined;
-  const home: TestEnv = createTestEnv({
+  const env: TestEnv = createTestEnv({
     answer: (node, number) => (node === 'g' && number === 1 ? failing() : finished(node)),
     wrap: (deps) =>
       watched(deps, async () => {
         if (run === undefined) return;
         requests += 1;
-        if (requests === cancelBefore) await cancelRun({ ...home.worker, deps }, run, 'enough');
+        if (requests === cancelBefore) await cancelRun({ ...env.worker, deps }, run, 'enough');
       }),
   });
-  await home.publish(rich);
-  await home.publish(workflow('child', 'x>z z>y', { z: { ms: 600_000 } }));
-  // Kept until its wait begins.
-  await sendSignal(home.worker, scope, { name: 'paid', correlation: 'one', payload: null, bodyHash: 'h', idempotencyKey: 'one' });
-  run = await home.begin('flow');
-  await home.settle();
-  home.ports.clock.advance(minutes(10));
-  await home.settle();
-  return { home, run, requests };
+  await env.publish(rich);
+  await env.publish(workflow('child', 'x>z z>y', { z: { ms: 600_000 } }));
+  // Buffered until its wait begins.
+  await sendSignal(env.worker, scope, { name: 'paid', correlation: 'one', payload: null, bodyHash: 'h', idempotencyKey: 'one' });
+  run = await env.begin('flow');
+  await env.settle();
+  env.ports.clock.advance(minutes(10));
+  await env.settle();
+  return { env, run, requests };
 }
 
 describe('a cancel at any point', () => {
-  it('ends the run, or finds it ended; nothing stays open, and nothing is decided afterwards', async () => {
-    const { home: undisturbed, run: whole, requests } = await carriedOut();
-    expect((await undisturbed.fold(whole)).state.progress.status).toBe('completed');
+  it('ends the run, or finds it ended; no node stays open, and nothing is decided afterwards', async () => {
+    const { env: uncancelledEnv, run: whole, requests } = await runAndCancelBefore();
+    expect((await uncancelledEnv.fold(whole)).state.progress.status).toBe('completed');
     expect(requests).toBeGreaterThan(50);
     const ends = new Map<string, number>();
     let children = 0;
     for (let before = 1; before <= requests; before += 1) {
-      const { home, run } = await carriedOut(before);
-      const { state } = await home.fold(run);
+      const { env, run } = await runAndCancelBefore(before);
+      const { state } = await env.fold(run);
       const { status } = state.progress;
       ends.set(status, (ends.get(status) ?? 0) + 1);
       const where = `cancelled before request ${before}`;
       expect(isTerminal(state.progress), where).toBe(true);
       expect([...state.open.keys()], where).toEqual([]);
-      expect((await home.ports.log.head(run))?.projection.status, where).toBe(status);
-      const head = await home.ports.log.head(run);
-      const commits = head === undefined ? [] : [head.commit, ...(await home.ports.log.commitsAfter(run, firstCommit))];
+      expect((await env.ports.log.head(run))?.projection.status, where).toBe(status);
+      const head = await env.ports.log.head(run);
+      const commits = head === undefined ? [] : [head.commit, ...(await env.ports.log.commitsAfter(run, firstCommit))];
       const types = commits.flatMap(({ events }) => events.map(({ type }) => type));
-      const { heads } = await home.ports.index.list(scope, { limit: 10 });
+      const { heads } = await env.ports.index.list(scope, { limit: 10 });
       for (const { address } of heads.filter((other) => other.address.runId !== run.runId)) {
         children += 1;
-        const { status: childStatus } = (await home.fold(address)).state.progress;
-        const endedAt = (await home.ports.log.commitsAfter(address, firstCommit)).at(-1)?.at ?? 0;
-        // It sleeps for ten minutes: one that was left alone would end long after its caller.
+        const { status: childStatus } = (await env.fold(address)).state.progress;
+        const endedAt = (await env.ports.log.commitsAfter(address, firstCommit)).at(-1)?.at ?? 0;
+        // The child sleeps for ten minutes: an abandoned one would end long after its caller.
         if (childStatus !== 'cancelled') expect(endedAt, where).toBeLessThanOrEqual(commits.at(-1)?.at ?? 0);
-        expect((await home.ports.log.head(address))?.projection.status, where).toBe(childStatus);
+        expect((await env.ports.log.head(address))?.projection.status, where).toBe(childStatus);
       }
       if (status === 'cancelled')
         expect(

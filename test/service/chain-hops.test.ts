@@ -1,4 +1,4 @@
-/** The hops that chains of the product come to: far below the limit, so that the limit slows none of them. */
+/** The hop counts of the product's message chains are far below the limit, so the limiter delays none of them. */
 import { expect, test } from 'vitest';
 import { type RunAddress, workflowName } from '../../lib/engine/ids.ts';
 import { type Instant, hours } from '../../lib/engine/time.ts';
@@ -10,8 +10,8 @@ import { hops, maxHops } from '../../lib/engine/hops.ts';
 import { type TestEnv, manyChildRunsWorkflow, createTestEnv, scope, workflow } from './test-env.ts';
 
 interface Limited {
-  readonly home: TestEnv;
-  /** Takes messages until none is left, and moves the clock to the next delayed one. @returns the most hops that one came with */
+  readonly env: TestEnv;
+  /** Processes messages until none remains, and advances the clock to the next delayed one. @returns the highest hop count */
   readonly settle: (order?: (jobs: readonly Job[]) => readonly Job[]) => Promise<number>;
   readonly slowed: () => number;
 }
@@ -19,15 +19,15 @@ interface Limited {
 function limited(): Limited {
   let slowed = 0;
   let limiter: HopLimiter | undefined;
-  const home = createTestEnv({
+  const env = createTestEnv({
     wrap: (deps) => {
       limiter = new HopLimiter(deps.clock, () => (slowed += 1));
       return { ...deps, jobs: limiter.jobs(deps.jobs), log: limiter.log(deps.log) };
     },
   });
-  const { jobs, clock, timers } = home.ports;
+  const { jobs, clock, timers } = env.ports;
   return {
-    home,
+    env,
     slowed: () => slowed,
     async settle(order = (all) => all) {
       let most = 0;
@@ -36,84 +36,84 @@ function limited(): Limited {
         for (const job of due) {
           const count = jobs.hopsOf(job);
           most = Math.max(most, count);
-          await limiter?.handle(count, () => home.take(job));
+          await limiter?.handle(count, () => env.take(job));
         }
         const results = jobs.takeResults();
         const count = Math.max(0, ...results.map((result) => jobs.hopsOf(result)));
         most = Math.max(most, count);
         if (results.length > 0)
           await limiter?.handle(hops(count), () =>
-            home.collect(byRun(results.map((result) => ({ result, isRedelivered: false })))),
+            env.collect(byRun(results.map((result) => ({ result, isRedelivered: false })))),
           );
         if (due.length + results.length > 0) continue;
         const next = Math.min(...jobs.delayed.map(({ dueAt }) => dueAt), ...timers.pending().map(({ at }) => at));
         if (!Number.isFinite(next)) return most;
         clock.set(next as Instant);
-        for (const { job } of timers.takeDue()) await limiter?.handle(hops(0), () => home.take(job));
+        for (const { job } of timers.takeDue()) await limiter?.handle(hops(0), () => env.take(job));
       }
     },
   };
 }
 
-/** A hundred runs of one slot, one at work and 99 that wait, all cancelled at once. */
-async function cancelledTogether({ home }: Limited): Promise<void> {
-  await home.publish({ ...workflow('flow', 'a>z z>b', { z: { ms: hours(1) } }), options: { maxConcurrentRuns: 1 } });
+/** A hundred runs of a workflow with one slot: one runs, 99 wait, and all are cancelled at once. */
+async function cancelledTogether({ env }: Limited): Promise<void> {
+  await env.publish({ ...workflow('flow', 'a>z z>b', { z: { ms: hours(1) } }), options: { maxConcurrentRuns: 1 } });
   const runs: RunAddress[] = [];
   for (let index = 0; index < 100; index += 1) {
-    const answer = await home.start({ workflowName: workflowName('flow'), idempotencyKey: `k${index}` });
+    const answer = await env.start({ workflowName: workflowName('flow'), idempotencyKey: `k${index}` });
     if (answer.kind === 'started') runs.push({ ...scope, runId: answer.runId });
   }
-  for (let jobs = home.ports.jobs.takeDue(); jobs.length > 0; jobs = home.ports.jobs.takeDue())
-    for (const job of jobs) await home.take(job);
-  expect(await home.ports.concurrencySlots.waiting(slots, 100)).toHaveLength(99);
-  for (const run of runs) await cancelRun(home.worker, run);
+  for (let jobs = env.ports.jobs.takeDue(); jobs.length > 0; jobs = env.ports.jobs.takeDue())
+    for (const job of jobs) await env.take(job);
+  expect(await env.ports.concurrencySlots.waiting(slots, 100)).toHaveLength(99);
+  for (const run of runs) await cancelRun(env.worker, run);
 }
 const slots = { ...scope, workflowName: workflowName('flow') };
 
-test('a hundred runs of one slot that are cancelled together', async () => {
-  const world = limited();
-  await cancelledTogether(world);
-  expect([await world.settle(), world.slowed()]).toEqual([1, 0]);
+test('a hundred runs of one slot, cancelled together', async () => {
+  const limitedEnv = limited();
+  await cancelledTogether(limitedEnv);
+  expect([await limitedEnv.settle(), limitedEnv.slowed()]).toEqual([1, 0]);
 });
 
-test('where all their messages but one are lost, each calls the next: slowed beyond the limit, and none is forgotten', async () => {
-  const world = limited();
-  await cancelledTogether(world);
+test('if all their messages but one are lost, each run wakes the next: delayed beyond the limit, and none is lost', async () => {
+  const limitedEnv = limited();
+  await cancelledTogether(limitedEnv);
   let isFirst = true;
-  const most = await world.settle((jobs) => {
+  const most = await limitedEnv.settle((jobs) => {
     if (!isFirst) return jobs;
     isFirst = false;
     return jobs.filter(({ kind }) => kind === 'slot').slice(0, 1);
   });
   expect(most).toBeGreaterThan(maxHops);
-  expect(world.slowed()).toBeGreaterThan(0);
-  expect(await world.home.ports.concurrencySlots.waiting(slots, 100)).toEqual([]);
+  expect(limitedEnv.slowed()).toBeGreaterThan(0);
+  expect(await limitedEnv.env.ports.concurrencySlots.waiting(slots, 100)).toEqual([]);
 });
 
 test('sixty runs in one slot, one after the other', async () => {
-  const { home, settle, slowed } = limited();
-  await home.publish({ ...workflow('flow', 'a>b'), options: { maxConcurrentRuns: 1 } });
+  const { env, settle, slowed } = limited();
+  await env.publish({ ...workflow('flow', 'a>b'), options: { maxConcurrentRuns: 1 } });
   for (let index = 0; index < 60; index += 1)
-    await home.start({ workflowName: workflowName('flow'), idempotencyKey: `k${index}` });
+    await env.start({ workflowName: workflowName('flow'), idempotencyKey: `k${index}` });
   expect([await settle(), slowed()]).toEqual([1, 0]);
-  expect(home.attempts).toHaveLength(120);
+  expect(env.attempts).toHaveLength(120);
 });
 
-test('ten calls of runs whose ends are collected', async () => {
-  const { home, settle, slowed } = limited();
-  await home.publish(manyChildRunsWorkflow());
-  await home.publish(workflow('child', 'a>b'));
-  const run = await home.begin('crowd');
+test('ten child runs whose ends are collected', async () => {
+  const { env, settle, slowed } = limited();
+  await env.publish(manyChildRunsWorkflow());
+  await env.publish(workflow('child', 'a>b'));
+  const run = await env.begin('crowd');
   expect([await settle(), slowed()]).toEqual([1, 0]);
-  expect((await home.fold(run)).state.progress.status).toBe('completed');
+  expect((await env.fold(run)).state.progress.status).toBe('completed');
 });
 
 test('thirty sleeps, one after the other', async () => {
-  const { home, settle, slowed } = limited();
+  const { env, settle, slowed } = limited();
   const naps = Array.from({ length: 30 }, (_, index) => `z${index}`);
   const edges = naps.slice(1).map((nap, index) => `${naps[index]}>${nap}`);
-  await home.publish(workflow('flow', edges.join(' '), Object.fromEntries(naps.map((nap) => [nap, { ms: 20 }]))));
-  const run = await home.begin('flow');
+  await env.publish(workflow('flow', edges.join(' '), Object.fromEntries(naps.map((nap) => [nap, { ms: 20 }]))));
+  const run = await env.begin('flow');
   expect([await settle(), slowed()]).toEqual([0, 0]);
-  expect((await home.fold(run)).state.progress.status).toBe('completed');
+  expect((await env.fold(run)).state.progress.status).toBe('completed');
 });

@@ -1,11 +1,11 @@
-/** Sleeps, as workers see them whose clocks are five minutes ahead of the others', or behind. */
+/** Sleeps on workers whose clocks are five minutes ahead or behind. */
 import { expect, test } from 'vitest';
 import { nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, instant, minutes } from '../../lib/engine/time.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type TestEnv, createTestEnv, workflow } from './test-env.ts';
 
-/** A worker of the house whose clock differs from the world's. */
+/** A worker whose clock differs from that of the ports. */
 const workerAt = ({ worker, ports }: TestEnv, skewMs: number) => ({
   ...worker,
   foldCache: new FoldCache(),
@@ -21,7 +21,7 @@ const workerAt = ({ worker, ports }: TestEnv, skewMs: number) => ({
 const behindMs = -300_000;
 const sleeper = nodeKey({ nodeId: nodeId('z'), iteration: topLevel });
 
-const asleep = async () => {
+const startSleepingRun = async () => {
   const own = createTestEnv();
   await own.publish(workflow('naps', 'a>z z>b', { z: { ms: minutes(10) } }));
   const run = await own.begin('naps');
@@ -36,8 +36,8 @@ const asleep = async () => {
   return { own, run, wakeAt: state.wakeAt, wake, statusOf: async () => (await own.fold(run)).state.nodes.get(sleeper)?.status };
 };
 
-test('a wake that is early by a clock behind waits again, and then wakes once', async () => {
-  const { own, wakeAt, wake, statusOf } = await asleep();
+test('a wake-up that a slow clock sees as early waits again, and then wakes the node once', async () => {
+  const { own, wakeAt, wake, statusOf } = await startSleepingRun();
   own.ports.clock.set(wakeAt);
   await own.take(wake(), { worker: workerAt(own, behindMs) });
   expect(await statusOf()).toBe('waiting');
@@ -47,8 +47,8 @@ test('a wake that is early by a clock behind waits again, and then wakes once', 
   expect(own.attempts).toEqual(['a#1', 'b#1']);
 });
 
-test('a worker whose clock is ahead wakes early by no more than that, and the timer that still comes changes nothing', async () => {
-  const { own, run, wakeAt, statusOf } = await asleep();
+test('a fast clock wakes a node early by no more than its offset, and the later timer changes nothing', async () => {
+  const { own, run, wakeAt, statusOf } = await startSleepingRun();
   const [delayed] = own.ports.jobs.delayed;
   if (delayed === undefined) throw new Error('no wake is set');
   own.ports.clock.set(instant(wakeAt - minutes(6)));

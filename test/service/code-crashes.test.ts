@@ -1,6 +1,6 @@
 /**
- * A crash before and after every port call of a run of code with steps in parallel, a sleep, a wait for a signal and a call of
- * another run, and of one that is cancelled and undone. Whoever died, the run comes to its end, and each step to one.
+ * Crashes before and after every port call of a code run with parallel steps, a sleep, a signal wait and a child run, and of a run that
+ * is cancelled and rolled back. After each crash the run ends, and each step has one completion.
  */
 import { expect, test } from 'vitest';
 import { type RunAddress, workflowName } from '../../lib/engine/ids.ts';
@@ -30,31 +30,31 @@ const stages: readonly ScriptStage[] = [
   [functionCommand('z')],
 ];
 
-class Scene {
-  readonly code = new ScriptedPrograms(() => this.home.ports.clock, stages);
-  readonly home: TestEnv = createTestEnv({ programs: this.code });
+class Scenario {
+  readonly code = new ScriptedPrograms(() => this.env.ports.clock, stages);
+  readonly env: TestEnv = createTestEnv({ programs: this.code });
   readonly processes: CrashableProcesses;
   readonly #undone: Job[] = [];
 
   constructor(aim: CrashPoint | undefined) {
-    this.processes = new CrashableProcesses(this.home.deps, aim);
+    this.processes = new CrashableProcesses(this.env.deps, aim);
   }
 
   worker(deps: Deps = this.processes.start()): Worker {
-    return { ...this.home.worker, deps, foldCache: new FoldCache() };
+    return { ...this.env.worker, deps, foldCache: new FoldCache() };
   }
 
   async begin(): Promise<RunAddress> {
-    await this.home.publish(workflow('flow', 'a>e'));
-    await deploy(this.home, codeManifest('v1'));
-    const answer = await this.home.start({ workflowName: workflowName('order') });
+    await this.env.publish(workflow('flow', 'a>e'));
+    await deploy(this.env, codeManifest('v1'));
+    const answer = await this.env.start({ workflowName: workflowName('order') });
     if (answer.kind !== 'started') throw new Error(answer.kind);
     return { ...scope, runId: answer.runId };
   }
 
-  /** Everything that is there is taken by processes of their own; whoever died leaves the message to come back. */
+  /** Each message is processed by a separate process. A crashed process leaves its message to redelivery. */
   async work(): Promise<void> {
-    const { jobs, timers, clock } = this.home.ports;
+    const { jobs, timers, clock } = this.env.ports;
     for (let round = 0; round < 60; round += 1) {
       const back = this.#undone.splice(0);
       const fresh = [...jobs.takeSent(), ...jobs.takeMessages(), ...jobs.takeDue(), ...timers.takeDue().map(({ job }) => job)];
@@ -62,7 +62,7 @@ class Scene {
         ...back.map((each) => [each, true] as const),
         ...fresh.map((each) => [each, false] as const),
       ]) {
-        const isDone = await survives(this.home.take(job, { isRedelivered, worker: this.worker() }));
+        const isDone = await survives(this.env.take(job, { isRedelivered, worker: this.worker() }));
         if (!isDone) this.#undone.push(job);
       }
       if (back.length + fresh.length === 0 && this.#undone.length === 0) {
@@ -74,14 +74,14 @@ class Scene {
   }
 
   async do(act: (worker: Worker) => Promise<unknown>): Promise<void> {
-    if (!(await survives(act(this.worker())))) await act(this.worker(this.home.deps));
+    if (!(await survives(act(this.worker())))) await act(this.worker(this.env.deps));
   }
 
-  /** The sweep goes by, until nothing is left to be done. */
-  async heal(): Promise<void> {
+  /** Sweeps until no work remains. */
+  async recover(): Promise<void> {
     for (let round = 0; round < 6; round += 1) {
-      this.home.ports.clock.advance(minutes(3));
-      await sweepRuns(this.worker(this.home.deps), after(this.home.ports.clock.now(), minutes(1)));
+      this.env.ports.clock.advance(minutes(3));
+      await sweepRuns(this.worker(this.env.deps), after(this.env.ports.clock.now(), minutes(1)));
       await this.work();
     }
   }
@@ -90,26 +90,26 @@ class Scene {
 interface Played {
   readonly calls: number;
   readonly events: readonly RunEvent[];
-  readonly scene: Scene;
+  readonly scenario: Scenario;
   readonly run: RunAddress;
 }
 
 async function played(aim: CrashPoint | undefined, isCancelled: boolean): Promise<Played> {
-  const scene = new Scene(aim);
-  const run = await scene.begin();
-  await scene.work();
-  await scene.heal();
+  const scenario = new Scenario(aim);
+  const run = await scenario.begin();
+  await scenario.work();
+  await scenario.recover();
   if (isCancelled) {
-    await scene.do((worker) => cancelRun(worker, run, 'enough'));
+    await scenario.do((worker) => cancelRun(worker, run, 'enough'));
   } else {
     const request = { name: 'paid', correlation: '1', payload: 5, bodyHash: 'h', idempotencyKey: 'pay' };
-    await scene.do((worker) => sendSignal(worker, scope, request));
+    await scenario.do((worker) => sendSignal(worker, scope, request));
   }
-  await scene.work();
-  const { calls } = scene.processes;
-  await scene.heal();
-  const events = (await commitsOf(scene.home, run)).flatMap((commit) => commit.events);
-  return { calls, events, scene, run };
+  await scenario.work();
+  const { calls } = scenario.processes;
+  await scenario.recover();
+  const events = (await commitsOf(scenario.env, run)).flatMap((commit) => commit.events);
+  return { calls, events, scenario, run };
 }
 
 const completions = (events: readonly RunEvent[]): readonly string[] =>
@@ -120,7 +120,7 @@ const steps = stages.flat().map(({ key }) => key);
 test.each([
   ['goes well', false],
   ['is cancelled and undone', true],
-])('a run that %s is carried to its end, whoever dies at whichever call', { timeout: 120_000 }, async (_name, isCancelled) => {
+])('a run that %s ends after a crash at any call', { timeout: 120_000 }, async (_name, isCancelled) => {
   const expected = isCancelled
     ? [...steps.filter((key) => key !== 'paid' && key !== 'z'), 'rollback:beside', 'rollback:a'].toSorted()
     : steps.toSorted();
@@ -130,14 +130,14 @@ test.each([
   for (let call = 1; call <= calls; call += 1) {
     for (const kind of ['before', 'after'] as const) {
       const where = `${kind} call ${call}`;
-      const { events: told, scene, run } = await played({ call, kind }, isCancelled);
-      expect(completions(told).toSorted(), where).toEqual(expected);
-      const { state } = await scene.home.fold(run);
+      const { events: committed, scenario, run } = await played({ call, kind }, isCancelled);
+      expect(completions(committed).toSorted(), where).toEqual(expected);
+      const { state } = await scenario.env.fold(run);
       expect(isTerminal(state.progress), where).toBe(true);
       expect(state.progress.status, where).toBe(isCancelled ? 'cancelled' : 'completed');
-      expect((await scene.home.ports.log.head(run))?.projection.status, where).toBe(state.progress.status);
-      expect(await scene.home.ports.deployments.pinnedRuns(scope, codeManifest('v1').deploymentId, 5), where).toEqual([]);
-      const { signals } = await scene.home.ports.signals.read({ ...scope, name: 'told', correlation: '1' });
+      expect((await scenario.env.ports.log.head(run))?.projection.status, where).toBe(state.progress.status);
+      expect(await scenario.env.ports.deployments.pinnedRuns(scope, codeManifest('v1').deploymentId, 5), where).toEqual([]);
+      const { signals } = await scenario.env.ports.signals.read({ ...scope, name: 'told', correlation: '1' });
       expect(signals, where).toHaveLength(1);
     }
   }

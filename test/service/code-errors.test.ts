@@ -1,4 +1,4 @@
-/** What goes wrong with runs of code that is replayed: others who commit, drives that end badly, messages that are lost or come twice. */
+/** Errors in code runs: commits of other writers, failed workflow tasks, and lost or duplicate messages. */
 import { describe, expect, test } from 'vitest';
 import { type RunAddress, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { days, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
@@ -27,7 +27,7 @@ import { type TestEnv, scope } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
 import { WorkflowTaskCrash, RetryAfter, functionCommand } from './scripted-programs.ts';
 
-const driveJob = (run: RunAddress, facts: Partial<WorkflowTaskJob> = {}): WorkflowTaskJob => ({
+const workflowTaskJob = (run: RunAddress, facts: Partial<WorkflowTaskJob> = {}): WorkflowTaskJob => ({
   kind: 'workflow_task',
   run,
   commit: commitNo(1),
@@ -39,52 +39,52 @@ const driveJob = (run: RunAddress, facts: Partial<WorkflowTaskJob> = {}): Workfl
   ...facts,
 });
 
-const errorOf = async (home: TestEnv, run: RunAddress) => {
-  const { progress } = (await home.fold(run)).state;
+const errorOf = async (env: TestEnv, run: RunAddress) => {
+  const { progress } = (await env.fold(run)).state;
   return progress.status === 'failed' ? progress.error : undefined;
 };
 
 const paid = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' } as const;
-/** After the worker has noted the waits that were begun. */
-const pay = async (home: TestEnv) => {
-  for (const job of home.ports.jobs.takeDue()) await home.take(job);
-  return sendSignal(home.worker, scope, { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' });
+/** After the worker has registered the new waits. */
+const sendPaidSignal = async (env: TestEnv) => {
+  for (const job of env.ports.jobs.takeDue()) await env.take(job);
+  return sendSignal(env.worker, scope, { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' });
 };
 
-/** A body that ends when the test says so. */
+/** A step function that the test ends. */
 const gate = () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   return { promise, open: () => resolve('open') };
 };
 
 describe('a cancel', () => {
-  test('reaches the body at work within five seconds, ends the run, and what the body comes to changes nothing', async () => {
+  test('reaches the running step function within five seconds and ends the run; the step’s result changes nothing', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')], [functionCommand('b')]], {
-      body: (key, _attempt, signal) => (key === 'b' ? whenAborted(signal) : key),
+      stepFunction: (key, _attempt, signal) => (key === 'b' ? whenAborted(signal) : key),
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
     expect(await cancelRun(env.worker, run, 'enough')).toEqual({ kind: 'cancelled' });
     env.ports.clock.advance(seconds(5));
-    await driving;
+    await running;
     expect(code.tasks[0]?.cancelled).toEqual(['enough']);
     expect((await summarizeEvents(env, run)).at(-1)).toBe('CANCELLED');
     expect(await env.ports.deployments.pinnedRuns(scope, codeManifest('v1').deploymentId, 5)).toEqual([]);
   });
 
-  test('has undone what was done, by the drive that is at work', async () => {
+  test('makes the running workflow task roll back the completed steps', async () => {
     const { env, run, code } = await startCodeRun(
       [[functionCommand('a', { hasRollback: true })], [functionCommand('b', { hasRollback: true })], [functionCommand('c')]],
       {
-        body: (key, _attempt, signal) => (key === 'c' ? whenAborted(signal) : key),
+        stepFunction: (key, _attempt, signal) => (key === 'c' ? whenAborted(signal) : key),
       },
     );
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
     await cancelRun(env.worker, run, 'enough');
     expect(await statusOf(env, run)).toBe('running');
     env.ports.clock.advance(seconds(5));
-    await driving;
+    await running;
     expect(code.tasks[0]?.cancelled).toEqual(['enough']);
     expect((await summarizeEvents(env, run)).slice(4)).toEqual([
       'UNDO',
@@ -95,44 +95,44 @@ describe('a cancel', () => {
     expect(code.tasks).toHaveLength(1);
   });
 
-  test('of a run that waits is undone by a drive of its own, and the wait is left', async () => {
+  test('of a waiting run starts a workflow task for the rollback, and the wait ends', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a', { hasRollback: true })], [paid]]);
     await env.settle();
     await cancelRun(env.worker, run, 'enough');
     expect((await env.ports.signals.read({ ...scope, name: 'paid', correlation: '17' })).waiters).toEqual([]);
     await env.settle();
-    expect(code.begun).toEqual(['a#1', 'rollback:a#1']);
+    expect(code.startedSteps).toEqual(['a#1', 'rollback:a#1']);
     expect(await statusOf(env, run)).toBe('cancelled');
     expect(await cancelRun(env.worker, run)).toEqual({ kind: 'cancelled' });
   });
 });
 
-describe('others who commit', () => {
-  test('a signal that comes first makes the turn not happen, and the code is told before it says anything more', async () => {
+describe('commits of other writers', () => {
+  test('a signal committed first rejects the command batch, and the code receives the new history', async () => {
     const work = gate();
     const { env, run, code } = await startCodeRun([[paid, functionCommand('a')], [functionCommand('b')]], {
-      body: (key) => (key === 'a' ? work.promise : key),
+      stepFunction: (key) => (key === 'a' ? work.promise : key),
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
-    await pay(env);
+    await sendPaidSignal(env);
     work.open();
-    await driving;
-    expect(code.tasks[0]?.refused).toBe(1);
+    await running;
+    expect(code.tasks[0]?.refusedBatches).toBe(1);
     expect((await summarizeEvents(env, run)).slice(2)).toEqual([
       'done(paid)',
       'done(a) ask(b)',
       'done(b) done(.workflow-task.1) COMPLETED',
     ]);
-    expect(code.begun).toEqual(['a#1', 'b#1']);
+    expect(code.startedSteps).toEqual(['a#1', 'b#1']);
   });
 
-  test('while a body is at work it is looked every three seconds, and the code goes on with what it finds', async () => {
+  test('while a step runs, the log is checked every three seconds, and the code continues with new results', async () => {
     const work = gate();
-    const { env, run, code } = await startCodeRun([[paid, functionCommand('a')]], { body: () => work.promise });
-    const driving = handleAllMessages(env);
+    const { env, run, code } = await startCodeRun([[paid, functionCommand('a')]], { stepFunction: () => work.promise });
+    const running = handleAllMessages(env);
     await waitUntilIdle();
-    await pay(env);
+    await sendPaidSignal(env);
     env.ports.clock.advance(seconds(3));
     await waitUntilIdle();
     expect(code.tasks[0]?.overtakenCount).toBe(1);
@@ -140,14 +140,14 @@ describe('others who commit', () => {
     await waitUntilIdle();
     expect(code.tasks[0]?.overtakenCount).toBe(1);
     work.open();
-    await driving;
+    await running;
     expect(await statusOf(env, run)).toBe('completed');
-    // It had heard of it: nothing that it says then is late.
-    expect(code.tasks[0]?.refused).toBe(0);
+    // The code has the new history, so its next batch is not overtaken.
+    expect(code.tasks[0]?.refusedBatches).toBe(0);
   });
 
-  test('a turn from before the news is late, though the news is on its way to the code', async () => {
-    const told = Promise.withResolvers<void>();
+  test('a command batch older than the new history is overtaken, even while the history is in delivery', async () => {
+    const notified = Promise.withResolvers<void>();
     const answers: unknown[] = [];
     const task = Promise.withResolvers<WorkflowTaskEnd>();
     const asks: CommandBatch = {
@@ -167,14 +167,14 @@ describe('others who commit', () => {
               next: 'running',
             };
             answers.push(await host.commitBatch({ ...first, historiesReceived: 0 }));
-            await told.promise;
+            await notified.promise;
             answers.push(await host.commitBatch(asks), await host.commitBatch(asks));
             task.resolve({ kind: 'finished' });
           };
           void say();
           return {
             ended: task.promise,
-            replaceHistory: () => told.resolve(),
+            replaceHistory: () => notified.resolve(),
             cancel: () => {},
             handOff: () => {},
             kill: async () => {},
@@ -182,63 +182,63 @@ describe('others who commit', () => {
         },
       },
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
-    await pay(env);
+    await sendPaidSignal(env);
     env.ports.clock.advance(seconds(3));
-    await driving;
+    await running;
     expect(answers).toMatchObject([{ kind: 'committed', commit: 2 }, { kind: 'overtaken' }, { kind: 'committed', commit: 4 }]);
     expect((await summarizeEvents(env, run)).slice(2)).toEqual(['done(paid)', 'ask(b)']);
   });
 
-  test('of two drives of one run, one stops; each step has one completion', async () => {
+  test('of two workflow tasks of one run, one stops; each step has one completion', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')], [functionCommand('b')], [functionCommand('c')]]);
     env.ports.jobs.takeMessages();
-    await Promise.all([env.take(driveJob(run)), env.take(driveJob(run, { resend: 1 }))]);
+    await Promise.all([env.take(workflowTaskJob(run)), env.take(workflowTaskJob(run, { resend: 1 }))]);
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
-    const story = (await summarizeEvents(env, run)).join(' ');
-    for (const key of ['a', 'b', 'c']) expect(story.split(`done(${key})`)).toHaveLength(2);
+    const eventSummary = (await summarizeEvents(env, run)).join(' ');
+    for (const key of ['a', 'b', 'c']) expect(eventSummary.split(`done(${key})`)).toHaveLength(2);
     expect(code.tasks).toHaveLength(2);
-    expect(code.begun.filter((each) => each.startsWith('b'))).toHaveLength(1);
+    expect(code.startedSteps.filter((each) => each.startsWith('b'))).toHaveLength(1);
   });
 
-  test('a drive whose step another one has taken over stops, whatever its body comes to', async () => {
+  test('a workflow task whose step another one has taken over stops, and its step result changes nothing', async () => {
     const [first, second] = [gate(), gate()];
     const { env, run, code } = await startCodeRun([[functionCommand('a')], [functionCommand('b')]], {
-      body: (key, attempt) => (key === 'b' ? key : attempt === firstAttempt ? first.promise : second.promise),
+      stepFunction: (key, attempt) => (key === 'b' ? key : attempt === firstAttempt ? first.promise : second.promise),
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
-    const other = env.take(driveJob(run, { resend: 1 }));
+    const other = env.take(workflowTaskJob(run, { resend: 1 }));
     await waitUntilIdle();
     first.open();
-    await driving;
+    await running;
     second.open();
     await other;
     expect(await statusOf(env, run)).toBe('completed');
-    expect(code.tasks[0]).toMatchObject({ refused: 0, end: { kind: 'finished' } });
-    expect(code.tasks[0]?.turns).toHaveLength(2);
-    expect(code.begun).toEqual(['a#1', 'a#2', 'b#1']);
+    expect(code.tasks[0]).toMatchObject({ refusedBatches: 0, end: { kind: 'finished' } });
+    expect(code.tasks[0]?.batches).toHaveLength(2);
+    expect(code.startedSteps).toEqual(['a#1', 'a#2', 'b#1']);
   });
 
-  test('what changes nothing that the code sees costs it no replay', async () => {
+  test('a commit that is not visible to the code causes no replay', async () => {
     const work = gate();
     const { env, run, code } = await startCodeRun([[functionCommand('a')], [functionCommand('b')]], {
-      body: (key) => (key === 'a' ? work.promise : key),
+      stepFunction: (key) => (key === 'a' ? work.promise : key),
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
     await resumeRun(env.worker, run, { reason: 'asked' });
     env.ports.clock.advance(seconds(3));
     await waitUntilIdle();
     work.open();
-    await driving;
-    expect(code.tasks[0]).toMatchObject({ refused: 0, overtakenCount: 0 });
+    await running;
+    expect(code.tasks[0]).toMatchObject({ refusedBatches: 0, overtakenCount: 0 });
     expect(await statusOf(env, run)).toBe('completed');
   });
 
-  test('a put whose answer was lost is won by its own item', async () => {
+  test('a put whose answer was lost is recognised by its nonce', async () => {
     let lost = 0;
     const { env, run, code } = await startCodeRun([[functionCommand('a')], [functionCommand('b')]], {
       wrap: (deps) => ({
@@ -259,12 +259,12 @@ describe('others who commit', () => {
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
     expect(await commitsOf(env, run)).toHaveLength(4);
-    expect(code.tasks[0]?.refused).toBe(0);
+    expect(code.tasks[0]?.refusedBatches).toBe(0);
   });
 });
 
 describe('messages', () => {
-  test('one that comes twice changes nothing and sends nothing; one that comes back sends what was lost', async () => {
+  test('a duplicate changes nothing and sends nothing; a redelivery dispatches lost effects', async () => {
     const { env, run, code } = await startCodeRun([[paid]]);
     const [job] = env.ports.jobs.takeMessages();
     if (job === undefined) throw new Error('nothing was sent');
@@ -274,18 +274,18 @@ describe('messages', () => {
     await env.take(job);
     expect(env.ports.jobs.messages).toEqual([]);
     expect(env.ports.jobs.delayed).toEqual([]);
-    // Its wait was never entered.
-    const place = { ...scope, name: 'paid', correlation: '17' };
-    const [waiter] = (await env.ports.signals.read(place)).waiters;
-    if (waiter !== undefined) await env.ports.signals.removeWaiter(place, waiter);
+    // Its wait was never registered.
+    const signalKey = { ...scope, name: 'paid', correlation: '17' };
+    const [waiter] = (await env.ports.signals.read(signalKey)).waiters;
+    if (waiter !== undefined) await env.ports.signals.removeWaiter(signalKey, waiter);
     await env.take(job, { isRedelivered: true });
     for (const look of env.ports.jobs.takeDue()) await env.take(look);
-    expect((await env.ports.signals.read(place)).waiters).toHaveLength(1);
+    expect((await env.ports.signals.read(signalKey)).waiters).toHaveLength(1);
     expect(await commitsOf(env, run)).toEqual(before);
     expect(code.tasks).toHaveLength(1);
   });
 
-  test('a drive whose message is lost is sent again by the sweep, past what may be dead', async () => {
+  test('the sweep redispatches a workflow task whose message was lost', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     env.ports.jobs.takeMessages();
     env.ports.clock.advance(minutes(2));
@@ -295,10 +295,10 @@ describe('messages', () => {
     expect(await statusOf(env, run)).toBe('completed');
   });
 
-  test('a long body beats, and is not sent again', async () => {
+  test('a long step sends heartbeats, and its workflow task is not redispatched', async () => {
     const work = gate();
-    const { env, run } = await startCodeRun([[functionCommand('a')]], { body: () => work.promise });
-    const driving = handleAllMessages(env);
+    const { env, run } = await startCodeRun([[functionCommand('a')]], { stepFunction: () => work.promise });
+    const running = handleAllMessages(env);
     for (let second = 0; second < 300; second += 3) {
       await waitUntilIdle();
       env.ports.clock.advance(seconds(3));
@@ -307,81 +307,81 @@ describe('messages', () => {
     expect(await sweepRun(env.worker, run)).toBe(false);
     expect(env.ports.jobs.messages).toEqual([]);
     work.open();
-    await driving;
+    await running;
     expect(await statusOf(env, run)).toBe('completed');
   });
 
-  test('a body whose drive died is begun again, as another attempt that nobody counts as failed', async () => {
+  test('a step whose workflow task crashed starts again, as a new attempt without a failure', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]], {
-      body: (key, attempt) => (attempt === firstAttempt ? new Promise(() => {}) : key),
+      stepFunction: (key, attempt) => (attempt === firstAttempt ? new Promise(() => {}) : key),
     });
     void handleAllMessages(env);
     await waitUntilIdle();
-    await env.take(driveJob(run), { isRedelivered: true });
-    // What the dead one left unsent is looked for, and this drive is not asked for again meanwhile.
+    await env.take(workflowTaskJob(run), { isRedelivered: true });
+    // A recheck looks for the lost effects of the crashed task, and this task is not redispatched meanwhile.
     expect(env.ports.jobs.delayed.map(({ job }) => job.kind)).toContain('recheck');
     expect(await env.ports.log.heartbeats(run)).toMatchObject([{ node: '.workflow-task.1', resends: 0 }]);
     expect(await statusOf(env, run)).toBe('completed');
-    expect(code.begun).toEqual(['a#1', 'a#2']);
+    expect(code.startedSteps).toEqual(['a#1', 'a#2']);
     expect(code.tasks[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lostAttempts: 0 }]);
   });
 
-  test.each(['before it', 'while it is at work'])('a drive whose worker is to end %s is asked to hand on', async (when) => {
+  test.each(['before it', 'while it runs'])('a workflow task whose worker stops %s receives a hand-off request', async (when) => {
     const work = gate();
-    const { env, code } = await startCodeRun([[functionCommand('a')]], { body: () => work.promise });
+    const { env, code } = await startCodeRun([[functionCommand('a')]], { stepFunction: () => work.promise });
     const [job] = env.ports.jobs.takeMessages();
     if (job === undefined) throw new Error('nothing was sent');
     const end = new AbortController();
     if (when === 'before it') end.abort();
-    const driving = env.take(job, { drainSignal: end.signal });
+    const running = env.take(job, { drainSignal: end.signal });
     await waitUntilIdle();
     expect(code.tasks[0]?.handoffRequests).toBe(when === 'before it' ? 1 : 0);
     end.abort();
     expect(code.tasks[0]?.handoffRequests).toBe(1);
     work.open();
-    await driving;
+    await running;
   });
 
-  test('one whose worker died in every delivery for an hour fails the run, and says so', async () => {
+  test('a workflow task whose workers crash in every delivery for an hour fails the run with a clear error', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     env.ports.jobs.takeMessages();
-    for (let death = 0; death < 3; death += 1) {
+    for (let crash = 0; crash < 3; crash += 1) {
       expect(await statusOf(env, run)).toBe('pending');
-      await deadLetterAfterCrash(env, driveJob(run));
+      await deadLetterAfterCrash(env, workflowTaskJob(run));
       env.ports.clock.advance(minutes(30));
     }
     expect(await errorOf(env, run)).toMatchObject({ cause: 'lost', code: 'workflow_task_lost' });
   });
 
-  test('one that comes much too early waits again, and one that comes a little early waits here', async () => {
+  test('a message that is much too early is sent again; one that is slightly early waits in the worker', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]], {
-      body: (key, attempt) => {
+      stepFunction: (key, attempt) => {
         if (attempt === firstAttempt) throw new RetryAfter(minutes(2));
         return key;
       },
     });
     await handleAllMessages(env);
     const [delayed] = env.ports.jobs.delayed.flatMap(({ job }) => (job.kind === 'workflow_task' ? [job] : []));
-    if (delayed === undefined) throw new Error('no drive was asked for');
+    if (delayed === undefined) throw new Error('no workflow task was sent');
     env.ports.jobs.takeDue();
     const before = env.ports.jobs.delayed.length;
     await env.take(delayed);
     expect(env.ports.jobs.delayed).toHaveLength(before + 1);
     env.ports.clock.advance(durationMs(minutes(2) - seconds(2)));
-    const driving = env.take(delayed);
+    const running = env.take(delayed);
     await waitUntilIdle();
     expect(code.tasks).toHaveLength(1);
     env.ports.clock.advance(seconds(2));
-    await driving;
+    await running;
     expect(await statusOf(env, run)).toBe('completed');
-    expect(code.begun).toEqual(['a#1', 'a#2']);
+    expect(code.startedSteps).toEqual(['a#1', 'a#2']);
   });
 });
 
-describe('drives that end badly', () => {
-  test('a body that breaks the thread has failed with it, and is tried again by another drive', async () => {
+describe('failed workflow tasks', () => {
+  test('a step function that crashes its thread has failed, and another workflow task retries it', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a'), functionCommand('b')]], {
-      body: (key, attempt) => {
+      stepFunction: (key, attempt) => {
         if (key === 'b' && attempt === firstAttempt) throw new WorkflowTaskCrash('exit 1');
         return key;
       },
@@ -395,16 +395,16 @@ describe('drives that end badly', () => {
     expect(code.tasks).toHaveLength(2);
   });
 
-  test('what does not end in its function’s time is ended, and has failed', async () => {
+  test('a step that exceeds its function’s time is killed, and has failed', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]], {
-      body: (key, attempt) => (attempt === firstAttempt ? new Promise(() => {}) : key),
+      stepFunction: (key, attempt) => (attempt === firstAttempt ? new Promise(() => {}) : key),
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     for (let minute = 0; minute < 15; minute += 1) {
       await waitUntilIdle();
       env.ports.clock.advance(minutes(1));
     }
-    await driving;
+    await running;
     expect(code.tasks[0]?.end).toMatchObject({ kind: 'timed_out' });
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
@@ -418,9 +418,9 @@ describe('drives that end badly', () => {
     ['replay_diverged', { kind: 'nondeterministic', message: 'charge is not sleep', details: { step: 'charge' } }],
     ['artifact_unusable', { kind: 'unloadable', message: 'no such file' }],
     ['workflow_unknown', { kind: 'unknown_workflow', message: 'no order' }],
-  ])('%s is put off, later each time, without end and for nobody’s attempt', async (codeOf, end) => {
+  ])('%s defers the workflow task with growing delays, without end and without a failed attempt', async (codeOf, end) => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]]);
-    code.otherwise = end;
+    code.immediateEnd = end;
     const began = env.ports.clock.now();
     for (let tries = 0; tries < 12; tries += 1) {
       await handleAllMessages(env);
@@ -430,7 +430,7 @@ describe('drives that end badly', () => {
         },
       });
       const [next] = env.ports.jobs.delayed.flatMap(({ job, dueAt }) => (job.kind === 'workflow_task' ? [{ job, dueAt }] : []));
-      if (next === undefined) throw new Error('nobody drives the run any more');
+      if (next === undefined) throw new Error('the run has no pending workflow task');
       env.ports.jobs.delayed.length = 0;
       env.ports.clock.set(next.dueAt);
       await env.ports.jobs.send([next.job]);
@@ -442,20 +442,20 @@ describe('drives that end badly', () => {
     );
     expect(failures).toHaveLength(12);
     expect(failures[0]).toMatchObject({ code: codeOf, message: 'message' in end ? end.message : '' });
-    code.otherwise = undefined;
+    code.immediateEnd = undefined;
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
-    expect(code.begun).toEqual(['a#1']);
+    expect(code.startedSteps).toEqual(['a#1']);
   });
 
-  test('a run that diverged and is cancelled ends in minutes, and says which steps are not undone', async () => {
+  test('a nondeterministic run that is cancelled ends in minutes, and names the steps that are not rolled back', async () => {
     const { env, run, code } = await startCodeRun([
       [functionCommand('hotel', { hasRollback: true })],
       [functionCommand('note')],
       [paid],
     ]);
     await env.settle();
-    code.otherwise = { kind: 'nondeterministic', message: 'charge is not sleep', details: { step: 'charge' } };
+    code.immediateEnd = { kind: 'nondeterministic', message: 'charge is not sleep', details: { step: 'charge' } };
     await resumeRun(env.worker, run, { reason: 'go on' });
     for (let tries = 0; tries < 7; tries += 1) {
       await handleAllMessages(env);
@@ -474,31 +474,31 @@ describe('drives that end badly', () => {
         rollbackFailures: [{ step: 'hotel', message: 'its rollback did not finish: charge is not sleep' }],
       },
     });
-    expect(code.begun).toEqual(['hotel#1', 'note#1']);
+    expect(code.startedSteps).toEqual(['hotel#1', 'note#1']);
   });
 
-  test('a deployment that is gone is waited for', async () => {
+  test('a missing deployment defers the workflow task', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await env.ports.deployments.remove(scope, codeManifest('v1').deploymentId, env.ports.clock.now());
     await handleAllMessages(env);
     expect((await summarizeEvents(env, run)).at(-1)).toBe('again(.workflow-task.1)');
   });
 
-  test('past its deadline a run has timed out, and its drive is told to end', async () => {
+  test('past its deadline a run has timed out, and its workflow task is cancelled', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]], {
-      body: (_key, _attempt, signal) => whenAborted(signal),
+      stepFunction: (_key, _attempt, signal) => whenAborted(signal),
     });
-    const driving = handleAllMessages(env);
+    const running = handleAllMessages(env);
     await waitUntilIdle();
     env.ports.clock.advance(days(8));
     await sweepRun(env.worker, run);
-    await driving;
+    await running;
     expect(await errorOf(env, run)).toMatchObject({ code: 'deadline_exceeded' });
     expect((await summarizeEvents(env, run)).at(-1)).toMatch(/TIMED OUT$/);
     expect(code.tasks).toHaveLength(1);
   });
 
-  test('what cannot be sent is sent when the message comes back', async () => {
+  test('effects that cannot be dispatched are dispatched by the redelivery', async () => {
     let isDown = false;
     const { env, run } = await startCodeRun([[functionCommand('b')], [paid]], {
       wrap: (deps) => ({
@@ -517,7 +517,7 @@ describe('drives that end badly', () => {
     await expect(env.take(job)).rejects.toThrow(Unavailable);
     isDown = false;
     await env.take(job, { isRedelivered: true });
-    await pay(env);
+    await sendPaidSignal(env);
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
   });

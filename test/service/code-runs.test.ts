@@ -1,4 +1,4 @@
-/** Runs of code that is replayed: what a drive commits, what it heeds, and that nothing of it is lost. */
+/** Code runs: the commits of a workflow task, waits, signals, child runs and reruns. */
 import { describe, expect, test } from 'vitest';
 import { deploymentId, nodeId, workflowName as workflowNamed } from '../../lib/engine/ids.ts';
 import { after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
@@ -21,8 +21,8 @@ import {
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { functionCommand } from './scripted-programs.ts';
 
-describe('what a drive commits', () => {
-  test('a chain of three steps is four commits after the head', async () => {
+describe('a workflow task', () => {
+  test('commits a chain of three steps in four commits after the head', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')], [functionCommand('b')], [functionCommand('c')]]);
     await env.settle();
     expect(await summarizeEvents(env, run)).toEqual([
@@ -32,21 +32,21 @@ describe('what a drive commits', () => {
       'done(b) ask(c)',
       'done(c) done(.workflow-task.1) COMPLETED',
     ]);
-    expect(code.begun).toEqual(['a#1', 'b#1', 'c#1']);
+    expect(code.startedSteps).toEqual(['a#1', 'b#1', 'c#1']);
     expect((await env.ports.log.head(run))?.projection.status).toBe('completed');
     expect(await env.ports.deployments.pinnedRuns(scope, deploymentId('v1'), 5)).toEqual([]);
   });
 
-  test('ten steps side by side are asked for in one commit', async () => {
+  test('schedules ten parallel steps in one commit', async () => {
     const keys = Array.from({ length: 10 }, (_, index) => `s${index}`);
     const { env, run } = await startCodeRun([keys.map((key) => functionCommand(key))]);
     await env.settle();
-    const story = await summarizeEvents(env, run);
-    expect(story[1]).toBe(keys.map((key) => `ask(${key})`).join(' '));
+    const eventSummary = await summarizeEvents(env, run);
+    expect(eventSummary[1]).toBe(keys.map((key) => `ask(${key})`).join(' '));
     expect(await statusOf(env, run)).toBe('completed');
   });
 
-  test('it is told of its run, its input, how it is replayed, and when to hand on', async () => {
+  test('receives its run, its input, its replay version, and the time to hand off', async () => {
     const { env, run, code } = await startCodeRun([[functionCommand('a')]]);
     const now = env.ports.clock.now();
     await env.settle();
@@ -59,7 +59,7 @@ describe('what a drive commits', () => {
     });
   });
 
-  test('values too large for the log are in the history that the next drive is given', async () => {
+  test('receives offloaded values in its history', async () => {
     const large = 'x'.repeat(200_000);
     const { env, run, code } = await startCodeRun(
       [
@@ -68,7 +68,7 @@ describe('what a drive commits', () => {
         [functionCommand('b')],
       ],
       {
-        body: () => large,
+        stepFunction: () => large,
       },
     );
     await env.settle();
@@ -84,7 +84,7 @@ describe('what a drive commits', () => {
 const newYear = async () => createTestEnv().ports.clock.now();
 
 describe('waits', () => {
-  test('a sleep lets the drive rest, and its end asks for the next', async () => {
+  test('a sleep suspends the workflow task, and its end dispatches the next one', async () => {
     const at = after(await newYear(), hours(3));
     const { env, run, code } = await startCodeRun([
       [functionCommand('a')],
@@ -100,11 +100,11 @@ describe('waits', () => {
       'ask(b)',
       'done(b) done(.workflow-task.2) COMPLETED',
     ]);
-    expect(code.begun).toEqual(['a#1', 'b#1']);
+    expect(code.startedSteps).toEqual(['a#1', 'b#1']);
     expect(env.ports.clock.now()).toBeGreaterThanOrEqual(at);
   });
 
-  test('a wake ends it before its time, and a resumption says why and drives on', async () => {
+  test('a wake-up ends a sleep early, and a resume gives its reason and dispatches a workflow task', async () => {
     const at = after(await newYear(), hours(3));
     const one = await startCodeRun([[{ kind: 'sleep', key: 'nap', wakeAt: at }]]);
     await handleAllMessages(one.env);
@@ -122,10 +122,10 @@ describe('waits', () => {
     expect(types).toContain('RUN_RESUMED');
   });
 
-  test('a signal that comes later drives on, and one that was there before is met at once', async () => {
+  test('a later signal dispatches a workflow task, and an earlier one is matched at once', async () => {
     const wait = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' } as const;
-    const pay = (home: TestEnv) =>
-      sendSignal(home.worker, scope, {
+    const sendPaidSignal = (env: TestEnv) =>
+      sendSignal(env.worker, scope, {
         name: 'paid',
         correlation: '17',
         payload: { sum: 5 },
@@ -135,7 +135,7 @@ describe('waits', () => {
     const one = await startCodeRun([[wait], [functionCommand('a')]]);
     await one.env.settle();
     expect(await statusOf(one.env, one.run)).toBe('running');
-    expect(await pay(one.env)).toMatchObject({ isDelivered: true });
+    expect(await sendPaidSignal(one.env)).toMatchObject({ isDelivered: true });
     await one.env.settle();
     expect(await statusOf(one.env, one.run)).toBe('completed');
     expect(one.code.tasks.at(-1)?.task.history.entries).toContainEqual({
@@ -145,28 +145,28 @@ describe('waits', () => {
     });
 
     const other = await startCodeRun([[wait, functionCommand('beside')], [functionCommand('a')]], {
-      body: (key, _attempt, signal) => (key === 'beside' ? whenAborted(signal) : key),
+      stepFunction: (key, _attempt, signal) => (key === 'beside' ? whenAborted(signal) : key),
     });
-    await pay(other.env);
+    await sendPaidSignal(other.env);
     const driving = handleAllMessages(other.env);
     await waitUntilIdle();
     for (const job of other.env.ports.jobs.takeDue()) await other.env.take(job);
     other.env.ports.clock.advance(seconds(3));
     await waitUntilIdle();
-    // The body is still at work, and the code knows.
+    // The step function is still running, and the code has the signal.
     expect(other.code.tasks[0]?.overtakenCount).toBe(1);
     other.env.ports.clock.advance(minutes(20));
     await driving;
   });
 
   const send = { kind: 'signal-send', key: 'tell', signal: 'paid', correlation: '17', data: 1 } as const;
-  const place = { ...scope, name: 'paid', correlation: '17' };
+  const signalKey = { ...scope, name: 'paid', correlation: '17' };
 
-  test('a signal that a step sends is kept for a wait, and reaches that of a graph run or of its own', async () => {
+  test('a signal sent by a step is stored for a wait, in a graph run or in its own run', async () => {
     const { env, run } = await startCodeRun([[send]]);
     await env.settle();
     expect(await statusOf(env, run)).toBe('completed');
-    expect((await env.ports.signals.read(place)).signals).toMatchObject([
+    expect((await env.ports.signals.read(signalKey)).signals).toMatchObject([
       { signalId: expect.stringMatching(/^sig_/), state: 'free' },
     ]);
 
@@ -177,21 +177,21 @@ describe('waits', () => {
     await handleAllMessages(other.env);
     for (const job of other.env.ports.jobs.takeDue()) await other.env.take(job);
     expect(await statusOf(other.env, waiter)).toBe('completed');
-    expect((await other.env.ports.signals.read(place)).signals).toMatchObject([{ state: 'taken' }]);
+    expect((await other.env.ports.signals.read(signalKey)).signals).toMatchObject([{ state: 'taken' }]);
 
     const own = await startCodeRun([[send, { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' }]]);
     await own.env.settle();
     expect(await statusOf(own.env, own.run)).toBe('completed');
   });
 
-  test('a signal that no place could hold fails its step for good', async () => {
+  test('a signal that is too large fails its step permanently', async () => {
     const { env, run } = await startCodeRun([[{ ...send, correlation: 'x'.repeat(257) }]]);
     await env.settle();
     const { progress } = (await env.fold(run)).state;
     expect(progress).toMatchObject({ status: 'failed', error: { cause: 'invalid', code: 'signal_invalid' } });
   });
 
-  test('a run that is called is made, and its end drives the caller on', async () => {
+  test('a child run is started, and its end dispatches a workflow task of the caller', async () => {
     const { env, run, code } = await startCodeRun([[{ kind: 'workflow', key: 'sub', workflowName: 'flow', input: { n: 1 } }]]);
     await env.publish(workflow('flow', 'a>e'));
     await env.settle();
@@ -199,7 +199,7 @@ describe('waits', () => {
     expect(code.tasks).toHaveLength(2);
   });
 
-  test('a graph calls a workflow of code, in a test too', async () => {
+  test('a graph calls a code workflow, in a test run too', async () => {
     const { env } = await startCodeRun([[functionCommand('a')]]);
     await env.publish(workflow('caller', 'a>k', { k: { calls: 'order' } }));
     const caller = await env.begin('caller');
@@ -208,8 +208,8 @@ describe('waits', () => {
   });
 });
 
-describe('what is shown of it, and started again', () => {
-  test('its steps are nodes by their kinds and keys, and its drives are not', async () => {
+describe('views, versions and reruns', () => {
+  test('steps are shown as nodes with their kinds and keys, and workflow tasks are not', async () => {
     const { env, run } = await startCodeRun([
       [functionCommand('charge card')],
       [{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), hours(1)) }],
@@ -227,7 +227,7 @@ describe('what is shown of it, and started again', () => {
     });
   });
 
-  test('a new run takes the version that is named last; a run that there is stays on its deployment', async () => {
+  test('a new run uses the version named last; an existing run stays on its deployment', async () => {
     const { env, run, code } = await startCodeRun([[{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), hours(1)) }]]);
     await handleAllMessages(env);
     await deploy(env, codeManifest('v2', [{ name: 'order', version: '2' }, { name: 'other' }, { name: 'order', version: '3' }]));
@@ -238,7 +238,7 @@ describe('what is shown of it, and started again', () => {
     expect(await statusOf(env, run)).toBe('completed');
   });
 
-  test('a run is run again with its input, and not from one of its steps', async () => {
+  test('a rerun uses the run’s input, and cannot start from a step', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await env.settle();
     const again = { sourceRun: run, idempotencyKey: 'r1', bodyHash: 'h' };
@@ -247,7 +247,7 @@ describe('what is shown of it, and started again', () => {
     expect(await rerunRun(env.worker, again)).toMatchObject({ kind: 'started', deploymentId: 'v1' });
   });
 
-  test('a run that is to start later is driven then', async () => {
+  test('a run with a later start is executed at that time', async () => {
     const { env, code } = await startCodeRun([[functionCommand('a')]]);
     const at = after(env.ports.clock.now(), hours(2));
     await env.start({ idempotencyKey: 'late', workflowName: workflowNamed('order'), availableAt: at });

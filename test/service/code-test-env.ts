@@ -1,4 +1,4 @@
-/** The small house with a deployment of code that is replayed, as a test plays it. */
+/** The test environment with a deployment whose code is scripted by the test. */
 import { type DeploymentId, type RunAddress, deploymentId, firstCommit } from '../../lib/engine/ids.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -18,7 +18,7 @@ export const codeManifest = (id: string, workflows: Manifest['workflows'] = [{ n
   artifact: { sha256: 'ab'.repeat(32), bytes: 10 },
 });
 
-/** A verified deployment, made the active one. */
+/** Creates a verified deployment and activates it. */
 export async function deploy({ ports }: Pick<TestEnv, 'ports'>, manifest: Manifest): Promise<DeploymentId> {
   const now = ports.clock.now();
   const own = manifest.deploymentId;
@@ -36,16 +36,16 @@ export interface CodeTestEnv {
   readonly run: RunAddress;
 }
 
-/** A run of code in these stages, begun and not yet driven. */
+/** Starts a code run with these stages; its first workflow task is not executed yet. */
 export async function startCodeRun(
   stages: readonly ScriptStage[],
   {
-    body,
+    stepFunction,
     wrap,
     programs,
-  }: { readonly body?: StepFunction; readonly wrap?: (deps: Deps) => Deps; readonly programs?: Programs } = {},
+  }: { readonly stepFunction?: StepFunction; readonly wrap?: (deps: Deps) => Deps; readonly programs?: Programs } = {},
 ): Promise<CodeTestEnv> {
-  const code: ScriptedPrograms = new ScriptedPrograms(() => env.ports.clock, stages, body);
+  const code: ScriptedPrograms = new ScriptedPrograms(() => env.ports.clock, stages, stepFunction);
   const env: TestEnv = createTestEnv({ programs: programs ?? code, ...(wrap === undefined ? {} : { wrap }) });
   await deploy(env, codeManifest('v1'));
   return { env, code, run: await env.begin('order') };
@@ -56,10 +56,10 @@ export async function commitsOf({ ports }: Pick<TestEnv, 'ports'>, run: RunAddre
   return [...(head === undefined ? [] : [head.commit]), ...(await ports.log.commitsAfter(run, firstCommit))];
 }
 
-/** Each commit as the types of its events, with the node they are of; what says nothing here is left away. */
+/** Each commit as the types and nodes of its events. Events of no interest are omitted. */
 export async function summarizeEvents(env: Pick<TestEnv, 'ports'>, run: RunAddress): Promise<readonly string[]> {
   const commits = await commitsOf(env, run);
-  return commits.map(({ events }) => events.flatMap(wordOf).join(' '));
+  return commits.map(({ events }) => events.flatMap(summaryOf).join(' '));
 }
 
 const words: Partial<Record<RunEvent['type'], string>> = {
@@ -77,7 +77,7 @@ const words: Partial<Record<RunEvent['type'], string>> = {
   ROLLBACK_STARTED: 'UNDO',
 };
 
-const wordOf = (event: RunEvent): readonly string[] => {
+const summaryOf = (event: RunEvent): readonly string[] => {
   const word = words[event.type];
   if (word === undefined) return [];
   return ['nodeId' in event ? `${word}(${event.nodeId})` : word];
@@ -85,16 +85,16 @@ const wordOf = (event: RunEvent): readonly string[] => {
 
 export const statusOf = async (env: TestEnv, run: RunAddress) => (await env.fold(run)).state.progress.status;
 
-/** Takes what was sent for code, once. */
+/** Processes the messages for code that are in the queue now. */
 export async function handleAllMessages(env: TestEnv): Promise<void> {
   for (const job of env.ports.jobs.takeMessages()) await env.take(job);
 }
 
-/** Until nothing happens any more but with time. */
+/** Waits until only the clock can cause progress. */
 export async function waitUntilIdle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A body that is at work until it is told to end. */
+/** A step function that runs until the test ends it. */
 export const whenAborted = (signal: AbortSignal): Promise<string> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));

@@ -1,8 +1,8 @@
-/** Processes of which one dies at a port call: what it asks for after that never happens, and the others go on. */
+/** Simulated processes: one of them crashes at a port call. Its later calls have no effect, and the other processes continue. */
 import type { Deps } from '../../lib/service/deps.ts';
 
 export interface CrashPoint {
-  /** 1 for the first port call of all processes together */
+  /** number of the port call over all processes, from 1 */
   readonly call: number;
   readonly kind: 'before' | 'after';
 }
@@ -11,8 +11,8 @@ class Killed extends Error {
   override readonly name = 'Killed';
 }
 
-/** What is no port, or answers at once and touches nothing. */
-const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
+/** Members that are no ports, or have no side effects. */
+const membersWithoutEffects: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
 export class CrashableProcesses {
   calls = 0;
@@ -24,7 +24,7 @@ export class CrashableProcesses {
     this.#crashPoint = crashPoint;
   }
 
-  /** The world as one new process reaches it. */
+  /** The ports as a new process sees them. */
   start(): Deps {
     let isAlive = true;
     const die = (): never => {
@@ -51,19 +51,21 @@ export class CrashableProcesses {
     return new Proxy(this.#deps, {
       get: (deps, name) => {
         const port: unknown = Reflect.get(deps, name);
-        return typeof port === 'object' && port !== null && typeof name === 'string' && !untouched.has(name) ? reach(port) : port;
+        return typeof port === 'object' && port !== null && typeof name === 'string' && !membersWithoutEffects.has(name)
+          ? reach(port)
+          : port;
       },
     });
   }
 }
 
-/** Whether the process lived to the end of its work; any other trouble is thrown. */
+/** Whether the process finished its work without a crash. Other errors are rethrown. */
 export async function survives(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
     return true;
-  } catch (trouble) {
-    if (trouble instanceof Killed) return false;
-    throw trouble;
+  } catch (error) {
+    if (error instanceof Killed) return false;
+    throw error;
   }
 }

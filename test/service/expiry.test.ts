@@ -1,4 +1,4 @@
-/** No item of a run expires before the retention after the run's end is over, whatever the run writes and however late it ends. */
+/** No item of a run expires before the retention after the run's end, even if the run ends late. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
@@ -15,8 +15,8 @@ import { overrideMethods } from './override-methods.ts';
 
 const retention = days(30);
 
-/** The house, and the earliest expiry of all that was written to the log. */
-function recordingHouse(answer?: Parameters<typeof createTestEnv>[0] extends (infer Options) | undefined ? Options : never) {
+/** A test environment, and the earliest expiry of all items written to the log. */
+function createRecordingEnv(answer?: Parameters<typeof createTestEnv>[0] extends (infer Options) | undefined ? Options : never) {
   const expiries: Instant[] = [];
   const note = <Result>(expiresAt: Instant, result: Result): Result => {
     expiries.push(expiresAt);
@@ -28,39 +28,39 @@ function recordingHouse(answer?: Parameters<typeof createTestEnv>[0] extends (in
       create: (creation) => note(creation.expiresAt, deps.log.create(creation)),
       put: (run, commit, expiresAt) => note(expiresAt, deps.log.put(run, commit, expiresAt)),
       attach: (run, name, value, of) => note(of.expiresAt, deps.log.attach(run, name, value, of)),
-      heartbeat: (run, beat, expiresAt) => note(expiresAt, deps.log.heartbeat(run, beat, expiresAt)),
+      heartbeat: (run, heartbeat, expiresAt) => note(expiresAt, deps.log.heartbeat(run, heartbeat, expiresAt)),
       saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),
     }),
     blobs: overrideMethods(deps.blobs, {
       put: (run, key, value, expiresAt) => note(expiresAt, deps.blobs.put(run, key, value, expiresAt)),
     }),
   });
-  return { home: createTestEnv({ ...answer, wrap }), expiries };
+  return { env: createTestEnv({ ...answer, wrap }), expiries };
 }
 
-async function endOf(home: ReturnType<typeof createTestEnv>, run: RunAddress): Promise<Instant> {
-  const { state } = await home.fold(run);
-  const head = await home.ports.log.head(run);
+async function endOf(env: ReturnType<typeof createTestEnv>, run: RunAddress): Promise<Instant> {
+  const { state } = await env.fold(run);
+  const head = await env.ports.log.head(run);
   if (head === undefined) throw new Error('the run is gone');
   expect(['completed', 'failed', 'cancelled']).toContain(state.progress.status);
-  const commits = [head.commit, ...(await home.ports.log.commitsAfter(run, head.commit.number))];
+  const commits = [head.commit, ...(await env.ports.log.commitsAfter(run, head.commit.number))];
   return commits.at(-1)?.at ?? head.createdAt;
 }
 
 describe('no item expires before the retention after the end of its run', () => {
-  it('of a run that ends in time, or by its deadline, whenever the sweep comes', async () => {
+  it('of a run that ends in time or by its deadline, at any time of the sweep', async () => {
     const late = fc.integer({ min: 0, max: latestEndAfterDeadline - 1 });
     const deadline = fc.integer({ min: 1, max: 365 * 86_400 });
     await fc.assert(
       fc.asyncProperty(deadline, late, fc.boolean(), async (deadlineSeconds, lateMs, isWaiting) => {
-        const { home, expiries } = recordingHouse();
+        const { env, expiries } = createRecordingEnv();
         const drawn = isWaiting ? 'a>s s>b' : 'a>b';
-        await home.publish({ ...workflow('flow', drawn), options: { deadlineSeconds } });
-        const run = await home.begin('flow');
-        for (const job of home.ports.jobs.takeSent()) await home.take(job);
-        home.ports.clock.set(after(after((await home.fold(run)).head.createdAt, seconds(deadlineSeconds)), durationMs(lateMs)));
-        await sweepRun(home.worker, run);
-        const bufferedUntil = after(await endOf(home, run), retention);
+        await env.publish({ ...workflow('flow', drawn), options: { deadlineSeconds } });
+        const run = await env.begin('flow');
+        for (const job of env.ports.jobs.takeSent()) await env.take(job);
+        env.ports.clock.set(after(after((await env.fold(run)).head.createdAt, seconds(deadlineSeconds)), durationMs(lateMs)));
+        await sweepRun(env.worker, run);
+        const bufferedUntil = after(await endOf(env, run), retention);
         expect(expiries.length).toBeGreaterThan(2);
         expect(Math.min(...expiries)).toBeGreaterThanOrEqual(bufferedUntil);
       }),
@@ -68,20 +68,20 @@ describe('no item expires before the retention after the end of its run', () => 
     );
   });
 
-  it('of a run with a large input, whose attempts are redispatched before it ends', async () => {
-    const { home, expiries } = recordingHouse({ answer: () => finished('x'.repeat(20_000)) });
-    await home.publish(workflow('flow', 'a>b b>d'));
-    const answer = await home.start({ input: { text: Array.from({ length: 9_000 }, (_, index) => `${index}`).join('-') } });
+  it('of a run with a large input whose attempts are redispatched before it ends', async () => {
+    const { env, expiries } = createRecordingEnv({ answer: () => finished('x'.repeat(20_000)) });
+    await env.publish(workflow('flow', 'a>b b>d'));
+    const answer = await env.start({ input: { text: Array.from({ length: 9_000 }, (_, index) => `${index}`).join('-') } });
     if (answer.kind !== 'started') throw new Error(answer.kind);
     const run = { ...scope, runId: answer.runId };
     for (let round = 0; round < 3; round += 1) {
-      home.ports.clock.advance(minutes(10));
-      await sweepRun(home.worker, run);
+      env.ports.clock.advance(minutes(10));
+      await sweepRun(env.worker, run);
     }
-    await home.settle();
-    const fold = await home.fold(run);
-    await saveSnapshot(home.deps, fold);
-    expect(Math.min(...expiries)).toBeGreaterThanOrEqual(after(await endOf(home, run), retention));
+    await env.settle();
+    const fold = await env.fold(run);
+    await saveSnapshot(env.deps, fold);
+    expect(Math.min(...expiries)).toBeGreaterThanOrEqual(after(await endOf(env, run), retention));
   });
 });
 
@@ -90,43 +90,43 @@ describe('the expiry of a run', () => {
   it.each<[string, DurationMs]>([
     ['a run', retention],
     ['a test run', testRetention],
-  ])('of %s is its retention after the latest end', (_what, kept) => {
+  ])('of %s is its retention after its latest possible end', (_what, kept) => {
     const deadlineAt = after(created, hours(1));
     expect(expiryOf({ createdAt: created, deadlineAt }, kept)).toBe(deadlineAt + latestEndAfterDeadline + kept);
   });
 
-  it('leaves room for the hour in which code undoes what it did', () => {
+  it('includes the hour in which a code run rolls back', () => {
     expect(latestEndAfterDeadline).toBeGreaterThan(hours(1));
   });
 
   it('is refused for a deadline that has passed when the run is created', () => {
-    expect(() => expiryOf({ createdAt: created, deadlineAt: created }, retention)).toThrow(/has passed/);
+    expect(() => expiryOf({ createdAt: created, deadlineAt: created }, retention)).toThrow(/is not after/);
   });
 });
 
 describe('a start whose deadline has passed', () => {
-  it('is refused, makes nothing, and leaves its key free', async () => {
-    const { home, expiries } = recordingHouse();
-    await home.publish(workflow('flow', 'a>b'));
-    const now = home.ports.clock.now();
-    expect(await home.start({ deadlineAt: now })).toEqual({ kind: 'deadline_passed' });
+  it('is refused, creates nothing, and leaves its key free', async () => {
+    const { env, expiries } = createRecordingEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const now = env.ports.clock.now();
+    expect(await env.start({ deadlineAt: now })).toEqual({ kind: 'deadline_passed' });
     expect(expiries).toEqual([]);
-    expect(await home.start({ deadlineAt: after(now, seconds(1)) })).toMatchObject({ kind: 'started', isReplay: false });
+    expect(await env.start({ deadlineAt: after(now, seconds(1)) })).toMatchObject({ kind: 'started', isReplay: false });
   });
 
-  it('is answered with its run where it was accepted before', async () => {
-    const { home } = recordingHouse();
-    await home.publish(workflow('flow', 'a>b'));
-    const deadlineAt = after(home.ports.clock.now(), seconds(10));
-    const first = await home.start({ deadlineAt });
-    home.ports.clock.advance(minutes(1));
-    expect(await home.start({ deadlineAt })).toEqual({ ...first, isReplay: true });
+  it('returns its run if it was accepted before', async () => {
+    const { env } = createRecordingEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const deadlineAt = after(env.ports.clock.now(), seconds(10));
+    const first = await env.start({ deadlineAt });
+    env.ports.clock.advance(minutes(1));
+    expect(await env.start({ deadlineAt })).toEqual({ ...first, isReplay: true });
   });
 
-  it('is refused where its first request died before the run was there', async () => {
-    const { home } = recordingHouse();
-    await home.publish(workflow('flow', 'a>b'));
-    const deadlineAt = after(home.ports.clock.now(), seconds(10));
+  it('is refused if its first request crashed before the run existed', async () => {
+    const { env } = createRecordingEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const deadlineAt = after(env.ports.clock.now(), seconds(10));
     const request = {
       scope,
       idempotencyKey: 'k1',
@@ -135,33 +135,33 @@ describe('a start whose deadline has passed', () => {
       input: {},
       deadlineAt,
     };
-    const dying = {
-      ...home.worker,
-      deps: { ...home.deps, log: overrideMethods(home.deps.log, { create: () => Promise.reject(new Error('died')) }) },
+    const crashing = {
+      ...env.worker,
+      deps: { ...env.deps, log: overrideMethods(env.deps.log, { create: () => Promise.reject(new Error('crashed')) }) },
     };
-    await expect(startRun(dying, request)).rejects.toThrow('died');
-    home.ports.clock.advance(minutes(1));
-    expect(await startRun(home.worker, request)).toEqual({ kind: 'deadline_passed' });
+    await expect(startRun(crashing, request)).rejects.toThrow('crashed');
+    env.ports.clock.advance(minutes(1));
+    expect(await startRun(env.worker, request)).toEqual({ kind: 'deadline_passed' });
   });
 });
 
-it('a child that is asked for when the deadline of its caller has passed is not made, and its caller ends', async () => {
-  const { home } = recordingHouse();
-  await home.publish(workflow('child', 'x>y'));
-  await home.publish({ ...workflow('flow', 'a>k k>b', { k: { calls: 'child' } }), options: { deadlineSeconds: 60 } });
-  const run = await home.begin('flow');
+it('a child run requested after its caller’s deadline is not created, and the caller ends', async () => {
+  const { env } = createRecordingEnv();
+  await env.publish(workflow('child', 'x>y'));
+  await env.publish({ ...workflow('flow', 'a>k k>b', { k: { calls: 'child' } }), options: { deadlineSeconds: 60 } });
+  const run = await env.begin('flow');
   const asked: Job[] = [];
-  const sent = (): readonly Job[] => [...home.ports.jobs.takeSent(), ...home.ports.jobs.takeDue()];
+  const sent = (): readonly Job[] => [...env.ports.jobs.takeSent(), ...env.ports.jobs.takeDue()];
   for (let jobs = sent(); jobs.length > 0; jobs = sent()) {
     asked.push(...jobs.filter(({ kind }) => kind === 'child'));
-    for (const job of jobs.filter(({ kind }) => kind !== 'child')) await home.take(job);
+    for (const job of jobs.filter(({ kind }) => kind !== 'child')) await env.take(job);
   }
   expect(asked).toHaveLength(1);
-  home.ports.clock.advance(minutes(2));
-  for (const job of asked) await home.take(job);
-  const runs = await home.ports.index.list(scope, { limit: 10 });
+  env.ports.clock.advance(minutes(2));
+  for (const job of asked) await env.take(job);
+  const runs = await env.ports.index.list(scope, { limit: 10 });
   expect(runs.heads.map(({ address }) => address.runId)).toEqual([run.runId]);
-  const events = (await home.ports.log.commitsAfter(run, firstCommit)).flatMap((commit) => commit.events);
+  const events = (await env.ports.log.commitsAfter(run, firstCommit)).flatMap((commit) => commit.events);
   expect(events).toContainEqual(
     expect.objectContaining({ type: 'RUN_TIMED_OUT', error: expect.objectContaining({ code: 'deadline_exceeded' }) }),
   );

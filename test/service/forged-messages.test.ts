@@ -1,6 +1,6 @@
 /**
- * Messages that nobody's log asked for. The function that runs the code of deployments may send to the delay queue, so the worker believes
- * of a message only what a head says that code cannot write.
+ * Forged messages. The function that runs deployed code may send to the delay queue, so the worker trusts a message only as far as a
+ * head confirms it, because code cannot write heads.
  */
 import { describe, expect, test } from 'vitest';
 import { firstAttempt, nodeId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
@@ -12,44 +12,44 @@ import { startCodeRun } from './code-test-env.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { functionCommand } from './scripted-programs.ts';
 
-const callOf = async (home: TestEnv, run: ChildJob['run']) =>
-  (await home.fold(run)).state.nodes.get(nodeKey({ nodeId: nodeId('k'), iteration: topLevel }));
+const callOf = async (env: TestEnv, run: ChildJob['run']) =>
+  (await env.fold(run)).state.nodes.get(nodeKey({ nodeId: nodeId('k'), iteration: topLevel }));
 
-const withCalled = async () => {
-  const home = createTestEnv();
-  await home.publish(workflow('child', 's>b'));
-  await home.publish(workflow('flow', 'k>b', { k: { calls: 'child' } }));
-  const [run, other] = [await home.begin('flow'), freshRun(scope)];
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
-  for (const job of home.ports.jobs.takeDue()) await home.take(job);
-  const node = await callOf(home, run);
+const startWithChildRun = async () => {
+  const env = createTestEnv();
+  await env.publish(workflow('child', 's>b'));
+  await env.publish(workflow('flow', 'k>b', { k: { calls: 'child' } }));
+  const [run, other] = [await env.begin('flow'), freshRun(scope)];
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
+  for (const job of env.ports.jobs.takeDue()) await env.take(job);
+  const node = await callOf(env, run);
   if (node?.status !== 'waiting' || node.for !== 'child') throw new Error('nothing was called');
   const called = { ...scope, runId: node.childRunId };
-  const { head } = await home.fold(called);
-  return { home, run, other, called, childRunId: node.childRunId, caller: callerOf(head) };
+  const { head } = await env.fold(called);
+  return { env, run, other, called, childRunId: node.childRunId, caller: callerOf(head) };
 };
 
-describe('a message about a called run', () => {
+describe('a message about a child run', () => {
   test('that names another caller cancels nothing', async () => {
-    const { home, other, called, childRunId, caller } = await withCalled();
-    if (caller === undefined) throw new Error('nobody called it');
+    const { env, other, called, childRunId, caller } = await startWithChildRun();
+    if (caller === undefined) throw new Error('the run has no caller');
     const { nodeId: node, iteration, attempt } = caller;
-    await home.take({ kind: 'child', run: other, nodeId: node, iteration, attempt, childRunId });
-    expect((await home.fold(called)).state.progress.status).not.toBe('cancelled');
+    await env.take({ kind: 'child', run: other, nodeId: node, iteration, attempt, childRunId });
+    expect((await env.fold(called)).state.progress.status).not.toBe('cancelled');
   });
 
-  test('that names another node of its caller cancels nothing, and of its caller itself is heard', async () => {
-    const { home, run, called, childRunId } = await withCalled();
+  test('that names another node of its caller cancels nothing, and the correct one is accepted', async () => {
+    const { env, run, called, childRunId } = await startWithChildRun();
     const of = { kind: 'child', run, iteration: topLevel, attempt: firstAttempt, childRunId } as const;
-    await home.take({ ...of, nodeId: nodeId('b') });
-    expect((await home.fold(called)).state.progress.status).not.toBe('cancelled');
-    await home.take({ ...of, nodeId: nodeId('k') });
-    expect((await home.fold(called)).state.progress.status).not.toBe('cancelled');
+    await env.take({ ...of, nodeId: nodeId('b') });
+    expect((await env.fold(called)).state.progress.status).not.toBe('cancelled');
+    await env.take({ ...of, nodeId: nodeId('k') });
+    expect((await env.fold(called)).state.progress.status).not.toBe('cancelled');
   });
 });
 
 describe('a signal by message', () => {
-  const place = { ...scope, name: 'approved', correlation: '17' };
+  const signalKey = { ...scope, name: 'approved', correlation: '17' };
   const of = (run: SignalJob['run']): SignalJob => ({
     kind: 'signal',
     run,
@@ -59,37 +59,37 @@ describe('a signal by message', () => {
     payload: 'yes',
   });
 
-  test('of a run of code is kept, once, in the project of that run', async () => {
+  test('of a code run is stored, once, in the project of that run', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await env.take(of(run));
     await env.take(of(run));
-    expect((await env.ports.signals.read(place)).signals).toHaveLength(1);
+    expect((await env.ports.signals.read(signalKey)).signals).toHaveLength(1);
   });
 
-  test('that nobody could work on is kept by whoever takes the dead letter', async () => {
+  test('that no worker could process is stored by the dead-letter handler', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await handleDeadLetter(env.worker, of(run));
-    expect((await env.ports.signals.read(place)).signals).toHaveLength(1);
+    expect((await env.ports.signals.read(signalKey)).signals).toHaveLength(1);
   });
 
-  test.each(['of a run that is none', 'of a run of a graph'])('%s is kept nowhere', async (what) => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 's>b'));
-    const run = what.endsWith('none') ? freshRun(scope) : await home.begin('flow');
-    await home.take(of(run));
-    expect((await home.ports.signals.read(place)).signals).toEqual([]);
+  test.each(['of a run that is none', 'of a run of a graph'])('%s is not stored', async (what) => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 's>b'));
+    const run = what.endsWith('none') ? freshRun(scope) : await env.begin('flow');
+    await env.take(of(run));
+    expect((await env.ports.signals.read(signalKey)).signals).toEqual([]);
   });
 
-  test('waits of a graph are not entered by a message of code', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    await expect(home.take({ kind: 'waits', run })).resolves.toBeUndefined();
-    await expect(home.take({ kind: 'waits', run: freshRun(scope) })).resolves.toBeUndefined();
+  test('a message of code registers no waits of a graph run', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    await expect(env.take({ kind: 'waits', run })).resolves.toBeUndefined();
+    await expect(env.take({ kind: 'waits', run: freshRun(scope) })).resolves.toBeUndefined();
   });
 });
 
-test('a run of code takes no slot of a workflow, whatever its log says', async () => {
+test('a code run takes no concurrency slot, even if its log requests one', async () => {
   const { env, run } = await startCodeRun([[functionCommand('a')]]);
   const { asOf, nextEventId } = (await env.fold(run)).state;
   const forged = { type: 'SLOT_AWAITED', slots: 3 } as const;

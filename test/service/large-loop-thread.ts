@@ -1,4 +1,4 @@
-/** Runs a loop of many items in a thread of its own, which may be given less memory than the process has. */
+/** Runs a loop of many items in a separate thread, which may have less memory than the process. */
 import { parentPort, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import { runLoop } from './large-loop.ts';

@@ -1,4 +1,4 @@
-/** A loop of many items from its start to its end on the memory world, whose log lies outside the heap, as a table's does. */
+/** Runs a loop of many items on the memory ports. Its log is outside the heap, like a table. */
 import { deserialize, serialize } from 'node:v8';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
@@ -19,16 +19,16 @@ export interface LoopResult {
   readonly output: JsonValue | undefined;
 }
 
-/** Commits as bytes by number: all but a few are read by nobody again, and none is kept alive by the log. */
-function withLogAside(deps: Deps): Deps {
+/** Stores commits as bytes, so that the log keeps no objects alive. Most commits are never read again. */
+function withSerializedLog(deps: Deps): Deps {
   const bytes: Uint8Array[] = [];
   let last = 1;
   return {
     ...deps,
     log: overrideMethods(deps.log, {
       put: async (_run, commit) => {
-        const standing = bytes[commit.number];
-        if (standing !== undefined) return { kind: 'occupied', nonce: commitIn(standing).nonce };
+        const stored = bytes[commit.number];
+        if (stored !== undefined) return { kind: 'occupied', nonce: commitIn(stored).nonce };
         bytes[commit.number] = serialize(commit);
         last = commit.number;
         return { kind: 'stored' };
@@ -42,16 +42,16 @@ function withLogAside(deps: Deps): Deps {
 }
 const commitIn = (bytes: Uint8Array): Commit => deserialize(bytes);
 
-/** Each item is answered with itself. */
+/** Each iteration's result is its item. */
 const echo: RunAttempt = async (_node, { context }) => ({
   outcome: { kind: 'finished', output: { value: context.get('item') ?? null }, handle: 'output' },
   printed: [],
 });
 
 export async function runLoop(items: number, concurrency: number): Promise<LoopResult> {
-  const home = createTestEnv({ wrap: withLogAside });
+  const env = createTestEnv({ wrap: withSerializedLog });
   const ids = { loop: nodeId('each'), body: nodeId('one'), end: nodeId('end') };
-  await home.publish({
+  await env.publish({
     name: workflowName('many'),
     version: 1,
     nodes: [
@@ -68,20 +68,20 @@ export async function runLoop(items: number, concurrency: number): Promise<LoopR
     options: {},
   });
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
-  const worker: Worker = { ...home.worker, plans, runAttempt: echo };
+  const worker: Worker = { ...env.worker, plans, runAttempt: echo };
   const input = { items: Array.from({ length: items }, (_, index) => index) };
   const request = { scope, idempotencyKey: 'k', bodyHash: 'h', workflowName: workflowName('many'), input };
   const answer = await startRun(worker, request);
   if (answer.kind !== 'started') throw new Error(answer.kind);
-  const { jobs } = home.ports;
+  const { jobs } = env.ports;
   for (;;) {
     const taken = [...jobs.takeSent(), ...jobs.takeMessages(), ...jobs.takeDue()];
-    for (const job of taken) await home.take(job, { worker });
+    for (const job of taken) await env.take(job, { worker });
     const results = [...jobs.takeResults()];
     if (taken.length === 0 && results.length === 0) break;
     while (results.length > 0) {
       const batch = results.splice(0, 10).map((result) => ({ result, isRedelivered: false }));
-      await home.collect(byRun(batch), worker);
+      await env.collect(byRun(batch), worker);
     }
   }
   const found = await getRun(worker, { ...scope, runId: answer.runId }, true);

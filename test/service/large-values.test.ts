@@ -13,7 +13,7 @@ import { expiresAt } from '../contract/samples.ts';
 
 const run = { ...scope, runId: runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B') };
 let seed = 1;
-/** Letters without a pattern: gzip takes a quarter off at most. */
+/** Letters without a pattern, which gzip reduces by a quarter at most. */
 const noise = (length: number): string => {
   let text = '';
   while (text.length < length) {
@@ -39,11 +39,11 @@ describe('the events of one commit', () => {
   const storedOf = (events: readonly RunEvent[]) =>
     offloadEvents({ blobs: new MemoryBlobs() }, { address: run, expiresAt, kind: 'graph' }, events);
 
-  it('keep their values where all of them fit one item', async () => {
+  it('keep their values inline if all fit one item', async () => {
     expect(refs(await storedOf([completed('a', noise(5_000)), completed('b', noise(5_000))]))).toBe(0);
   });
 
-  it('give their values away where each is small and all together are too large', async () => {
+  it('offload small values that are too large together', async () => {
     const many = Array.from({ length: 100 }, (_, at) => completed(`n${at}`, noise(5_000)));
     expect(gzipSync(JSON.stringify(many)).length).toBeGreaterThan(maxCommitBytes);
     const stored = await storedOf(many);
@@ -51,49 +51,49 @@ describe('the events of one commit', () => {
     expect(gzipSync(JSON.stringify(stored)).length).toBeLessThan(maxCommitBytes);
   });
 
-  it('give away a value that is small only while it is compressed', async () => {
+  it('offload a value that is small only when compressed', async () => {
     expect(refs(await storedOf([completed('a', 'x'.repeat(60_000))]))).toBe(0);
     expect(refs(await storedOf([completed('a', 'x'.repeat(70_000))]))).toBe(1);
   });
 
-  it('of a start are held to the same: an input of a megabyte is no part of the head', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>e'));
-    const answer = await home.start({ input: noise(1_000_000) });
+  it('of a start follow the same limits: an input of a megabyte is not part of the head', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>e'));
+    const answer = await env.start({ input: noise(1_000_000) });
     if (answer.kind !== 'started') throw new Error(answer.kind);
-    const head = await home.deps.log.head({ ...scope, runId: answer.runId });
+    const head = await env.deps.log.head({ ...scope, runId: answer.runId });
     expect(JSON.stringify(head).length).toBeLessThan(maxInlineBytes);
   });
 });
 
-it('the result of one of many siblings travels without its large output', async () => {
-  const home = createTestEnv();
+it('a collected result is sent without its large output', async () => {
+  const env = createTestEnv();
   const big = noise(1_000_000);
   const runAttempt: RunAttempt = async () => ({
     outcome: { kind: 'finished', output: { value: big }, handle: 'output' },
     printed: [],
   });
-  await home.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
-  const address = await home.begin('flow');
-  for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
-  expect(home.ports.jobs.results).toHaveLength(10);
-  for (const result of home.ports.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(2_000);
-  await home.settle();
-  expect((await home.fold(address)).state.progress.status).toBe('completed');
+  await env.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
+  const address = await env.begin('flow');
+  for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker: { ...env.worker, runAttempt } });
+  expect(env.ports.jobs.results).toHaveLength(10);
+  for (const result of env.ports.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(2_000);
+  await env.settle();
+  expect((await env.fold(address)).state.progress.status).toBe('completed');
 });
 
-it('a page of events ends before it is too large for an answer, and the next one goes on', async () => {
-  const home = createTestEnv();
+it('a page of events ends before it is too large for a response, and the next one continues', async () => {
+  const env = createTestEnv();
   const runAttempt: RunAttempt = async () => ({
     outcome: { kind: 'finished', output: { value: 'x'.repeat(60_000) }, handle: 'output' },
     printed: [],
   });
-  await home.publish(workflow('flow', Array.from({ length: 100 }, (_, at) => `a${at}>a${at + 1}`).join(' ')));
-  const address = await home.begin('flow');
-  for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  await env.publish(workflow('flow', Array.from({ length: 100 }, (_, at) => `a${at}>a${at + 1}`).join(' ')));
+  const address = await env.begin('flow');
+  for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker: { ...env.worker, runAttempt } });
   const seen: number[] = [];
   for (let after = 0, isOver = false; !isOver;) {
-    const page = await listEvents(home.deps, address, { after, limit: 1_000 });
+    const page = await listEvents(env.deps, address, { after, limit: 1_000 });
     if (page.kind !== 'found') throw new Error(page.kind);
     expect(JSON.stringify(page.events).length).toBeLessThan(maxPageBytes + 100_000);
     seen.push(...page.events.map(({ eventId }) => eventId));
@@ -103,8 +103,8 @@ it('a page of events ends before it is too large for an answer, and the next one
   expect(seen.length).toBeGreaterThan(300);
 });
 
-it('failures of many siblings, however much each of them says, fit one message each and one commit together', async () => {
-  const home = createTestEnv();
+it('long failures of many siblings fit one message each, and one commit together', async () => {
+  const env = createTestEnv();
   const details = { errors: [{ field: noise(300_000) }, { field: 'b' }], body: noise(300_000), phase: 'output' };
   const runAttempt: RunAttempt = async () => ({
     outcome: {
@@ -114,12 +114,12 @@ it('failures of many siblings, however much each of them says, fit one message e
     },
     printed: [],
   });
-  await home.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
-  const address = await home.begin('flow');
-  for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
-  for (const result of home.ports.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(16_000);
-  await home.settle();
-  const commits = await home.ports.log.commitsAfter(address, firstCommit);
+  await env.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
+  const address = await env.begin('flow');
+  for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker: { ...env.worker, runAttempt } });
+  for (const result of env.ports.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(16_000);
+  await env.settle();
+  const commits = await env.ports.log.commitsAfter(address, firstCommit);
   expect(commits.flatMap(({ events }) => events).filter(({ type }) => type === 'NODE_FAILED')).toHaveLength(10);
   for (const { events } of commits) expect(gzipSync(JSON.stringify(events)).length).toBeLessThan(maxCommitBytes);
 });

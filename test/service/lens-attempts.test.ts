@@ -1,4 +1,4 @@
-/** A lens node in a run: an answer that breaks its contract is asked for anew, as another attempt, and the log tells why. */
+/** A lens node in a run: an output that violates its contract is retried as another attempt, and the log contains the reason. */
 import { expect, test } from 'vitest';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { lensName, nodeId, workflowName } from '../../lib/engine/ids.ts';
@@ -13,13 +13,13 @@ import { startRun } from '../../lib/service/runs/start-run.ts';
 import { createTestEnv, scope } from './test-env.ts';
 
 const start = async (retry: object) => {
-  const home = createTestEnv();
-  const { ports } = home;
+  const env = createTestEnv();
+  const { ports } = env;
   const now = ports.clock.now();
   const lens = { name: lensName('score'), version: 1, kind: 'text', template: 'Score [[what]]' } as const;
   await ports.lenses.putVersion(scope, { ...lens, output: { fields: { score: { type: 'integer', required: true } } } }, now);
   await ports.lenses.advance(scope, { name: lens.name, version: 1 }, now);
-  await home.publish({
+  await env.publish({
     name: workflowName('scoring'),
     version: 1,
     nodes: [
@@ -44,8 +44,8 @@ const start = async (retry: object) => {
       signal === undefined ? ports.clock.advance(wait) : ports.clock.sleep(wait, signal),
   };
   const worker: Worker = {
-    ...home.worker,
-    deps: { ...home.deps, clock },
+    ...env.worker,
+    deps: { ...env.deps, clock },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     runAttempt: createAttemptRunner(createRunners({ lens: { lenses: ports.lenses, models, moderation: noModeration } })),
   };
@@ -57,27 +57,27 @@ const start = async (retry: object) => {
     if (job.kind !== 'node') continue;
     await runNode(worker, job, { isRedelivered: false, mustEndAt: after(ports.clock.now(), minutes(15)) });
   }
-  const fold = await home.fold(run);
+  const fold = await env.fold(run);
   const later = await ports.log.commitsAfter(run, fold.head.commit.number);
   return { tokens, run, fold, events: later.flatMap(({ events }) => events) };
 };
 
-test('where the author asks for it, with a token of its own', async () => {
+test('a contract violation is retried if the author enables it, with a new token', async () => {
   const { fold, events, tokens, run } = await start({ attempts: 2, retryOn: ['contract_violated'] });
   expect(fold.state.progress.status).toBe('completed');
   expect(tokens).toEqual([`${run.runId}/score/1`, `${run.runId}/score/2`]);
-  const told = events.filter(({ type }) => /CONTRACT|RETRIED|NODE_COMPLETED/.test(type));
-  expect(told).toMatchObject([
+  const reported = events.filter(({ type }) => /CONTRACT|RETRIED|NODE_COMPLETED/.test(type));
+  expect(reported).toMatchObject([
     { type: 'CONTRACT_VIOLATED', attempt: 1, phase: 'output', errors: [{ field: 'data', reason: 'type_mismatch' }] },
     { type: 'NODE_RETRIED', attempt: 1, failure: { code: 'output_contract_violation' } },
     { type: 'NODE_COMPLETED', nodeId: 'score', attempt: 2 },
   ]);
-  const retried = told[1];
-  // Half of the document's 500 ms to all of it.
+  const retried = reported[1];
+  // Between half of the configured 500 ms and all of it.
   expect(retried?.type === 'NODE_RETRIED' && retried.delayMs >= 250 && retried.delayMs <= 500).toBe(true);
 });
 
-test('and by default not', async () => {
+test('by default it is not retried', async () => {
   const { fold, events, tokens } = await start({ attempts: 3 });
   expect([fold.state.progress.status, tokens.length]).toEqual(['failed', 1]);
   expect(events.slice(-4).map(({ type }) => type)).toEqual([

@@ -1,19 +1,19 @@
-/** What a long loop takes of memory: it runs to its end in a thread that has little, or the thread dies of it. */
+/** Memory of a long loop: it must complete in a thread with little memory. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 
 /**
- * Of what outlives a collection of garbage, code and all: at 32 MB it still ends. With the nodes of ended passes kept in the fold it
- * died at 40.
+ * Heap that survives garbage collection, including code. The loop completes with 32 MB. When the fold kept the nodes of ended
+ * iterations, it ran out of memory at 40 MB.
  */
-const mostMegabytes = 36;
+const maxMegabytes = 36;
 
-test(`twenty thousand items run in ${mostMegabytes} MB, and their results are in the order of the items`, async () => {
+test(`twenty thousand items run in ${maxMegabytes} MB, and their results are in the order of the items`, async () => {
   const items = 20_000;
   const thread = new Worker(new URL('./large-loop-thread.ts', import.meta.url), {
     workerData: { items, concurrency: 50 },
-    resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
+    resourceLimits: { maxOldGenerationSizeMb: maxMegabytes },
     execArgv: [],
   });
   try {

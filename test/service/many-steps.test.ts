@@ -1,4 +1,4 @@
-/** A run of code may have more steps than an answer of a function has room for. */
+/** A code run may have more steps than fit in a response. */
 import { expect, test } from 'vitest';
 import { getRun, maxShownSteps } from '../../lib/service/runs/get-run.ts';
 import { startCodeRun } from './code-test-env.ts';
@@ -15,14 +15,14 @@ async function shown(stage: ScriptStage) {
   return { labels: answer.run.nodes.map(({ node }) => node.label), omitted: answer.run.nodesOmitted };
 }
 
-test('of more steps than are shown, what is open and what was asked for last are, and the rest is counted', async () => {
+test('with too many steps, the open and the latest ones are shown, and the rest is counted', async () => {
   const { labels, omitted } = await shown([wait, ...steps(1_200)]);
   expect(labels).toHaveLength(maxShownSteps);
   expect([labels.at(0), labels.at(1), labels.at(-1)]).toEqual(['paid', 's201', 's1199']);
   expect(omitted).toBe(1_201 - maxShownSteps);
 });
 
-test('as many steps as are shown are all there', async () => {
+test('up to the limit all steps are shown', async () => {
   const { labels, omitted } = await shown(steps(maxShownSteps));
   expect([labels.length, labels.at(0), omitted]).toEqual([maxShownSteps, 's0', undefined]);
 });

@@ -44,7 +44,7 @@ test('misses nothing and sees nothing twice while a node writes deltas', async (
 
   const events: number[] = [];
   const heard: number[] = [];
-  /** Up to the first thing that was not seen before; whether there was any. What a node says is told again from its beginning. */
+  /** Reads up to the first new item. @returns whether there was one. Deltas of an open node repeat from index 0. */
   const comeBack = async (): Promise<boolean> => {
     const followed = await beginFollowing(home.deps, run);
     if (followed === undefined) throw new Error('no such run');

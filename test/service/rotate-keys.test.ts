@@ -1,4 +1,4 @@
-/** Keys are rotated so that nobody is left without one, whatever goes wrong in between. */
+/** Key rotation: a working key exists at every point, even after an error. */
 import { describe, expect, test } from 'vitest';
 import { type KeyId, keyId } from '../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../lib/engine/time.ts';
@@ -14,7 +14,7 @@ const minted = (id: string) => ({ keyId: keyId(id), secretHash: id.padEnd(64, '0
 const old = keyId('oldkey001');
 const successor = minted('newkey001');
 
-/** A world with one key, and its keys with some operations replaced. */
+/** Ports with one key, and a key store with some operations replaced. */
 const withKey = async (change: (keys: Keys) => Partial<Keys> = () => ({})) => {
   const { keys, clock } = memoryPorts();
   await createKey({ keys, clock }, scope, { scopes: ['admin', 'runs:read'], rateLimitPerMinute: 5 }, minted(old));
@@ -36,7 +36,7 @@ const isUsable = async (keys: Keys, id: KeyId): Promise<boolean> => {
 };
 
 describe('a rotation', () => {
-  test('that ends after the new key was stored leaves the old one as it was, and can be repeated', async () => {
+  test('that stops after the new key was stored leaves the old one unchanged, and can be repeated', async () => {
     const { keys, clock, deps } = await withKey(() => ({ replaceKey: () => Promise.reject(new Unavailable('the table')) }));
     await expect(rotateKey(deps, scope, old, hours(1), successor)).rejects.toThrow(Unavailable);
     expect(await isUsable(keys, old)).toBe(true);
@@ -50,7 +50,7 @@ describe('a rotation', () => {
     expect(await isUsable(keys, old)).toBe(true);
   });
 
-  test('that loses to a revocation gives no key out that works', async () => {
+  test('that loses to a revocation returns no working key', async () => {
     const { keys, deps } = await withKey((real) => ({
       putKey: async (key) => {
         const put = await real.putKey(key);
@@ -62,7 +62,7 @@ describe('a rotation', () => {
     expect(await isUsable(keys, successor.keyId)).toBe(false);
   });
 
-  test('never takes a key id that is taken', async () => {
+  test('never reuses a key id', async () => {
     const { keys, clock, deps } = await withKey();
     const taken = minted('takenkey1');
     await createKey({ keys, clock }, scope, { scopes: ['runs:read'] }, taken);
@@ -71,7 +71,7 @@ describe('a rotation', () => {
   });
 });
 
-test('a revocation keeps its first time, and is refused to the key itself', async () => {
+test('a repeated revocation keeps its first time, and a key cannot revoke itself', async () => {
   const { clock, deps } = await withKey();
   const revokedAt = clock.now();
   const caller = keyId('somebody1');
@@ -82,7 +82,7 @@ test('a revocation keeps its first time, and is refused to the key itself', asyn
   expect(await revokeKey(deps, scope, caller, old)).toEqual({ kind: 'not_found' });
 });
 
-test('a key that would have ended before it began is not made', async () => {
+test('a key that would expire before its creation is not created', async () => {
   const { keys, clock, deps } = await withKey();
   const request = (expiresAt: ReturnType<typeof clock.now>) =>
     createKey(deps, scope, { scopes: ['runs:read'], expiresAt }, successor);

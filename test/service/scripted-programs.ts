@@ -1,6 +1,6 @@
 /**
- * Code as a test plays it: stages of commands, each asked for together and awaited together, and bodies of the test's own. It
- * takes its whole state from the history that it is given, as replayed code does, and it says one turn after the other.
+ * Scripted workflow code for tests: stages of commands that are scheduled and awaited together, with the test's step functions. Like
+ * replayed code, it derives its whole state from the history, and it commits one command batch after the other.
  */
 import { type Attempt, attempt as attemptNo, firstAttempt } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
@@ -19,10 +19,10 @@ import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTas
 
 export type ScriptStage = readonly Command[];
 
-/** What a body comes to: a value, or by throwing a failure. */
+/** Returns a value, or throws a failure. */
 export type StepFunction = (key: string, attempt: Attempt, signal: AbortSignal) => JsonValue | Promise<JsonValue>;
 
-/** Thrown by a body: it is to be tried again after this. */
+/** Thrown by a step function to request a retry after this time. */
 export class RetryAfter extends Error {
   readonly afterMs: DurationMs;
   constructor(afterMs: DurationMs) {
@@ -31,7 +31,7 @@ export class RetryAfter extends Error {
   }
 }
 
-/** Thrown by a body: the code breaks its thread. */
+/** Thrown by a step function to crash its thread. */
 export class WorkflowTaskCrash extends Error {
   readonly end: 'crashed' | 'timed_out' = 'crashed';
 }
@@ -42,7 +42,7 @@ export const functionCommand = (key: string, more: Partial<Extract<Command, { ki
   ...more,
 });
 
-interface Done {
+interface FinishedStep {
   readonly key: string;
   readonly attempt: Attempt;
   readonly startedAt: Instant;
@@ -50,45 +50,45 @@ interface Done {
   readonly result: { readonly output: JsonValue } | { readonly failure: Failure } | { readonly again: DurationMs };
 }
 
-/** What became of one drive, for tests to look at. */
+/** Record of one workflow task, for assertions. */
 export interface RecordedTask {
   readonly task: WorkflowTask;
   readonly cancelled: string[];
-  /** how often it was asked to hand on before its time */
+  /** number of early hand-off requests */
   handoffRequests: number;
-  /** how often it was told that others had committed */
+  /** number of histories received because of commits of other writers */
   overtakenCount: number;
-  /** how often a turn was answered so */
-  refused: number;
-  readonly turns: CommandBatch[];
+  /** number of command batches answered with `overtaken` */
+  refusedBatches: number;
+  readonly batches: CommandBatch[];
   end?: WorkflowTaskEnd;
 }
 
 export class ScriptedPrograms implements Programs {
   readonly tasks: RecordedTask[] = [];
-  /** the bodies that began: `key#attempt` */
-  readonly begun: string[] = [];
+  /** the started step functions: `key#attempt` */
+  readonly startedSteps: string[] = [];
   readonly #clock: () => Clock;
   readonly #stages: readonly ScriptStage[];
-  readonly #body: StepFunction;
-  /** instead of driving */
-  otherwise: WorkflowTaskEnd | undefined;
+  readonly #stepFunction: StepFunction;
+  /** if set, each workflow task ends at once with this */
+  immediateEnd: WorkflowTaskEnd | undefined;
 
-  constructor(clock: () => Clock, stages: readonly ScriptStage[], body: StepFunction = (key) => `${key} done`) {
+  constructor(clock: () => Clock, stages: readonly ScriptStage[], stepFunction: StepFunction = (key) => `${key} done`) {
     this.#clock = clock;
     this.#stages = stages;
-    this.#body = body;
+    this.#stepFunction = stepFunction;
   }
 
   start(_scope: unknown, _manifest: unknown, task: WorkflowTask, host: WorkflowTaskHost): WorkflowTaskHandle {
-    const seen: RecordedTask = { task, cancelled: [], handoffRequests: 0, overtakenCount: 0, refused: 0, turns: [] };
-    this.tasks.push(seen);
-    const body: StepFunction = (key, attempt, signal) => {
-      this.begun.push(`${key}#${attempt}`);
-      return this.#body(key, attempt, signal);
+    const recorded: RecordedTask = { task, cancelled: [], handoffRequests: 0, overtakenCount: 0, refusedBatches: 0, batches: [] };
+    this.tasks.push(recorded);
+    const stepFunction: StepFunction = (key, attempt, signal) => {
+      this.startedSteps.push(`${key}#${attempt}`);
+      return this.#stepFunction(key, attempt, signal);
     };
-    if (this.otherwise !== undefined) return ended((seen.end = this.otherwise));
-    return new StagedDrive({ clock: this.#clock(), stages: this.#stages, body, task, host, seen });
+    if (this.immediateEnd !== undefined) return ended((recorded.end = this.immediateEnd));
+    return new StagedTask({ clock: this.#clock(), stages: this.#stages, stepFunction, task, host, recorded });
   }
 }
 
@@ -100,56 +100,56 @@ const ended = (end: WorkflowTaskEnd): WorkflowTaskHandle => ({
   kill: async () => {},
 });
 
-interface Given {
+interface TaskOptions {
   readonly clock: Clock;
   readonly stages: readonly ScriptStage[];
-  readonly body: StepFunction;
+  readonly stepFunction: StepFunction;
   readonly task: WorkflowTask;
   readonly host: WorkflowTaskHost;
-  readonly seen: RecordedTask;
+  readonly recorded: RecordedTask;
 }
 
-class StagedDrive implements WorkflowTaskHandle {
+class StagedTask implements WorkflowTaskHandle {
   readonly ended: Promise<WorkflowTaskEnd>;
-  readonly #given: Given;
+  readonly #options: TaskOptions;
   readonly #abort = new AbortController();
-  readonly #atWork = new Map<string, Attempt>();
-  readonly #inHand: Done[] = [];
+  readonly #runningSteps = new Map<string, Attempt>();
+  readonly #finishedSteps: FinishedStep[] = [];
   #history: History<JsonValue>;
-  #isUndoing = false;
-  #poke: () => void = () => {};
+  #isRollingBack = false;
+  #wake: () => void = () => {};
   #settle: (end: WorkflowTaskEnd) => void = () => {};
-  #isOver = false;
+  #hasEnded = false;
 
-  constructor(given: Given) {
-    this.#given = given;
-    this.#history = given.task.history;
-    this.#isUndoing = given.task.history.runOutcome !== undefined;
+  constructor(options: TaskOptions) {
+    this.#options = options;
+    this.#history = options.task.history;
+    this.#isRollingBack = options.task.history.runOutcome !== undefined;
     const { promise, resolve } = Promise.withResolvers<WorkflowTaskEnd>();
     this.ended = promise;
     this.#settle = (end) => {
-      this.#isOver = true;
-      given.seen.end ??= end;
+      this.#hasEnded = true;
+      options.recorded.end ??= end;
       resolve(end);
-      this.#poke();
+      this.#wake();
     };
-    void this.#go();
+    void this.#run();
   }
 
   replaceHistory(history: History<JsonValue>): void {
-    this.#given.seen.overtakenCount += 1;
-    this.#take(history);
-    this.#poke();
+    this.#options.recorded.overtakenCount += 1;
+    this.#useHistory(history);
+    this.#wake();
   }
 
   cancel(reason: string): void {
-    this.#given.seen.cancelled.push(reason);
+    this.#options.recorded.cancelled.push(reason);
     this.#abort.abort(reason);
-    this.#poke();
+    this.#wake();
   }
 
   handOff(): void {
-    this.#given.seen.handoffRequests += 1;
+    this.#options.recorded.handoffRequests += 1;
   }
 
   async kill(message: string): Promise<void> {
@@ -157,54 +157,58 @@ class StagedDrive implements WorkflowTaskHandle {
   }
 
   #running() {
-    return [...this.#atWork].map(([key, attempt]) => ({ key, attempt }));
+    return [...this.#runningSteps].map(([key, attempt]) => ({ key, attempt }));
   }
 
-  #take(history: History<JsonValue>): void {
+  #useHistory(history: History<JsonValue>): void {
     this.#history = history;
-    // A part of the turn may have been committed: what the log does not wait for any more is not in hand.
+    // A part of the batch may be committed. Drop the results of steps that are no longer open.
     const wanted = new Map(history.open.map(({ key, attempt }) => [key, attempt]));
-    this.#inHand.splice(0, this.#inHand.length, ...this.#inHand.filter(({ key, attempt }) => wanted.get(key) === attempt));
-    for (const [key, attempt] of this.#atWork) if (wanted.get(key) !== attempt) this.#atWork.delete(key);
-    if (history.runOutcome !== undefined && !this.#isUndoing) this.#undo();
+    this.#finishedSteps.splice(
+      0,
+      this.#finishedSteps.length,
+      ...this.#finishedSteps.filter(({ key, attempt }) => wanted.get(key) === attempt),
+    );
+    for (const [key, attempt] of this.#runningSteps) if (wanted.get(key) !== attempt) this.#runningSteps.delete(key);
+    if (history.runOutcome !== undefined && !this.#isRollingBack) this.#startRollback();
   }
 
-  /** What bodies at work come to is not asked for any more. */
-  #undo(): void {
-    this.#isUndoing = true;
-    this.#atWork.clear();
-    this.#inHand.length = 0;
+  /** The results of running step functions are no longer needed. */
+  #startRollback(): void {
+    this.#isRollingBack = true;
+    this.#runningSteps.clear();
+    this.#finishedSteps.length = 0;
   }
 
-  async #go(): Promise<void> {
-    const { seen, host } = this.#given;
-    while (!this.#isOver) {
-      const turn = this.#next();
-      if (turn !== undefined) {
-        seen.turns.push(turn);
-        const answer = await host.commitBatch({ ...turn, historiesReceived: seen.overtakenCount });
-        if (this.#isOver) return;
-        if (this.#heed(turn, answer)) return this.#settle({ kind: 'finished' });
+  async #run(): Promise<void> {
+    const { recorded, host } = this.#options;
+    while (!this.#hasEnded) {
+      const batch = this.#next();
+      if (batch !== undefined) {
+        recorded.batches.push(batch);
+        const answer = await host.commitBatch({ ...batch, historiesReceived: recorded.overtakenCount });
+        if (this.#hasEnded) return;
+        if (this.#applyResult(batch, answer)) return this.#settle({ kind: 'finished' });
         continue;
       }
-      if (this.#abort.signal.aborted && !this.#isUndoing) return this.#settle({ kind: 'finished' });
-      await new Promise<void>((resolve) => (this.#poke = resolve));
+      if (this.#abort.signal.aborted && !this.#isRollingBack) return this.#settle({ kind: 'finished' });
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
-  /** What the code says next, where it has anything to say. */
+  /** The next command batch, if there is one. */
   #next(): CommandBatch | undefined {
-    const { clock } = this.#given;
+    const { clock } = this.#options;
     const entries: CommandBatchEntry[] = [];
-    const view = viewOf(this.#history);
+    const summary = summaryOf(this.#history);
     for (const { key, attempt, retryAt } of this.#history.open) {
-      if (this.#atWork.has(key) || this.#inHand.some((done) => done.key === key)) continue;
+      if (this.#runningSteps.has(key) || this.#finishedSteps.some((done) => done.key === key)) continue;
       const now = clock.now();
       if (retryAt !== undefined) {
         if (retryAt <= now) this.#begin(key, attempt);
         continue;
       }
-      const failure: Failure = { cause: 'lost', message: 'nobody knows what became of it' };
+      const failure: Failure = { cause: 'lost', message: 'the outcome of the step is unknown' };
       entries.push({
         kind: 'retried',
         key,
@@ -217,69 +221,70 @@ class StagedDrive implements WorkflowTaskHandle {
       });
     }
     let failed: Failure | undefined;
-    for (const done of this.#inHand) {
+    for (const done of this.#finishedSteps) {
       const entry = entryOf(done);
       entries.push(entry);
       if (entry.kind === 'failed') failed ??= entry.failure;
-      if (entry.kind === 'completed') view.settled.set(done.key, true);
+      if (entry.kind === 'completed') summary.settled.set(done.key, true);
     }
-    for (const [, ok] of view.settled) if (!ok) failed ??= { cause: 'error', message: 'a step failed' };
-    const stages = this.#isUndoing ? this.#undoing() : this.#given.stages;
-    const stage = stages.find((each) => !each.every(({ key }) => view.settled.get(key) === true));
+    for (const [, ok] of summary.settled) if (!ok) failed ??= { cause: 'error', message: 'a step failed' };
+    const stages = this.#isRollingBack ? this.#rollbackStages() : this.#options.stages;
+    const stage = stages.find((each) => !each.every(({ key }) => summary.settled.get(key) === true));
     if (stage === undefined) {
       entries.push(
-        this.#isUndoing ? { kind: 'rolled-back', failures: [] } : { kind: 'returned', output: [...view.settled.keys()] },
+        this.#isRollingBack ? { kind: 'rolled-back', failures: [] } : { kind: 'returned', output: [...summary.settled.keys()] },
       );
       return { entries, next: 'suspended' };
     }
-    if (failed !== undefined && !this.#isUndoing)
+    if (failed !== undefined && !this.#isRollingBack)
       return { entries: [...entries, { kind: 'threw', failure: failed }], next: 'suspended' };
-    for (const command of stage) if (!view.asked.has(command.key)) entries.push({ kind: 'scheduled', command });
+    for (const command of stage) if (!summary.scheduled.has(command.key)) entries.push({ kind: 'scheduled', command });
     const waits = this.#history.open.flatMap(({ key, retryAt }) =>
-      retryAt !== undefined && !this.#atWork.has(key) ? [retryAt] : [],
+      retryAt !== undefined && !this.#runningSteps.has(key) ? [retryAt] : [],
     );
     const again = entries.flatMap((entry) => (entry.kind === 'retried' ? [entry.retryAt] : []));
     const begins =
-      entries.some((entry) => entry.kind === 'scheduled' && hasBody(entry.command)) || again.some((at) => at <= clock.now());
-    const left = [...this.#atWork.keys()].filter((key) => !this.#inHand.some((done) => done.key === key));
-    const isAtWork = begins || left.length > 0;
-    if (entries.length === 0 && isAtWork) return undefined;
+      entries.some((entry) => entry.kind === 'scheduled' && hasStepFunction(entry.command)) ||
+      again.some((at) => at <= clock.now());
+    const left = [...this.#runningSteps.keys()].filter((key) => !this.#finishedSteps.some((done) => done.key === key));
+    const hasRunningStep = begins || left.length > 0;
+    if (entries.length === 0 && hasRunningStep) return undefined;
     const wakeAt = Math.min(...waits, ...again);
-    if (isAtWork) return { entries, next: 'running' };
+    if (hasRunningStep) return { entries, next: 'running' };
     return { entries, next: 'suspended', ...(Number.isFinite(wakeAt) ? { wakeAt: wakeAt as Instant } : {}) };
   }
 
-  /** The last one that was done is undone first. */
-  #undoing(): readonly ScriptStage[] {
-    const { asked, settled } = viewOf(this.#history);
-    const withRollback = this.#given.stages
+  /** Steps are rolled back in reverse order of their completion. */
+  #rollbackStages(): readonly ScriptStage[] {
+    const { scheduled, settled } = summaryOf(this.#history);
+    const withRollback = this.#options.stages
       .flat()
       .filter((command) => command.kind === 'function' && command.hasRollback === true && settled.get(command.key) === true);
-    const inOrder = [...asked].flatMap((key) => withRollback.filter((command) => command.key === key)).toReversed();
+    const inOrder = [...scheduled].flatMap((key) => withRollback.filter((command) => command.key === key)).toReversed();
     return inOrder.map(({ key }) => [{ kind: 'rollback', key: `rollback:${key}` }]);
   }
 
-  /** @returns whether the drive is over */
-  #heed(turn: CommandBatch, answer: CommandBatchResult): boolean {
-    const { seen } = this.#given;
+  /** @returns whether the workflow task has ended */
+  #applyResult(batch: CommandBatch, answer: CommandBatchResult): boolean {
+    const { recorded } = this.#options;
     if (answer.kind === 'stop') return true;
     if (answer.kind === 'overtaken') {
-      seen.refused += 1;
-      this.#take(answer.history);
+      recorded.refusedBatches += 1;
+      this.#useHistory(answer.history);
       return false;
     }
     if (answer.run === 'ended') return true;
     const entries = [...this.#history.entries];
     let open = [...this.#history.open];
-    for (const entry of turn.entries) {
+    for (const entry of batch.entries) {
       if (entry.kind === 'scheduled') {
         entries.push({ kind: 'scheduled', key: entry.command.key, step: entry.command.kind });
-        if (hasBody(entry.command)) {
+        if (hasStepFunction(entry.command)) {
           open.push({ key: entry.command.key, attempt: firstAttempt, dispatchCommit: answer.commit, lostAttempts: 0 });
           this.#begin(entry.command.key, firstAttempt);
         }
       } else if (entry.kind === 'completed' || entry.kind === 'failed') {
-        this.#drop(entry.key);
+        this.#forget(entry.key);
         open = open.filter(({ key }) => key !== entry.key);
         const { endedAt } = entry;
         const result: StepResult<JsonValue> =
@@ -288,38 +293,38 @@ class StagedDrive implements WorkflowTaskHandle {
             : { status: 'failed', failure: entry.failure, endedAt };
         entries.push({ kind: 'settled', key: entry.key, result });
       } else if (entry.kind === 'retried') {
-        this.#drop(entry.key);
+        this.#forget(entry.key);
         const next = attemptNo(entry.attempt + 1);
         open = open.map((each) => (each.key === entry.key ? { ...each, attempt: next, retryAt: entry.retryAt } : each));
       }
     }
     this.#history = { ...this.#history, entries, open };
-    if (answer.run === 'rolling_back' && !this.#isUndoing) {
-      this.#undo();
+    if (answer.run === 'rolling_back' && !this.#isRollingBack) {
+      this.#startRollback();
       this.#history = { ...this.#history, open: [] };
       return false;
     }
-    return turn.next !== 'running';
+    return batch.next !== 'running';
   }
 
-  #drop(key: string): void {
-    this.#atWork.delete(key);
-    this.#inHand.splice(0, this.#inHand.length, ...this.#inHand.filter((done) => done.key !== key));
+  #forget(key: string): void {
+    this.#runningSteps.delete(key);
+    this.#finishedSteps.splice(0, this.#finishedSteps.length, ...this.#finishedSteps.filter((done) => done.key !== key));
   }
 
   #begin(key: string, attempt: Attempt): void {
-    const { clock, body, host, stages } = this.#given;
+    const { clock, stepFunction, host, stages } = this.#options;
     const startedAt = clock.now();
-    this.#atWork.set(key, attempt);
-    const end = (result: Done['result']): void => {
-      if (this.#isOver || this.#atWork.get(key) !== attempt) return;
-      this.#inHand.push({ key, attempt, startedAt, endedAt: clock.now(), result });
-      this.#poke();
+    this.#runningSteps.set(key, attempt);
+    const end = (result: FinishedStep['result']): void => {
+      if (this.#hasEnded || this.#runningSteps.get(key) !== attempt) return;
+      this.#finishedSteps.push({ key, attempt, startedAt, endedAt: clock.now(), result });
+      this.#wake();
     };
     const command = stages.flat().find((each) => each.key === key);
     const sending = command?.kind === 'signal-send' ? command : undefined;
-    const work = async (): Promise<Done['result']> => {
-      if (sending === undefined) return { output: await body(key, attempt, this.#abort.signal) };
+    const work = async (): Promise<FinishedStep['result']> => {
+      if (sending === undefined) return { output: await stepFunction(key, attempt, this.#abort.signal) };
       const sent = await host.perform(sending);
       return sent.status === 'completed' ? { output: sent.output } : { failure: sent.failure };
     };
@@ -332,17 +337,17 @@ class StagedDrive implements WorkflowTaskHandle {
   }
 }
 
-const hasBody = ({ kind }: Command): boolean => kind === 'function' || kind === 'rollback' || kind === 'signal-send';
+const hasStepFunction = ({ kind }: Command): boolean => kind === 'function' || kind === 'rollback' || kind === 'signal-send';
 
-function entryOf({ result, ...of }: Done): Extract<CommandBatchEntry, { kind: 'completed' | 'failed' | 'retried' }> {
+function entryOf({ result, ...of }: FinishedStep): Extract<CommandBatchEntry, { kind: 'completed' | 'failed' | 'retried' }> {
   if ('output' in result) return { kind: 'completed', ...of, output: result.output };
   if ('failure' in result) return { kind: 'failed', ...of, failure: result.failure };
   const failure: Failure = { cause: 'error', message: 'later' };
   return { kind: 'retried', ...of, failure, delayMs: result.again, retryAt: after(of.endedAt, result.again) };
 }
 
-const viewOf = ({ entries, priorResults }: History<JsonValue>) => ({
-  asked: new Set(entries.flatMap((entry) => (entry.kind === 'scheduled' ? [entry.key] : []))),
+const summaryOf = ({ entries, priorResults }: History<JsonValue>) => ({
+  scheduled: new Set(entries.flatMap((entry) => (entry.kind === 'scheduled' ? [entry.key] : []))),
   settled: new Map<string, boolean>([
     ...priorResults.map(({ key }) => [key, true] as const),
     ...entries.flatMap((entry) => (entry.kind === 'settled' ? [[entry.key, entry.result.status === 'completed'] as const] : [])),

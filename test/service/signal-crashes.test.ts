@@ -1,6 +1,6 @@
 /**
- * A crash before and after every port call of everybody who takes part in a meeting: senders, workers, a cancel. Whoever
- * died, each signal is given once, no run is left waiting beside a signal, and a repeated sending is answered.
+ * Crashes before and after every port call of all participants in signal matching: senders, workers, a cancel. After each crash, each
+ * signal is delivered once, no run waits while a signal is free, and a repeated send returns the same answer.
  */
 import { expect, it } from 'vitest';
 import { type RunAddress, type SignalId, firstCommit, signalId, workflowName } from '../../lib/engine/ids.ts';
@@ -18,30 +18,30 @@ import { type CrashPoint, CrashableProcesses, survives } from './crashable-proce
 
 const place = { name: 'paid', correlation: 'order-7' };
 
-class Scene {
-  readonly home: TestEnv = createTestEnv();
+class Scenario {
+  readonly env: TestEnv = createTestEnv();
   readonly processes: CrashableProcesses;
   readonly runs: RunAddress[] = [];
-  /** messages whose taker died: they come back */
+  /** messages whose receiver crashed; they are redelivered */
   readonly #undone: Job[] = [];
   readonly answers = new Map<SignalId, SendSignalResult | undefined>();
   #started = 0;
 
   constructor(aim: CrashPoint | undefined) {
-    this.processes = new CrashableProcesses(this.home.deps, aim);
+    this.processes = new CrashableProcesses(this.env.deps, aim);
   }
 
   #worker(deps: Deps): Worker {
-    return { ...this.home.worker, deps, foldCache: new FoldCache() };
+    return { ...this.env.worker, deps, foldCache: new FoldCache() };
   }
 
   async publish(patience: { ms?: number } = {}): Promise<void> {
-    await this.home.publish(workflow('flow', 'a>s s>b', { s: { ...place, ...patience } }));
+    await this.env.publish(workflow('flow', 'a>s s>b', { s: { ...place, ...patience } }));
   }
 
-  /** A run whose first job is on its way. */
+  /** A run whose first job is in the queue. */
   async begin(): Promise<RunAddress> {
-    const answer = await this.home.start({
+    const answer = await this.env.start({
       workflowName: workflowName('flow'),
       idempotencyKey: `start-${(this.#started += 1)}`,
     });
@@ -51,11 +51,11 @@ class Scene {
     return run;
   }
 
-  /** Each job that is there is taken by a process of its own, at once. */
-  async work(jobs: readonly Job[] = this.home.ports.jobs.takeSent()): Promise<void> {
+  /** Each pending job is processed by a separate process, all at once. */
+  async work(jobs: readonly Job[] = this.env.ports.jobs.takeSent()): Promise<void> {
     await Promise.all(
       jobs.map(async (job) => {
-        const isDone = await survives(this.home.take(job, { worker: this.#worker(this.processes.start()) }));
+        const isDone = await survives(this.env.take(job, { worker: this.#worker(this.processes.start()) }));
         if (!isDone) this.#undone.push(job);
       }),
     );
@@ -70,37 +70,37 @@ class Scene {
 
   async cancel(run: RunAddress): Promise<void> {
     const isDone = await survives(cancelRun(this.#worker(this.processes.start()), run));
-    if (!isDone) await cancelRun(this.home.worker, run);
+    if (!isDone) await cancelRun(this.env.worker, run);
   }
 
-  /** Nobody dies any more: senders repeat, messages come back, the sweep goes by. */
-  async heal(): Promise<void> {
-    for (const [id, answer] of this.answers) if (answer === undefined) await this.send(id, this.home.deps);
-    this.home.ports.clock.advance(minutes(2));
+  /** Without further crashes: senders repeat, messages are redelivered, and the sweep runs. */
+  async recover(): Promise<void> {
+    for (const [id, answer] of this.answers) if (answer === undefined) await this.send(id, this.env.deps);
+    this.env.ports.clock.advance(minutes(2));
     for (let round = 0; round < 8; round += 1) {
-      await sweepRuns(this.home.worker, after(this.home.ports.clock.now(), minutes(1)));
-      await this.home.settle();
-      this.home.ports.clock.advance(minutes(2));
+      await sweepRuns(this.env.worker, after(this.env.ports.clock.now(), minutes(1)));
+      await this.env.settle();
+      this.env.ports.clock.advance(minutes(2));
     }
-    for (const job of this.#undone.splice(0)) await this.home.take(job, { isRedelivered: true });
-    await this.home.settle();
+    for (const job of this.#undone.splice(0)) await this.env.take(job, { isRedelivered: true });
+    await this.env.settle();
   }
 
   async events(): Promise<readonly RunEvent[]> {
     const all: RunEvent[] = [];
     for (const run of this.runs) {
-      const { head } = await this.home.fold(run);
+      const { head } = await this.env.fold(run);
       all.push(...head.commit.events);
-      for (const { events } of await this.home.ports.log.commitsAfter(run, firstCommit)) all.push(...events);
+      for (const { events } of await this.env.ports.log.commitsAfter(run, firstCommit)) all.push(...events);
     }
     return all;
   }
 
   async statuses(): Promise<readonly string[]> {
-    return Promise.all(this.runs.map(async (run) => (await this.home.fold(run)).state.progress.status));
+    return Promise.all(this.runs.map(async (run) => (await this.env.fold(run)).state.progress.status));
   }
 
-  /** The signals that runs were given, and how often. */
+  /** The signals that the runs received, with repetitions. */
   async given(): Promise<readonly string[]> {
     const events = await this.events();
     return events.flatMap((event) => (event.type === 'SIGNAL_RECEIVED' ? [event.signalId] : [])).toSorted();
@@ -112,27 +112,27 @@ class Scene {
   }
 }
 
-/** Plays the scene with a crash before and after each port call that it makes, and judges each time. */
+/** Runs the scenario with a crash before and after each of its port calls, and checks the result each time. */
 function everywhere(
   what: string,
-  play: (scene: Scene) => Promise<void>,
-  judge: (scene: Scene) => Promise<void>,
+  play: (scenario: Scenario) => Promise<void>,
+  check: (scenario: Scenario) => Promise<void>,
   atLeast: number,
 ) {
   it(what, async () => {
-    const whole = new Scene(undefined);
+    const whole = new Scenario(undefined);
     await play(whole);
     const { calls } = whole.processes;
     expect(calls).toBeGreaterThan(atLeast);
-    await whole.heal();
-    await judge(whole);
+    await whole.recover();
+    await check(whole);
     for (let call = 1; call <= calls; call += 1) {
       for (const kind of ['before', 'after'] as const) {
-        const scene = new Scene({ call, kind });
-        await play(scene);
-        await scene.heal();
-        await judge(scene).catch((trouble: unknown) => {
-          throw new Error(`killed ${kind} call ${call} of ${calls}`, { cause: trouble });
+        const scenario = new Scenario({ call, kind });
+        await play(scenario);
+        await scenario.recover();
+        await check(scenario).catch((error: unknown) => {
+          throw new Error(`killed ${kind} call ${call} of ${calls}`, { cause: error });
         });
       }
     }
@@ -141,57 +141,57 @@ function everywhere(
 
 everywhere(
   'a signal that is sent before its wait begins',
-  async (scene) => {
-    await scene.publish();
-    await scene.send('one');
-    await scene.begin();
-    await scene.work();
+  async (scenario) => {
+    await scenario.publish();
+    await scenario.send('one');
+    await scenario.begin();
+    await scenario.work();
   },
-  async (scene) => {
-    expect([await scene.statuses(), await scene.given()]).toEqual([['completed'], ['one']]);
-    expect(scene.answers.get(signalId('one'))).toMatchObject({ kind: 'sent', signalId: 'one' });
+  async (scenario) => {
+    expect([await scenario.statuses(), await scenario.given()]).toEqual([['completed'], ['one']]);
+    expect(scenario.answers.get(signalId('one'))).toMatchObject({ kind: 'sent', signalId: 'one' });
   },
   15,
 );
 
 everywhere(
   'a signal that is sent to a wait',
-  async (scene) => {
-    await scene.publish();
-    await scene.begin();
-    await scene.work();
-    await scene.send('one');
-    await scene.work();
+  async (scenario) => {
+    await scenario.publish();
+    await scenario.begin();
+    await scenario.work();
+    await scenario.send('one');
+    await scenario.work();
   },
-  async (scene) => {
-    expect([await scene.statuses(), await scene.given()]).toEqual([['completed'], ['one']]);
+  async (scenario) => {
+    expect([await scenario.statuses(), await scenario.given()]).toEqual([['completed'], ['one']]);
   },
   15,
 );
 
 everywhere(
   'a signal that is sent while its wait begins',
-  async (scene) => {
-    await scene.publish();
-    await scene.begin();
-    await Promise.all([scene.work(), scene.send('one')]);
+  async (scenario) => {
+    await scenario.publish();
+    await scenario.begin();
+    await Promise.all([scenario.work(), scenario.send('one')]);
   },
-  async (scene) => {
-    expect([await scene.statuses(), await scene.given()]).toEqual([['completed'], ['one']]);
+  async (scenario) => {
+    expect([await scenario.statuses(), await scenario.given()]).toEqual([['completed'], ['one']]);
   },
   15,
 );
 
 everywhere(
-  'two waits and two signals, all at once',
-  async (scene) => {
-    await scene.publish();
-    await scene.begin();
-    await scene.begin();
-    await Promise.all([scene.send('one'), scene.work(), scene.send('two')]);
+  'two concurrent waits and two signals',
+  async (scenario) => {
+    await scenario.publish();
+    await scenario.begin();
+    await scenario.begin();
+    await Promise.all([scenario.send('one'), scenario.work(), scenario.send('two')]);
   },
-  async (scene) => {
-    expect([await scene.statuses(), await scene.given()]).toEqual([
+  async (scenario) => {
+    expect([await scenario.statuses(), await scenario.given()]).toEqual([
       ['completed', 'completed'],
       ['one', 'two'],
     ]);
@@ -199,50 +199,53 @@ everywhere(
   40,
 );
 
-/** Whatever became of the first run, the signal is not lost: a second run gets it, or the next one. */
-const nextRun = async (scene: Scene): Promise<void> => {
-  const before = await scene.given();
-  await scene.publish();
-  await scene.begin();
-  await scene.work();
-  if (before.includes('one')) await scene.send('two');
-  await scene.heal();
+/** The signal is not lost, in any outcome of the first run: a second run receives it, or the next one. */
+const nextRun = async (scenario: Scenario): Promise<void> => {
+  const before = await scenario.given();
+  await scenario.publish();
+  await scenario.begin();
+  await scenario.work();
+  if (before.includes('one')) await scenario.send('two');
+  await scenario.recover();
   const isTwo = before.includes('one');
-  expect(await scene.given()).toEqual(isTwo ? ['one', 'two'] : ['one']);
-  expect((await scene.statuses()).at(-1)).toBe('completed');
+  expect(await scenario.given()).toEqual(isTwo ? ['one', 'two'] : ['one']);
+  expect((await scenario.statuses()).at(-1)).toBe('completed');
 };
 
 everywhere(
-  'the end of a wait against its signal',
-  async (scene) => {
-    await scene.publish({ ms: 600_000 });
-    await scene.begin();
-    await scene.work();
-    scene.home.ports.clock.advance(minutes(10));
-    await Promise.all([scene.work(scene.home.ports.jobs.takeDue().filter(({ kind }) => kind === 'wake')), scene.send('one')]);
+  'a wait that times out while its signal arrives',
+  async (scenario) => {
+    await scenario.publish({ ms: 600_000 });
+    await scenario.begin();
+    await scenario.work();
+    scenario.env.ports.clock.advance(minutes(10));
+    await Promise.all([
+      scenario.work(scenario.env.ports.jobs.takeDue().filter(({ kind }) => kind === 'wake')),
+      scenario.send('one'),
+    ]);
   },
-  async (scene) => {
-    const isGiven = (await scene.given()).includes('one');
-    expect(await scene.statuses()).toEqual([isGiven ? 'completed' : 'failed']);
-    if (scene.isAnsweredAsDelivered('one')) expect(isGiven).toBe(true);
-    await nextRun(scene);
+  async (scenario) => {
+    const isGiven = (await scenario.given()).includes('one');
+    expect(await scenario.statuses()).toEqual([isGiven ? 'completed' : 'failed']);
+    if (scenario.isAnsweredAsDelivered('one')) expect(isGiven).toBe(true);
+    await nextRun(scenario);
   },
   15,
 );
 
 everywhere(
-  'a cancel against the signal',
-  async (scene) => {
-    await scene.publish();
-    const run = await scene.begin();
-    await scene.work();
-    await Promise.all([scene.cancel(run), scene.send('one')]);
+  'a cancel while the signal arrives',
+  async (scenario) => {
+    await scenario.publish();
+    const run = await scenario.begin();
+    await scenario.work();
+    await Promise.all([scenario.cancel(run), scenario.send('one')]);
   },
-  async (scene) => {
-    // The cancel comes in while the run waits, or while it works on with the signal.
-    expect(await scene.statuses()).toEqual(['cancelled']);
-    if (scene.isAnsweredAsDelivered('one')) expect(await scene.given()).toEqual(['one']);
-    await nextRun(scene);
+  async (scenario) => {
+    // The cancel arrives while the run waits, or after it received the signal.
+    expect(await scenario.statuses()).toEqual(['cancelled']);
+    if (scenario.isAnsweredAsDelivered('one')) expect(await scenario.given()).toEqual(['one']);
+    await nextRun(scenario);
   },
   15,
 );

@@ -11,23 +11,23 @@ import { overrideMethods } from './override-methods.ts';
 const place = { name: 'paid', correlation: 'order-7' };
 const here = { ...scope, ...place };
 
-const waiting = async (home: TestEnv, name = 'flow', config: object = {}): Promise<RunAddress> => {
-  await home.publish(workflow(name, 'a>s s>b', { s: { ...place, ...config } }));
-  const run = await home.begin(name);
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+const waiting = async (env: TestEnv, name = 'flow', config: object = {}): Promise<RunAddress> => {
+  await env.publish(workflow(name, 'a>s s>b', { s: { ...place, ...config } }));
+  const run = await env.begin(name);
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
   return run;
 };
 
-const send = (home: TestEnv, facts: Partial<SignalRequest> = {}, to = place) => {
+const send = (env: TestEnv, facts: Partial<SignalRequest> = {}, to = place) => {
   const hash = JSON.stringify([facts.payload, facts.name]);
-  return sendSignal(home.worker, scope, { payload: null, bodyHash: hash, ...to, ...facts });
+  return sendSignal(env.worker, scope, { payload: null, bodyHash: hash, ...to, ...facts });
 };
-const finish = async (home: TestEnv): Promise<void> => {
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+const finish = async (env: TestEnv): Promise<void> => {
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
 };
-const statusOf = async (home: TestEnv, run: RunAddress) => (await home.fold(run)).state.progress.status;
-const outputOf = async (home: TestEnv, run: RunAddress) => {
-  const events = await home.ports.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+const statusOf = async (env: TestEnv, run: RunAddress) => (await env.fold(run)).state.progress.status;
+const outputOf = async (env: TestEnv, run: RunAddress) => {
+  const events = await env.ports.log.commitsAfter(run, (await env.fold(run)).head.commit.number);
   const ended = events
     .flatMap((commit) => commit.events)
     .find((event) => event.type === 'NODE_COMPLETED' && event.nodeId === 's');
@@ -35,88 +35,88 @@ const outputOf = async (home: TestEnv, run: RunAddress) => {
 };
 
 describe('a signal', () => {
-  it('that is sent to a wait is given at once, with what it brings, and nothing stays behind', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home);
-    expect((await home.ports.signals.read(here)).waiters).toHaveLength(1);
-    expect(await send(home, { payload: { amount: 3 } })).toMatchObject({ kind: 'sent', isDelivered: true, isReplay: false });
-    expect(await outputOf(home, run)).toMatchObject({ ...place, payload: { amount: 3 } });
-    await finish(home);
-    expect(await statusOf(home, run)).toBe('completed');
-    expect(home.attempts).toEqual(['a#1', 'b#1']);
-    expect(await home.ports.signals.read(here)).toMatchObject({ waiters: [], signals: [{ state: 'taken' }] });
+  it('sent to a wait is delivered at once with its payload, and leaves no items', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
+    expect((await env.ports.signals.read(here)).waiters).toHaveLength(1);
+    expect(await send(env, { payload: { amount: 3 } })).toMatchObject({ kind: 'sent', isDelivered: true, isReplay: false });
+    expect(await outputOf(env, run)).toMatchObject({ ...place, payload: { amount: 3 } });
+    await finish(env);
+    expect(await statusOf(env, run)).toBe('completed');
+    expect(env.attempts).toEqual(['a#1', 'b#1']);
+    expect(await env.ports.signals.read(here)).toMatchObject({ waiters: [], signals: [{ state: 'taken' }] });
   });
 
-  it('that comes before its wait is kept, and taken by the first that begins', async () => {
-    const home = createTestEnv();
-    expect(await send(home, { payload: 'early' })).toMatchObject({ isDelivered: false });
-    home.ports.clock.advance(hours(23));
-    const run = await waiting(home);
-    await finish(home);
-    expect([await statusOf(home, run), await outputOf(home, run)]).toMatchObject(['completed', { payload: 'early' }]);
-    const next = await waiting(home, 'next');
-    expect(await statusOf(home, next)).toBe('running');
+  it('sent before its wait is buffered, and delivered to the first wait', async () => {
+    const env = createTestEnv();
+    expect(await send(env, { payload: 'early' })).toMatchObject({ isDelivered: false });
+    env.ports.clock.advance(hours(23));
+    const run = await waiting(env);
+    await finish(env);
+    expect([await statusOf(env, run), await outputOf(env, run)]).toMatchObject(['completed', { payload: 'early' }]);
+    const next = await waiting(env, 'next');
+    expect(await statusOf(env, next)).toBe('running');
   });
 
-  it('is kept no longer than it is asked to be, and a day where it is not', async () => {
-    const home = createTestEnv();
-    await send(home, { expiresIn: seconds(60), payload: 'short' });
-    await send(home, { payload: 'day' });
-    await send(home, { expiresIn: days(30), payload: 'month' });
-    home.ports.clock.advance(hours(24));
-    const [one, two] = [await waiting(home), await waiting(home, 'next')];
-    expect([await outputOf(home, one), await outputOf(home, two)]).toMatchObject([{ payload: 'month' }, undefined]);
+  it('is buffered for the requested time, by default for a day', async () => {
+    const env = createTestEnv();
+    await send(env, { expiresIn: seconds(60), payload: 'short' });
+    await send(env, { payload: 'day' });
+    await send(env, { expiresIn: days(30), payload: 'month' });
+    env.ports.clock.advance(hours(24));
+    const [one, two] = [await waiting(env), await waiting(env, 'next')];
+    expect([await outputOf(env, one), await outputOf(env, two)]).toMatchObject([{ payload: 'month' }, undefined]);
   });
 
-  it('goes to the wait that has lasted longest, and the first that came goes first', async () => {
-    const home = createTestEnv();
+  it('goes to the oldest wait, and the oldest signal goes first', async () => {
+    const env = createTestEnv();
     const runs: RunAddress[] = [];
     for (const name of ['one', 'two']) {
-      runs.push(await waiting(home, name));
-      home.ports.clock.advance(seconds(1));
+      runs.push(await waiting(env, name));
+      env.ports.clock.advance(seconds(1));
     }
     for (const payload of ['first', 'second', 'third']) {
-      await send(home, { payload });
-      home.ports.clock.advance(seconds(1));
+      await send(env, { payload });
+      env.ports.clock.advance(seconds(1));
     }
-    runs.push(await waiting(home, 'three'));
-    const outputs = await Promise.all(runs.map((run) => outputOf(home, run)));
+    runs.push(await waiting(env, 'three'));
+    const outputs = await Promise.all(runs.map((run) => outputOf(env, run)));
     expect(outputs).toMatchObject([{ payload: 'first' }, { payload: 'second' }, { payload: 'third' }]);
   });
 
-  it('of another name, correlation or environment reaches nobody here', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home);
+  it('of another name, correlation or environment reaches no wait', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
     for (const to of [
       { ...place, name: 'refunded' },
       { ...place, correlation: 'order-8' },
     ])
-      expect(await send(home, {}, to)).toMatchObject({ isDelivered: false });
+      expect(await send(env, {}, to)).toMatchObject({ isDelivered: false });
     const elsewhere = { ...scope, environment: environment('staging') };
-    const other = await sendSignal(home.worker, elsewhere, { ...place, payload: null, bodyHash: 'h' });
+    const other = await sendSignal(env.worker, elsewhere, { ...place, payload: null, bodyHash: 'h' });
     expect(other).toMatchObject({ isDelivered: false });
-    expect(await statusOf(home, run)).toBe('running');
+    expect(await statusOf(env, run)).toBe('running');
   });
 
-  it('is not given to a run that waits no more, whatever its entry says, but to the next', async () => {
-    const home = createTestEnv();
-    const over = await waiting(home, 'over');
-    home.ports.clock.advance(seconds(1));
-    const next = await waiting(home, 'next');
-    const [stale] = (await home.ports.signals.read(here)).waiters;
-    if (stale === undefined) throw new Error('nobody waits');
-    await cancelRun(home.worker, over);
+  it('is not delivered to a run that no longer waits, even if its waiter item remains, but to the next', async () => {
+    const env = createTestEnv();
+    const over = await waiting(env, 'over');
+    env.ports.clock.advance(seconds(1));
+    const next = await waiting(env, 'next');
+    const [stale] = (await env.ports.signals.read(here)).waiters;
+    if (stale === undefined) throw new Error('there is no waiter');
+    await cancelRun(env.worker, over);
     const gone = { ...stale, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
-    for (const entry of [stale, gone]) await home.ports.signals.addWaiter(here, entry, after(stale.since, days(9)));
-    expect(await send(home)).toMatchObject({ isDelivered: true });
-    expect(await outputOf(home, next)).toMatchObject(place);
-    expect((await home.ports.signals.read(here)).waiters).toEqual([]);
+    for (const entry of [stale, gone]) await env.ports.signals.addWaiter(here, entry, after(stale.since, days(9)));
+    expect(await send(env)).toMatchObject({ isDelivered: true });
+    expect(await outputOf(env, next)).toMatchObject(place);
+    expect((await env.ports.signals.read(here)).waiters).toEqual([]);
   });
 
-  it('that two see free, and each for another wait, goes to one of them', async () => {
-    // One looker saw the place before the older wait was entered, and comes back to it late.
+  it('that two processes match with different waits goes to one of them', async () => {
+    // One process read the key before the older wait was registered, and continues late.
     let late: ((meeting: SignalsAtKey) => Promise<void>) | undefined;
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps) => ({
         ...deps,
         signals: overrideMethods(deps.signals, {
@@ -130,25 +130,25 @@ describe('a signal', () => {
         }),
       }),
     });
-    const old = await waiting(home, 'old');
-    const [entry] = (await home.ports.signals.read(here)).waiters;
-    if (entry === undefined) throw new Error('nobody waits');
-    home.ports.clock.advance(seconds(1));
-    const young = await waiting(home, 'within_timeout');
-    await home.ports.signals.removeWaiter(here, entry);
+    const old = await waiting(env, 'old');
+    const [entry] = (await env.ports.signals.read(here)).waiters;
+    if (entry === undefined) throw new Error('there is no waiter');
+    env.ports.clock.advance(seconds(1));
+    const newer = await waiting(env, 'newer');
+    await env.ports.signals.removeWaiter(here, entry);
     late = async () => {
-      await home.ports.signals.addWaiter(here, entry, entry.since);
-      await send(home, { signalId: signalId('one'), payload: 'once' });
+      await env.ports.signals.addWaiter(here, entry, entry.since);
+      await send(env, { signalId: signalId('one'), payload: 'once' });
     };
-    await send(home, { signalId: signalId('one'), payload: 'once' });
-    expect([await outputOf(home, old), await outputOf(home, young)]).toMatchObject([{ payload: 'once' }, undefined]);
+    await send(env, { signalId: signalId('one'), payload: 'once' });
+    expect([await outputOf(env, old), await outputOf(env, newer)]).toMatchObject([{ payload: 'once' }, undefined]);
   });
 
-  it('is no wake, and a wake is none', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home);
-    expect(await wakeRun(home.worker, run)).toEqual({ kind: 'woken', nodeIds: [] });
-    expect(await statusOf(home, run)).toBe('running');
+  it('is no wake-up, and a wake-up is no signal', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
+    expect(await wakeRun(env.worker, run)).toEqual({ kind: 'woken', nodeIds: [] });
+    expect(await statusOf(env, run)).toBe('running');
   });
 });
 
@@ -157,57 +157,57 @@ describe('a signal that is sent again', () => {
     ['by its own id', { signalId: signalId('mine') }],
     ['under its key', { idempotencyKey: 'mine' }],
     ['by both', { signalId: signalId('mine'), idempotencyKey: 'mine' }],
-  ])('%s is one signal, and is answered as it was', async (_how, names) => {
-    const home = createTestEnv();
-    const first = await send(home, { ...names, payload: 1 });
+  ])('%s is one signal, with the same response', async (_how, names) => {
+    const env = createTestEnv();
+    const first = await send(env, { ...names, payload: 1 });
     expect(first).toMatchObject({ kind: 'sent', isDelivered: false, isReplay: false });
-    const run = await waiting(home);
-    expect(await outputOf(home, run)).toMatchObject({ payload: 1 });
-    const next = await waiting(home, 'next');
-    expect(await send(home, { ...names, payload: 1 })).toEqual({ ...first, isReplay: true });
-    expect(await statusOf(home, next)).toBe('running');
-    expect(await send(home, { ...names, payload: 2 })).toEqual({ kind: 'idempotency_conflict' });
-    expect(await send(home, { ...names, payload: 3, name: 'refunded' })).toEqual({ kind: 'idempotency_conflict' });
+    const run = await waiting(env);
+    expect(await outputOf(env, run)).toMatchObject({ payload: 1 });
+    const next = await waiting(env, 'next');
+    expect(await send(env, { ...names, payload: 1 })).toEqual({ ...first, isReplay: true });
+    expect(await statusOf(env, next)).toBe('running');
+    expect(await send(env, { ...names, payload: 2 })).toEqual({ kind: 'idempotency_conflict' });
+    expect(await send(env, { ...names, payload: 3, name: 'refunded' })).toEqual({ kind: 'idempotency_conflict' });
   });
 
-  it('without a name of its own is another signal', async () => {
-    const home = createTestEnv();
-    for (const _time of [1, 2]) expect(await send(home, { payload: 1 })).toMatchObject({ isReplay: false });
-    expect((await home.ports.signals.read(here)).signals).toHaveLength(2);
+  it('without an id is another signal', async () => {
+    const env = createTestEnv();
+    for (const _time of [1, 2]) expect(await send(env, { payload: 1 })).toMatchObject({ isReplay: false });
+    expect((await env.ports.signals.read(here)).signals).toHaveLength(2);
   });
 
-  it('under a key whose id means another signal leaves the key free', async () => {
-    const home = createTestEnv();
-    await send(home, { signalId: signalId('mine'), payload: 1 });
+  it('under a key whose id belongs to another signal leaves the key free', async () => {
+    const env = createTestEnv();
+    await send(env, { signalId: signalId('mine'), payload: 1 });
     const both = { signalId: signalId('mine'), idempotencyKey: 'key', payload: 2 };
-    expect(await send(home, both)).toEqual({ kind: 'idempotency_conflict' });
-    expect(await send(home, { idempotencyKey: 'key', payload: 3 })).toMatchObject({ kind: 'sent', isReplay: false });
+    expect(await send(env, both)).toEqual({ kind: 'idempotency_conflict' });
+    expect(await send(env, { idempotencyKey: 'key', payload: 3 })).toMatchObject({ kind: 'sent', isReplay: false });
   });
 });
 
 describe('a wait', () => {
-  it('that is over fails its node, leaves the place, and the signal after it is kept', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home, 'flow', { ms: 600_000 });
-    await home.settle();
-    expect((await home.fold(run)).state.progress).toMatchObject({ status: 'failed', error: { code: 'signal_expired' } });
-    expect((await home.ports.signals.read(here)).waiters).toEqual([]);
-    expect(await send(home)).toMatchObject({ isDelivered: false });
+  it('that times out fails its node and is removed, and a later signal is buffered', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env, 'flow', { ms: 600_000 });
+    await env.settle();
+    expect((await env.fold(run)).state.progress).toMatchObject({ status: 'failed', error: { code: 'signal_expired' } });
+    expect((await env.ports.signals.read(here)).waiters).toEqual([]);
+    expect(await send(env)).toMatchObject({ isDelivered: false });
   });
 
-  it('takes a signal whose sender died before anybody was told, rather than be over', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home, 'flow', { ms: 600_000 });
-    const { clock } = home.ports;
+  it('receives a signal whose sender crashed before the match, instead of a timeout', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env, 'flow', { ms: 600_000 });
+    const { clock } = env.ports;
     const kept = { signalId: signalId('s'), receivedAt: clock.now(), bufferedUntil: after(clock.now(), days(1)) };
-    await home.ports.signals.store(here, { ...kept, payload: 'left behind', retainUntil: after(clock.now(), days(3)) });
-    await home.settle();
-    expect([await statusOf(home, run), await outputOf(home, run)]).toMatchObject(['completed', { payload: 'left behind' }]);
+    await env.ports.signals.store(here, { ...kept, payload: 'left behind', retainUntil: after(clock.now(), days(3)) });
+    await env.settle();
+    expect([await statusOf(env, run), await outputOf(env, run)]).toMatchObject(['completed', { payload: 'left behind' }]);
   });
 
-  it('that its worker died before it could enter takes a signal that lay there all along, rather than be over', async () => {
+  it('whose worker crashed before its registration receives a buffered signal, instead of a timeout', async () => {
     let isKilled = true;
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps) => ({
         ...deps,
         signals: overrideMethods(deps.signals, {
@@ -218,69 +218,69 @@ describe('a wait', () => {
         }),
       }),
     });
-    await send(home, { payload: 'there before' });
-    await expect(waiting(home, 'flow', { ms: 600_000 })).rejects.toThrow('killed here');
+    await send(env, { payload: 'there before' });
+    await expect(waiting(env, 'flow', { ms: 600_000 })).rejects.toThrow('killed here');
     isKilled = false;
-    const [run] = (await home.ports.index.list(scope, { limit: 1 })).heads;
+    const [run] = (await env.ports.index.list(scope, { limit: 1 })).heads;
     if (run === undefined) throw new Error('there is no run');
-    await home.settle();
-    expect([await statusOf(home, run.address), await outputOf(home, run.address)]).toMatchObject([
+    await env.settle();
+    expect([await statusOf(env, run.address), await outputOf(env, run.address)]).toMatchObject([
       'completed',
       { payload: 'there before' },
     ]);
-    expect((await home.ports.signals.read(here)).waiters).toEqual([]);
+    expect((await env.ports.signals.read(here)).waiters).toEqual([]);
   });
 
-  it('longer than a queue can delay ends by a timer', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home, 'flow', { ms: 7_200_000, continues: true });
-    expect(home.ports.timers.pending()).toMatchObject([{ job: { kind: 'wake', nodeId: 's' } }]);
-    await home.settle();
-    expect([await statusOf(home, run), await outputOf(home, run)]).toMatchObject(['completed', { signalId: null }]);
+  it('longer than the queue’s maximum delay ends by a timer', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env, 'flow', { ms: 7_200_000, continues: true });
+    expect(env.ports.timers.pending()).toMatchObject([{ job: { kind: 'wake', nodeId: 's' } }]);
+    await env.settle();
+    expect([await statusOf(env, run), await outputOf(env, run)]).toMatchObject(['completed', { signalId: null }]);
   });
 
-  it('of a run that is cancelled leaves the place', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home);
-    await cancelRun(home.worker, run);
-    expect((await home.ports.signals.read(here)).waiters).toEqual([]);
+  it('of a cancelled run is removed', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
+    await cancelRun(env.worker, run);
+    expect((await env.ports.signals.read(here)).waiters).toEqual([]);
   });
 
-  it('begins in the first commit of a run too', async () => {
-    const home = createTestEnv();
-    await send(home, { payload: 'early' });
-    await home.publish(workflow('flow', 's>b', { s: place }));
-    const run = await home.begin('flow');
-    await finish(home);
-    expect(await statusOf(home, run)).toBe('completed');
+  it('can begin in the first commit of a run', async () => {
+    const env = createTestEnv();
+    await send(env, { payload: 'early' });
+    await env.publish(workflow('flow', 's>b', { s: place }));
+    const run = await env.begin('flow');
+    await finish(env);
+    expect(await statusOf(env, run)).toBe('completed');
   });
 });
 
 describe('a signal to a run', () => {
-  const toRun = (home: TestEnv, run: RunAddress) => sendToRun(home.worker, run, { name: 'paid', payload: 1, bodyHash: 'h' });
+  const toRun = (env: TestEnv, run: RunAddress) => sendToRun(env.worker, run, { name: 'paid', payload: 1, bodyHash: 'h' });
 
-  it('reaches the wait that names no correlation', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>s s>b', { s: { name: 'paid' } }));
-    const run = await home.begin('flow');
-    expect(await toRun(home, run)).toMatchObject({ isDelivered: false });
-    await finish(home);
-    await finish(home);
-    expect(await statusOf(home, run)).toBe('completed');
+  it('reaches a wait without a correlation', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>s s>b', { s: { name: 'paid' } }));
+    const run = await env.begin('flow');
+    expect(await toRun(env, run)).toMatchObject({ isDelivered: false });
+    await finish(env);
+    await finish(env);
+    expect(await statusOf(env, run)).toBe('completed');
   });
 
-  it('that has ended, or that is not there, is refused', async () => {
-    const home = createTestEnv();
-    const run = await waiting(home);
-    await cancelRun(home.worker, run);
-    expect(await toRun(home, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
-    expect(await toRun(home, { ...run, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
-    expect(await toRun(home, { ...run, environment: environment('staging') })).toEqual({ kind: 'not_found' });
+  it('that has ended or does not exist is refused', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
+    await cancelRun(env.worker, run);
+    expect(await toRun(env, run)).toEqual({ kind: 'run_terminal', status: 'cancelled' });
+    expect(await toRun(env, { ...run, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
+    expect(await toRun(env, { ...run, environment: environment('staging') })).toEqual({ kind: 'not_found' });
   });
 });
 
-it('a run without signals asks nothing of the meeting place', async () => {
-  const home = createTestEnv({
+it('a run without signals makes no request to the signal store', async () => {
+  const env = createTestEnv({
     wrap: (deps) => ({
       ...deps,
       signals: new Proxy(deps.signals, {
@@ -290,12 +290,12 @@ it('a run without signals asks nothing of the meeting place', async () => {
       }),
     }),
   });
-  await home.publish(workflow('flow', 'a>z z>b a>c', { z: { ms: minutes(5) } }));
-  const run = await home.begin('flow');
-  await home.settle();
-  expect(await statusOf(home, run)).toBe('completed');
-  await home.publish(workflow('other', 'a>z z>b', { z: { ms: minutes(5) } }));
-  const other = await home.begin('other');
-  await cancelRun(home.worker, other);
-  expect(await statusOf(home, other)).toBe('cancelled');
+  await env.publish(workflow('flow', 'a>z z>b a>c', { z: { ms: minutes(5) } }));
+  const run = await env.begin('flow');
+  await env.settle();
+  expect(await statusOf(env, run)).toBe('completed');
+  await env.publish(workflow('other', 'a>z z>b', { z: { ms: minutes(5) } }));
+  const other = await env.begin('other');
+  await cancelRun(env.worker, other);
+  expect(await statusOf(env, other)).toBe('cancelled');
 });

@@ -1,4 +1,4 @@
-/** A small house for the service's tests: the memory world, scripted node types, and hands that take messages. */
+/** Test environment of the service: memory ports, scripted node types, and functions that process messages. */
 import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import { type RunAddress, type Scope, environment, nodeId, projectId, topLevel, workflowName } from '../../lib/engine/ids.ts';
@@ -27,8 +27,8 @@ import { simulatedTypes } from '../simulation/random-graph.ts';
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
 /**
- * `a>b` edges, or `a/handle>b`; a node is work unless its id begins with a letter that says otherwise: c choice, z nap,
- * s wait for a signal, k call of a workflow, l loop, e end.
+ * Builds a workflow from edges `a>b` or `a/handle>b`. The first letter of a node's id selects its type: c condition, z delay, s signal
+ * wait, k subflow, l loop, e end; any other letter is a node that runs an attempt.
  */
 export function workflow(name: string, drawn: string, configs: Record<string, JsonObject> = {}): WorkflowVersion {
   const edges: EdgeDefinition[] = drawn.split(' ').map((pair) => {
@@ -42,7 +42,7 @@ export function workflow(name: string, drawn: string, configs: Record<string, Js
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
 
-/** `crowd`: `a` is followed by ten nodes, each of which calls the workflow `child`, and all of them by `b`. */
+/** `crowd`: `a`, then ten parallel nodes that call the workflow `child`, then `b`. */
 export function manyChildRunsWorkflow(): WorkflowVersion {
   const many = Array.from({ length: 10 }, (_, index) => `k${index}`);
   return workflow(
@@ -52,7 +52,7 @@ export function manyChildRunsWorkflow(): WorkflowVersion {
   );
 }
 
-/** The code of the deployments, as a test plays it. */
+/** The code of a bundle deployment, scripted by the test. */
 export type BundleHandler = (
   request: BundleRequest,
   deploymentId: string,
@@ -63,18 +63,18 @@ export interface TestEnv {
   readonly ports: MemoryPorts;
   readonly deps: Deps;
   readonly worker: Worker;
-  /** the attempts that were run, in order: `node#attempt` */
+  /** the executed attempts, in order: `node#attempt` */
   readonly attempts: string[];
-  /** what the code of deployments was given, in order */
+  /** the requests to the bundles, in order */
   readonly bundleRequests: readonly BundleRequest[];
   publish(version: WorkflowVersion): Promise<void>;
   start(request?: Partial<StartRequest>): Promise<StartResult>;
-  /** starts the workflow and gives the run's address */
+  /** starts the workflow and returns the run's address */
   begin(name: string): Promise<RunAddress>;
-  /** gives one message to a worker; a new environment unless it is told to be warm */
+  /** delivers one message to a worker: a new one, or the given warm one */
   take(job: Job, options?: { isRedelivered?: boolean; drainSignal?: AbortSignal; worker?: Worker }): Promise<void>;
   collect(results: readonly RunResults[], worker?: Worker): Promise<void>;
-  /** takes messages until none is left, moving the clock to the next delayed one */
+  /** processes messages until none remains, and advances the clock to the next delayed one */
   settle(): Promise<void>;
   fold(run: RunAddress): Promise<RunFold>;
 }
@@ -180,7 +180,7 @@ export function createTestEnv(
   return self;
 }
 
-/** A collector lingers for results to gather; here they are given to it as they come. */
+/** A collector waits for results to accumulate; here it receives them as they are. */
 const unhurried = ({ clock }: Deps): Clock => ({ now: () => clock.now(), sleep: () => Promise.resolve() });
 
 export const finished = (value: string): Outcome => ({ kind: 'finished', output: { value }, handle: 'output' });
@@ -189,7 +189,7 @@ export const failing = (cause: 'error' | 'invalid' = 'error'): Outcome => ({
   failure: { cause, message: 'on purpose' },
 });
 
-/** The run's own job of a node, as it was first sent. */
+/** The job of a node of the run, as first sent. */
 export const jobFor = (
   run: RunAddress,
   node: string,

@@ -1,4 +1,4 @@
-/** What follows from a run says which request it goes back to. */
+/** Messages and attempts of a run carry the trace of the request that started it. */
 import { expect, test } from 'vitest';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { minutes } from '../../lib/engine/time.ts';
@@ -12,7 +12,7 @@ const trace: Trace = {
 };
 const traceIdIn = (one: Trace | undefined) => one?.traceparent.split('-')[1];
 
-test('every message of a run carries the trace of its start: first sends, retries, wakes, results and what is sent again', async () => {
+test('every message of a run carries the trace of its start: first sends, retries, wake-ups, results and resends', async () => {
   const own = createTestEnv({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(node)) });
   const many = Array.from({ length: 12 }, (_, at) => `z>w${at}`).join(' ');
   await own.publish(workflow('flow', `a>z ${many}`, { z: { ms: minutes(10) } }));
@@ -41,7 +41,7 @@ test('every message of a run carries the trace of its start: first sends, retrie
   expect(own.ports.notices.statusNotices).toMatchObject([{ correlationId: 'order 17' }]);
 });
 
-test('each attempt is a span of its own in the trace of its run, and the same one when it comes again', async () => {
+test('each attempt is a separate span in the trace of its run, and a repeated attempt is the same span', async () => {
   const spans: (Trace | undefined)[] = [];
   const own = createTestEnv();
   const noting: RunAttempt = async (node, _input, attempt) => {
@@ -66,7 +66,7 @@ test('each attempt is a span of its own in the trace of its run, and the same on
   expect(spans.map((one) => one?.traceparent)).toEqual(first);
 });
 
-test('a run that was started without one has none', async () => {
+test('a run started without a trace has none', async () => {
   const own = createTestEnv();
   await own.publish(workflow('flow', 'a>b'));
   await own.start();

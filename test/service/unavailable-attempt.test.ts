@@ -1,4 +1,4 @@
-/** An attempt that could not read what it needs, before it asked anybody for anything: the message comes back, and nothing is decided. */
+/** An attempt that cannot read its data, before it has any effect: its message is redelivered, and nothing is decided. */
 import { describe, expect, test } from 'vitest';
 import { type RunAddress, nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import type { LostDelivery } from '../../lib/engine/log/deliveries.ts';
@@ -14,10 +14,10 @@ import { overrideMethods } from './override-methods.ts';
 
 const keyOf = (node: string) => nodeKey({ nodeId: nodeId(node), iteration: topLevel });
 
-test('is no failure of its node, and the next delivery finds it as it was', async () => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'a>b'));
-  const run = await home.begin('flow');
+test('an unavailable store is no failure of the node, and the next delivery finds it unchanged', async () => {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'a>b'));
+  const run = await env.begin('flow');
   let isDown = true;
   const asked: unknown[] = [];
   const runAttempt: RunAttempt = async (_node, _input, { scope, number, token }) => {
@@ -25,46 +25,46 @@ test('is no failure of its node, and the next delivery finds it as it was', asyn
     if (isDown) throw new Unavailable('the secrets');
     return { outcome: finished('x'), printed: [] };
   };
-  const [job] = home.ports.jobs.takeSent();
+  const [job] = env.ports.jobs.takeSent();
   if (job === undefined) throw new Error('no job was sent');
-  const before = (await home.fold(run)).state.asOf;
-  await expect(home.take(job, { worker: { ...home.worker, runAttempt } })).rejects.toThrow(Unavailable);
-  expect((await home.fold(run)).state.asOf).toBe(before);
+  const before = (await env.fold(run)).state.asOf;
+  await expect(env.take(job, { worker: { ...env.worker, runAttempt } })).rejects.toThrow(Unavailable);
+  expect((await env.fold(run)).state.asOf).toBe(before);
 
   isDown = false;
-  await home.take(job, { isRedelivered: true, worker: { ...home.worker, runAttempt } });
-  expect((await home.fold(run)).state.progress.status).toBe('completed');
+  await env.take(job, { isRedelivered: true, worker: { ...env.worker, runAttempt } });
+  expect((await env.fold(run)).state.progress.status).toBe('completed');
   const { projectId, environment, runId } = run;
   const first = { scope: { projectId, environment }, number: 1, token: `${runId}/a` };
   expect(asked).toEqual([first, first, { ...first, token: `${runId}/b` }]);
 });
 
-describe('an outage of hours in which deliveries begin, and then find a store unavailable, ends nothing', () => {
-  /** Nine deliveries, with a dead letter after each five, from a queue that gives the message again every twenty minutes. */
-  async function deliverThrough(home: TestEnv, job: Job, worker: Worker): Promise<void> {
+describe('an outage of hours in which deliveries start and then find a store unavailable fails nothing', () => {
+  /** Nine deliveries at intervals of twenty minutes, with a dead letter after every five. */
+  async function deliverThrough(env: TestEnv, job: Job, worker: Worker): Promise<void> {
     for (let delivery = 1; delivery <= 9; delivery += 1) {
-      await expect(home.take(job, { isRedelivered: delivery > 1, worker })).rejects.toThrow(Unavailable);
-      if (delivery % 5 === 0) await retryUnavailable(home.deps.clock, () => handleDeadLetter(home.worker, job));
-      home.ports.clock.advance(minutes(20));
+      await expect(env.take(job, { isRedelivered: delivery > 1, worker })).rejects.toThrow(Unavailable);
+      if (delivery % 5 === 0) await retryUnavailable(env.deps.clock, () => handleDeadLetter(env.worker, job));
+      env.ports.clock.advance(minutes(20));
     }
   }
 
-  async function lossesOf(home: TestEnv, run: RunAddress, node: string): Promise<readonly LostDelivery[]> {
-    const sign = (await home.ports.log.heartbeats(run)).find((each) => each.node === keyOf(node));
+  async function lossesOf(env: TestEnv, run: RunAddress, node: string): Promise<readonly LostDelivery[]> {
+    const sign = (await env.ports.log.heartbeats(run)).find((each) => each.node === keyOf(node));
     return sign?.deliveries?.lost ?? [];
   }
 
-  /** The first delivery records nothing, so it alone may have been a death. */
-  async function goesOnAfterOneLoss(home: TestEnv, run: RunAddress, job: Job, node: string): Promise<void> {
-    expect(await lossesOf(home, run, node)).toHaveLength(1);
-    await home.take(job, { isRedelivered: true });
-    await home.settle();
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  /** The first delivery records nothing, so only it may count as a crash. */
+  async function goesOnAfterOneLoss(env: TestEnv, run: RunAddress, job: Job, node: string): Promise<void> {
+    expect(await lossesOf(env, run, node)).toHaveLength(1);
+    await env.take(job, { isRedelivered: true });
+    await env.settle();
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   }
 
-  test.each([0, 2])('an attempt, where the record that it was given up is refused %i times as well', async (refused) => {
+  test.each([0, 2])('an attempt, if the record of its release fails %i times too', async (refused) => {
     let left = 0;
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps) => ({
         ...deps,
         clock: overrideMethods(deps.clock, { sleep: () => Promise.resolve() }),
@@ -77,52 +77,52 @@ describe('an outage of hours in which deliveries begin, and then find a store un
         }),
       }),
     });
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    const [job] = home.ports.jobs.takeSent();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job was sent');
     const runAttempt: RunAttempt = () => Promise.reject(new Unavailable('the secrets'));
-    await deliverThrough(home, job, { ...home.worker, runAttempt });
-    await goesOnAfterOneLoss(home, run, job, 'a');
-    expect(home.attempts).toEqual(['a#1', 'b#1']);
+    await deliverThrough(env, job, { ...env.worker, runAttempt });
+    await goesOnAfterOneLoss(env, run, job, 'a');
+    expect(env.attempts).toEqual(['a#1', 'b#1']);
   });
 
-  test('what it needs before it begins to work', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>b'));
-    const run = await home.begin('flow');
-    const [job] = home.ports.jobs.takeSent();
+  test('a read before the attempt starts', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job was sent');
-    const plans = overrideMethods(home.worker.plans, { of: () => Promise.reject(new Unavailable('the workflows table')) });
-    await deliverThrough(home, job, { ...home.worker, plans });
-    await goesOnAfterOneLoss(home, run, job, 'a');
+    const plans = overrideMethods(env.worker.plans, { of: () => Promise.reject(new Unavailable('the workflows table')) });
+    await deliverThrough(env, job, { ...env.worker, plans });
+    await goesOnAfterOneLoss(env, run, job, 'a');
   });
 
-  test('a wake', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: minutes(10) } }));
-    const run = await home.begin('flow');
-    for (const each of home.ports.jobs.takeSent()) await home.take(each);
-    const job = home.ports.jobs.delayed.map((each) => each.job).find(({ kind }) => kind === 'wake');
+  test('a wake-up', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: minutes(10) } }));
+    const run = await env.begin('flow');
+    for (const each of env.ports.jobs.takeSent()) await env.take(each);
+    const job = env.ports.jobs.delayed.map((each) => each.job).find(({ kind }) => kind === 'wake');
     if (job === undefined) throw new Error('no wake was set');
-    home.ports.clock.advance(minutes(10));
-    const plans = overrideMethods(home.worker.plans, { of: () => Promise.reject(new Unavailable('the workflows table')) });
-    await deliverThrough(home, job, { ...home.worker, plans });
-    await goesOnAfterOneLoss(home, run, job, 'z');
+    env.ports.clock.advance(minutes(10));
+    const plans = overrideMethods(env.worker.plans, { of: () => Promise.reject(new Unavailable('the workflows table')) });
+    await deliverThrough(env, job, { ...env.worker, plans });
+    await goesOnAfterOneLoss(env, run, job, 'z');
   });
 
-  test('a result that nobody can collect: who sent it lives', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', Array.from({ length: 12 }, (_, index) => `a>b${index} b${index}>d`).join(' ')));
-    const run = await home.begin('flow');
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const [job] = home.ports.jobs.takeSent();
+  test('a result that no collector can commit: its sender is alive', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', Array.from({ length: 12 }, (_, index) => `a>b${index} b${index}>d`).join(' ')));
+    const run = await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const [job] = env.ports.jobs.takeSent();
     if (job === undefined) throw new Error('no job was sent');
     for (let delivery = 1; delivery <= 6; delivery += 1) {
-      await home.take(job, { isRedelivered: delivery > 1 });
-      home.ports.clock.advance(minutes(20));
+      await env.take(job, { isRedelivered: delivery > 1 });
+      env.ports.clock.advance(minutes(20));
     }
-    expect(home.ports.jobs.results).toHaveLength(6);
-    expect(await lossesOf(home, run, job.nodeId)).toHaveLength(1);
+    expect(env.ports.jobs.results).toHaveLength(6);
+    expect(await lossesOf(env, run, job.nodeId)).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-/** A join of a thousand branches that end when they like, in virtual time: results come as a FIFO queue hands them over. */
+/** A join of a thousand branches that end at different times, in virtual time, with results delivered like by a FIFO queue. */
 import { describe, expect, test } from 'vitest';
 import { nodeKey } from '../../lib/engine/ids.ts';
 import { type DurationMs, between, durationMs, seconds } from '../../lib/engine/time.ts';
@@ -10,9 +10,9 @@ import { type TestEnv, finished, createTestEnv, workflow } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
 
 const branches = 1_000;
-/** What SQS hands over at once at most. */
+/** Maximum size of an SQS batch. */
 const mostTogether = 10;
-/** From a result's being there to the collector's having it, and from a put to its answer: about what AWS takes. */
+/** Delivery time of a result, and duration of a put: about the values of AWS. */
 const [hop, put] = [durationMs(20), durationMs(8)];
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -21,7 +21,7 @@ const patient = Object.fromEntries(
   Array.from({ length: branches }, (_, index) => [`b${index}`, { policy: { timeoutMs: 840_000 } }]),
 );
 
-/** Counts the puts of commits, each of which takes its time. */
+/** Counts the puts of commits, each with its duration. */
 const counting = () => {
   const counted = { stored: 0, lost: 0 };
   const wrap = (deps: Deps): Deps => ({
@@ -38,9 +38,9 @@ const counting = () => {
   return { counted, wrap };
 };
 
-/** Every job has a worker at once. All results of a run are one group: nobody gets any while somebody has some. */
-async function play(home: TestEnv, runAttempt: RunAttempt): Promise<void> {
-  const { clock, jobs } = home.ports;
+/** Every job has a worker at once. All results of a run are one message group, so one collector receives them at a time. */
+async function play(env: TestEnv, runAttempt: RunAttempt): Promise<void> {
+  const { clock, jobs } = env.ports;
   const foldCache = new FoldCache();
   const atWork = new Set<Promise<void>>();
   const begin = (work: Promise<void>): void => {
@@ -52,39 +52,39 @@ async function play(home: TestEnv, runAttempt: RunAttempt): Promise<void> {
     isLocked = true;
     const batch = jobs.results.splice(0, mostTogether).map((result) => ({ result, isRedelivered: false }));
     await clock.sleep(hop);
-    for (const each of byRun(batch)) await collectResults({ ...home.worker, foldCache }, each);
+    for (const each of byRun(batch)) await collectResults({ ...env.worker, foldCache }, each);
     isLocked = false;
   };
   do {
     for (let turns = 0; turns < 6; turns += 1) await turn();
     for (const job of jobs.takeSent())
-      begin(home.take(job, { worker: { ...home.worker, runAttempt, foldCache: new FoldCache() } }));
+      begin(env.take(job, { worker: { ...env.worker, runAttempt, foldCache: new FoldCache() } }));
     if (!isLocked && jobs.results.length > 0) begin(collect());
     const next = clock.nextWakeAt();
     if (next !== undefined) clock.set(next);
   } while (atWork.size > 0);
 }
 
-/** Evenly all over the span, in no order. */
+/** Evenly distributed over the span, in no order. */
 const durationOf = (branch: number, span: DurationMs): DurationMs =>
   durationMs(50 + Math.floor((((branch * 617) % branches) * span) / branches));
 
 test.each([1, 20, 250])(
-  'a thousand branches whose ends lie scattered over %i s take at most 220 commits, and lose at most ten puts',
+  'a thousand branches that end within %i s take at most 220 commits, and lose at most ten puts',
   async (span) => {
     const { counted, wrap } = counting();
-    const home = createTestEnv({ wrap });
-    await home.publish(workflow('flow', fan(branches), patient));
-    const run = await home.begin('flow');
+    const env = createTestEnv({ wrap });
+    await env.publish(workflow('flow', fan(branches), patient));
+    const run = await env.begin('flow');
     let ended = 0;
-    await play(home, async ({ id }) => {
+    await play(env, async ({ id }) => {
       if (id.startsWith('b')) {
-        await home.ports.clock.sleep(durationOf(Number(id.slice(1)), seconds(span)));
+        await env.ports.clock.sleep(durationOf(Number(id.slice(1)), seconds(span)));
         ended += 1;
       }
       return { outcome: finished(id), printed: [] };
     });
-    expect([ended, (await home.fold(run)).state.progress.status]).toEqual([branches, 'completed']);
+    expect([ended, (await env.fold(run)).state.progress.status]).toEqual([branches, 'completed']);
     expect(counted.stored).toBeLessThanOrEqual(220);
     expect(counted.lost).toBeLessThanOrEqual(10);
   },
@@ -95,43 +95,43 @@ test.each([
   [10, 20, 60],
   [20, 20, 60],
 ])(
-  'a loop of %i at a time whose passes take %i to %i ms takes at most a fifth of a commit for each',
+  'a loop with concurrency %i and iterations of %i to %i ms takes at most a fifth of a commit per iteration',
   async (concurrency, least, most) => {
     const items = 400;
     const { counted, wrap } = counting();
-    const home = createTestEnv({ wrap });
-    await home.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency } }));
-    const run = await home.begin('flow');
+    const env = createTestEnv({ wrap });
+    await env.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency } }));
+    const run = await env.begin('flow');
     let begun = 0;
-    await play(home, async ({ id }) => {
+    await play(env, async ({ id }) => {
       if (id === 'b') {
         begun += 1;
-        await home.ports.clock.sleep(durationMs(least + ((begun * 617) % (most - least + 1))));
+        await env.ports.clock.sleep(durationMs(least + ((begun * 617) % (most - least + 1))));
       }
       return { outcome: finished(id), printed: [] };
     });
-    expect([begun, (await home.fold(run)).state.progress.status]).toEqual([items, 'completed']);
+    expect([begun, (await env.fold(run)).state.progress.status]).toEqual([items, 'completed']);
     expect(counted.stored / items).toBeLessThanOrEqual(0.2);
   },
 );
 
 describe('one of a hundred results', () => {
-  /** How long others can gather behind it once it is committed, where its branch took so long. */
+  /** The collector's wait after its commit, for a branch with this duration. */
   const lingers = async (took: DurationMs, change: (results: RunResults) => RunResults = (results) => results) => {
-    const home = createTestEnv();
-    const { clock, jobs } = home.ports;
-    await home.publish(workflow('flow', fan(100)));
-    const run = await home.begin('flow');
-    for (const job of jobs.takeSent()) await home.take(job);
+    const env = createTestEnv();
+    const { clock, jobs } = env.ports;
+    await env.publish(workflow('flow', fan(100)));
+    const run = await env.begin('flow');
+    for (const job of jobs.takeSent()) await env.take(job);
     const [first] = jobs.takeSent();
     if (first?.kind !== 'node') throw new Error('no branch was asked for');
     clock.advance(took);
-    await home.take(first);
+    await env.take(first);
     const collecting = byRun(jobs.takeResults().map((result) => ({ result, isRedelivered: false }))).map((each) =>
-      collectResults({ ...home.worker, foldCache: new FoldCache() }, change(each)),
+      collectResults({ ...env.worker, foldCache: new FoldCache() }, change(each)),
     );
     for (let turns = 0; turns < 6; turns += 1) await turn();
-    expect((await home.fold(run)).state.nodes.get(nodeKey(first))?.status).toBe('completed');
+    expect((await env.fold(run)).state.nodes.get(nodeKey(first))?.status).toBe('completed');
     const wait = between(clock.now(), clock.nextWakeAt() ?? clock.now());
     clock.advance(wait);
     await Promise.all(collecting);
@@ -142,24 +142,24 @@ describe('one of a hundred results', () => {
     ['whose branch was quick, 50 ms', 100, 50],
     ['whose branch took ten seconds, a twentieth of them', 10_000, 500],
     ['whose branch took minutes, two seconds', 600_000, 2_000],
-  ])('lets others gather, %s', async (_told, took, wait) => {
+  ])('lets others accumulate, %s', async (_told, took, wait) => {
     expect(await lingers(durationMs(took))).toBe(wait);
   });
 
-  test('lets others gather for 50 ms at most where another run’s results wait with it', async () => {
+  test('lets others accumulate for at most 50 ms if the batch contains another run’s results', async () => {
     expect(await lingers(seconds(600), (results) => ({ ...results, isMixed: true }))).toBe(50);
   });
 });
 
-test('a batch is mixed where it has results of several runs', async () => {
-  const home = createTestEnv();
+test('a batch with results of several runs is mixed', async () => {
+  const env = createTestEnv();
   for (const name of ['one', 'two']) {
-    await home.publish(workflow(name, fan(10)));
-    await home.begin(name);
+    await env.publish(workflow(name, fan(10)));
+    await env.begin(name);
   }
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
-  const received = home.ports.jobs.takeResults().map((result) => ({ result, isRedelivered: false }));
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
+  const received = env.ports.jobs.takeResults().map((result) => ({ result, isRedelivered: false }));
   expect(byRun(received).map(({ isMixed }) => isMixed)).toEqual([true, true]);
   expect(byRun(received.slice(0, 10)).map(({ isMixed }) => isMixed)).toEqual([false]);
 });

@@ -4,7 +4,7 @@ import { type WorkflowArguments, defineWorkflow, NonRetryableError } from '../..
 import { RunError, TestError, WorkflowTest } from '../../lib/testing/index.ts';
 import { child, shop, twenty, yearly } from './orders.ts';
 
-const silent = { print: () => {} };
+const quiet = { print: () => {} };
 
 test('a sleep of a year takes no real time, and code and test see the virtual time', async () => {
   const bench = new WorkflowTest({ workflows: [yearly], startAt: new Date('2027-03-01T00:00:00Z') });
@@ -34,7 +34,7 @@ test('twenty steps of all kinds return their result', async () => {
 });
 
 test('a stub replaces a step function: by a value, a function, a retryable error, a non-retryable error', async () => {
-  const bench = new WorkflowTest({ workflows: [shop], ...silent });
+  const bench = new WorkflowTest({ workflows: [shop], ...quiet });
   let tries = 0;
   bench.stub('ship', ({ attempt }: { attempt: number }) => {
     tries += 1;
@@ -64,7 +64,7 @@ test('a key takes precedence over a name', async () => {
 });
 
 test('a failed run has its cause, and its rollbacks run', async () => {
-  const bench = new WorkflowTest({ workflows: [shop], ...silent });
+  const bench = new WorkflowTest({ workflows: [shop], ...quiet });
   const run = await bench.start(shop, { amount: 5 });
   const failed: unknown = await run.result().catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(RunError);

@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import {
   type ModuleName,
+  baseModule,
   impureGlobals,
   isModule,
   isWiring,
@@ -43,7 +44,7 @@ const refusal = (file: SourceFile, own: ModuleName, name: string): string | unde
   const { modules: allowed, packages, node } = modules[own];
   if (name.startsWith('.')) {
     const target = moduleOf(posix.join(posix.dirname(file.path), name));
-    if (target === own) return undefined;
+    if (target === own || target === baseModule) return undefined;
     if (!allowed.some((module) => module === target)) return `${file.path} imports ${name}: ${own} may not use ${target}`;
     const isForWiring = wiringOnly[own]?.some((module) => module === target) === true;
     return isForWiring && !isWiring(file.path) ? `${file.path} imports ${name}: only a wiring file may use ${target}` : undefined;

@@ -14,6 +14,8 @@ export interface ModuleRules {
 const cdk = ['aws-cdk-lib', 'constructs', 'cdk-nag'];
 
 const moduleRules = {
+  // Pure helpers for TypeScript itself, without any term of the product. Every module may import it.
+  base: { modules: [], packages: [], node: [] },
   // Pure: no package, no Node, nothing but itself.
   engine: { modules: [], packages: [], node: [] },
   // Interfaces of stores and services, in the engine's terms.
@@ -113,6 +115,9 @@ const moduleRules = {
 export type ModuleName = keyof typeof moduleRules;
 
 export const modules: Readonly<Record<ModuleName, ModuleRules>> = moduleRules;
+
+/** The module that every other one may import. */
+export const baseModule: ModuleName = 'base';
 
 export const isModule = (name: string): name is ModuleName => Object.hasOwn(moduleRules, name);
 

@@ -5,7 +5,7 @@ interface Approval {
   readonly by: string;
 }
 
-/** Sends what `await-approval` waits for, or will. */
+/** Sends the signal for `await-approval`, before or after that run waits for it. */
 export const approve = defineWorkflow({ name: 'approve' }, async ({ input, step }: WorkflowArguments<Approval>) => {
   await step.sendSignal({ signal: 'approval', correlation: input.requestId, data: { by: input.by } });
   return { approved: input.requestId };

@@ -5,7 +5,7 @@ interface Charge {
   readonly amount: number;
 }
 
-/** A step that throws is tried again, unless it says that this is of no use. What it came to in the end can be caught. */
+/** A step that throws is retried, unless the error is non-retryable. The workflow can catch the final error. */
 export const chargeCard = defineWorkflow({ name: 'charge-card' }, async ({ input, step }: WorkflowArguments<Charge>) => {
   const retryPolicy = { maximumAttempts: 5, initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
   try {
@@ -17,7 +17,7 @@ export const chargeCard = defineWorkflow({ name: 'charge-card' }, async ({ input
   }
 });
 
-/** Stands for a payment service. It declines what is too much, and is busy at first. */
+/** Placeholder for a payment service. It declines large amounts and is unavailable at first. */
 function charge({ orderId, amount }: Charge, attempt: number, key: string): { readonly receipt: string } {
   if (amount > 1_000) throw new NonRetryableError(`the card does not have ${amount}`, { code: 'card_declined' });
   if (attempt < 3) throw new Error('the payment service is busy');

@@ -1,6 +1,6 @@
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** Steps side by side: all of them are at work at once, and those that are done stay done if one of them has to be tried again. */
+/** Parallel steps: a retry of one step does not repeat the completed ones. */
 export const compareOffers = defineWorkflow(
   { name: 'compare-offers' },
   async ({ input, step }: WorkflowArguments<{ readonly shops: readonly string[] }>) => {
@@ -11,5 +11,5 @@ export const compareOffers = defineWorkflow(
   },
 );
 
-/** Stands for a request to the shop. */
+/** Placeholder for a request to the shop. */
 const priceAt = (shop: string): number => 100 + shop.length;

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** Takes two seconds for each shelf, and says which process has counted it. */
+/** Takes two seconds for each shelf and returns the process that counted it. */
 export const countStock = defineWorkflow(
   { name: 'count-stock' },
   async ({ input, step }: WorkflowArguments<{ readonly shelves: readonly string[] }>) => {

@@ -1,6 +1,6 @@
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** Whatever comes first. The sleep that lost is left behind when the function returns. */
+/** Takes the first result of two. The slower sleep is discarded when the function returns. */
 export const firstAnswer = defineWorkflow(
   { name: 'first-answer' },
   async ({ input, step }: WorkflowArguments<{ readonly question: string }>) => {

@@ -1,6 +1,6 @@
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** A sleep takes no machine while it lasts, be it a second or a year. */
+/** A sleep uses no compute, whether it lasts a second or a year. */
 export const remindLater = defineWorkflow(
   { name: 'remind-later' },
   async ({ input, step }: WorkflowArguments<{ readonly text: string; readonly seconds: number }>) => {

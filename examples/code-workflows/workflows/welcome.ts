@@ -1,6 +1,6 @@
 import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
 
-/** Called by `welcome-team`, and runs on its own as well. */
+/** A child workflow of `welcome-team`; it can also run alone. */
 export const welcome = defineWorkflow(
   { name: 'welcome' },
   async ({ input, step }: WorkflowArguments<{ readonly name: string }>) => {

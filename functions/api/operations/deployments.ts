@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { PresignedUpload } from '../../../lib/ports/artifacts.ts';
 import {
@@ -134,7 +134,7 @@ const refuseArtifact = <Refused extends ArtifactRefusal>(refusal: Refused): Refu
       })
     : refuse(refusal.kind);
 
-export const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts }: DeploymentView) => ({
+const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts }: DeploymentView) => ({
   deploymentId: manifest.deploymentId,
   status,
   createdAt: iso(createdAt),
@@ -147,15 +147,12 @@ export const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ..
   artifact: manifest.artifact,
 });
 
-export const deploymentOf = (deployment: DeploymentView) => ({
+const deploymentOf = (deployment: DeploymentView) => ({
   ...deploymentSummaryOf(deployment),
   files: deployment.manifest.files,
 });
 
-export const createdDeploymentOf = (
-  { manifest, status, createdAt, verifiedAt }: DeploymentView,
-  upload: PresignedUpload | undefined,
-) =>
+const createdDeploymentOf = ({ manifest, status, createdAt, verifiedAt }: DeploymentView, upload: PresignedUpload | undefined) =>
   defined({
     deploymentId: manifest.deploymentId,
     status,
@@ -164,7 +161,7 @@ export const createdDeploymentOf = (
     upload: upload === undefined ? undefined : { ...upload, headers: { ...upload.headers }, expiresAt: iso(upload.expiresAt) },
   });
 
-export const activatedOf = ({ deploymentId, activatedAt, previousDeploymentId, revision }: Activated) => ({
+const activatedOf = ({ deploymentId, activatedAt, previousDeploymentId, revision }: Activated) => ({
   deploymentId,
   status: 'active' as const,
   activatedAt: iso(activatedAt),

@@ -84,7 +84,7 @@ async function isStillAllowed(authenticator: Tools['authenticator'], caller: Key
 /** Delay before a browser reconnects, in milliseconds. */
 const retryMs = 1_000;
 
-export const eventStreamHeaders = {
+const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   // No proxy may cache, compress or buffer the stream.
   'cache-control': 'no-cache, no-transform, no-store',
@@ -95,7 +95,7 @@ export const eventStreamHeaders = {
 const frame = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** The first frame is sent at once, so that the reader knows that it is connected. Only log events have an id: readers resume by it. */
-export async function* framesOf(runId: string, updates: AsyncIterable<StreamUpdate>): AsyncGenerator<string, void, undefined> {
+async function* framesOf(runId: string, updates: AsyncIterable<StreamUpdate>): AsyncGenerator<string, void, undefined> {
   yield `retry: ${retryMs}\n\n`;
   for await (const update of updates) {
     switch (update.kind) {
@@ -116,7 +116,7 @@ const jsonTypes: readonly string[] = ['application/json', 'application/*', '*/*'
 const streamType = 'text/event-stream';
 
 /** A stream if the Accept header names it and prefers nothing else. Undefined if the header accepts neither format. */
-export const negotiateFormat = (accept: string | undefined): 'json' | 'stream' | undefined => {
+const negotiateFormat = (accept: string | undefined): 'json' | 'stream' | undefined => {
   const parts = (accept ?? '').split(',').map(parsePart);
   const bestQuality = (types: readonly string[]): number =>
     Math.max(0, ...parts.filter(({ type }) => types.includes(type)).map(({ quality }) => quality));

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { newKey } from '../../../lib/api/auth/key-format.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
 import type { ApiKey } from '../../../lib/ports/control.ts';
 import { createKey } from '../../../lib/service/access/create-key.ts';
@@ -84,7 +84,7 @@ const termsOf = ({ projectId, environment, scopes, createdAt, expiresAt, rateLim
     rateLimitPerMinute,
   });
 
-export const keySummaryOf = (key: ApiKey) =>
+const keySummaryOf = (key: ApiKey) =>
   defined({
     keyId: key.keyId,
     ...termsOf(key),
@@ -93,4 +93,4 @@ export const keySummaryOf = (key: ApiKey) =>
   });
 
 /** @param text the key itself; only the response of its creation contains it */
-export const newKeyOf = (key: ApiKey, text: string) => ({ keyId: key.keyId, key: text, ...termsOf(key) });
+const newKeyOf = (key: ApiKey, text: string) => ({ keyId: key.keyId, key: text, ...termsOf(key) });

@@ -1,7 +1,7 @@
 /** The lens routes. */
 import * as z from 'zod';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { type LensName, lensName, lensNamePattern } from '../../../lib/engine/ids.ts';
 import { labelsOf, validateLens } from '../../../lib/lens/validate-lens.ts';
 import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
@@ -56,12 +56,12 @@ export const lensOperations = ({ decider: { deps } }: Tools): Pick<Operations<'l
 const lensNameShape = z.string().regex(lensNamePattern).transform(lensName);
 const lensFrom = (body: BodyOf<'publishLens'>, name: LensName): Lens => ({ ...body, name });
 
-export const publishedLensOf = ({ name, template }: Lens, published: Published) => ({
+const publishedLensOf = ({ name, template }: Lens, published: Published) => ({
   ...publicationIn(name, published),
   placeholders: labelsOf(template),
 });
 
-export const lensOf = (summary: LensSummary, lens: LensVersion): ResponseOf<'getLens'>['body'] => {
+const lensOf = (summary: LensSummary, lens: LensVersion): ResponseOf<'getLens'>['body'] => {
   const { version, kind, template, description, input, output, model, params } = lens;
   return defined({
     ...summaryOf(summary),

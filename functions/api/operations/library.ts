@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { openApiDocument } from '../../../lib/api/openapi.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { cursorTime, jsonObject } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { RecordedEntry } from '../../../lib/ports/control.ts';

@@ -1,5 +1,5 @@
 /** The stored query routes. */
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { queryName } from '../../../lib/api/schemas/parts.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDefinition } from '../../../lib/engine/query/definition.ts';

@@ -1,5 +1,5 @@
 /** The run routes. */
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import type { ErrorDetail } from '../../../lib/api/errors.ts';

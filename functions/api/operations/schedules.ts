@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { scheduleId as scheduleIdSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { type TimingError, timingRequestOf } from '../../../lib/engine/schedule/validate-timing.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
 import type { KeyScope } from '../../../lib/ports/control.ts';
@@ -156,7 +156,7 @@ type Summary = ResponseOf<'listSchedules'>['body']['data'][number];
 
 const fireOf = ({ scheduledAt, at, ...fire }: Fire) => ({ ...fire, scheduledAt: iso(scheduledAt), at: iso(at) });
 
-export const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView): Summary => {
+const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView): Summary => {
   const { scheduleId, definition, createdAt, updatedAt, lastFailure } = schedule;
   const { startAt, endAt, ...timingFields } = timingRequestOf(definition.timing);
   return defined({
@@ -184,7 +184,7 @@ export const scheduleSummaryOf = ({ schedule, nextRunAt, lastRun }: ScheduleView
   });
 };
 
-export const scheduleOf = (shown: ScheduleView): ResponseOf<'getSchedule'>['body'] =>
+const scheduleOf = (shown: ScheduleView): ResponseOf<'getSchedule'>['body'] =>
   defined({
     ...scheduleSummaryOf(shown),
     input: shown.schedule.definition.input,

@@ -1,6 +1,6 @@
 /** The routes for test runs and views. */
 import { bodyHash } from '../../../lib/api/idempotency.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { workflowName } from '../../../lib/engine/ids.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { stopTestRun } from '../../../lib/service/runs/stop-test-run.ts';

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import type { OperationId } from '../../../lib/api/routes.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import type { Finding } from '../../../lib/engine/graph/definition.ts';
 import type { Scope } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';

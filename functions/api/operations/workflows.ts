@@ -2,7 +2,7 @@
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
 import { type ScheduleId, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';
@@ -132,14 +132,14 @@ const definitionOf = ({ nodes, edges, options }: BodyOf<'validateWorkflow'>, nam
   options,
 });
 
-export const workflowSummaryOf = (summary: WorkflowSummary) => ({
+const workflowSummaryOf = (summary: WorkflowSummary) => ({
   ...summaryOf(summary),
   ...times({ deletingSince: summary.deletingSince }),
 });
 
 const stateOf = (phase: DeletionPhase) => (phase === 'closing' || phase === 'finding' ? 'finding_runs' : 'deleting_runs');
 
-export const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: WorkflowDeletion) =>
+const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: WorkflowDeletion) =>
   ({
     requestedAt: iso(requestedAt),
     state: stateOf(phase),
@@ -147,7 +147,7 @@ export const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: Workf
     runsDeleted,
   }) as const;
 
-export const workflowOf = (
+const workflowOf = (
   summary: WorkflowSummary,
   version: WorkflowVersion,
   deletion: WorkflowDeletion | undefined,

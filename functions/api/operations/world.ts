@@ -1,5 +1,5 @@
 /** The routes that the Workflow DevKit's World uses from deployed programs. */
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';

@@ -1,5 +1,5 @@
 /** Records requests in the audit trail: the key, the origin, the trace, the action and the result. */
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { errorCatalogue } from '../../../lib/api/errors.ts';
 import { bodyHash, parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
 import type { Route } from '../../../lib/api/route.ts';

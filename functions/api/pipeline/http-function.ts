@@ -31,7 +31,7 @@ export const httpFunction = <ServedBy extends Route['servedBy']>(
 /** Middy throws it shortly before the function's timeout. The request may have taken effect. */
 const isTimeout = (error: Error): boolean => error.name === 'TimeoutError';
 
-export const errorEnvelope = (logger: Tools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
+const errorEnvelope = (logger: Tools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
   onError: (request) => {
     const { event, error } = request;
     const trace = traceIn(event);
@@ -53,7 +53,7 @@ const headers = {
 } as const;
 
 /** Default headers of every response. A route's header overrides them, such as `cache-control` of a public document. */
-export const securityHeaders = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+const securityHeaders = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
   const add = (request: { response: HttpResponse | null | undefined }): void => {
     const { response } = request;
     if (response === undefined || response === null) return;

@@ -114,13 +114,13 @@ const errorsOf = (issue: z.core.$ZodIssue, pointer: (path: readonly (string | nu
   }));
 };
 
-export type ReadFormResult =
+type ReadFormResult =
   | { readonly kind: 'read'; readonly text: string; readonly file: Uint8Array }
   | { readonly kind: 'refused'; readonly errors: readonly ErrorDetail[] };
 
-export const isForm = (contentType: string | undefined): boolean => /^multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
+const isForm = (contentType: string | undefined): boolean => /^multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
 
-export async function readForm(
+async function readForm(
   bytes: Uint8Array,
   contentType: string,
   names: { readonly text: string; readonly file: string },

@@ -1,5 +1,5 @@
 /** Runs in API responses. Internal values, whose names begin with `__`, are not included. */
-import { defined } from '../../../lib/engine/defined.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, carriesGraph, isTestRun } from '../../../lib/engine/log/head.ts';

@@ -7,7 +7,7 @@ import { findFirstKey, type FirstKeyLocation, type FoundKey } from '../../aws/fi
 import { type Action, CliError, exitCodes, usageError } from '../command.ts';
 import { parseOptions } from '../parse-command-line.ts';
 import { profileNamePattern, profilePath, readProfiles, writeProfiles } from '../profile-file.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 const bootstrapKeyOptions = z.object({
   region: z

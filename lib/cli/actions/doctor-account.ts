@@ -7,7 +7,7 @@ import type { Check } from './doctor.ts';
 import { CliError, type CommandContext, exitCodes } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
 import { deadLetterQueues, defaultConcurrency, minConcurrency, smallAccount } from '../../contract/concurrency.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 const count = z.coerce.number();
 const booleanSetting = z.union([z.boolean(), z.enum(['true', 'false'])]).transform((value) => value === true || value === 'true');

@@ -8,7 +8,7 @@ import type { Check } from './doctor.ts';
 import type { CommandContext, Connection } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
 import { formatDuration, formatTime } from '../format.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 const timeoutMs = 10_000;
 /** The service compares `availableAt`, webhook signatures and key expiry with its own clock. */

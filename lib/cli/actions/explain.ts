@@ -4,7 +4,7 @@ import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
 import { parseArgument, runId } from '../parse-command-line.ts';
 import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 export const explainRun: Action = async (commandLine, context) => {
   const id = parseArgument(commandLine, 0, 'runId', runId);
@@ -142,6 +142,21 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
     const summary = `${nodeLabel(node)} is running${attemptSuffix}${formatSince(since, now)}.${failureSuffix}`;
     return defined({ ...fields, state: 'running', since, summary });
   }
+  const parts: NodeParts = { node, fields, lastEventOf, attemptSuffix, failureSuffix, now };
+  return waitingNode(parts) ?? queuedNode(parts);
+}
+
+interface NodeParts {
+  readonly node: Node;
+  readonly fields: Pick<OpenNode, 'nodeId' | 'iteration' | 'attempt' | 'lastFailure'>;
+  readonly lastEventOf: (...types: readonly RunEvent['type'][]) => RunEvent | undefined;
+  readonly attemptSuffix: string;
+  readonly failureSuffix: string;
+  readonly now: number;
+}
+
+/** A node that waits for iterations, a signal, a child run or a time; undefined for a queued node. */
+function waitingNode({ node, fields, lastEventOf, now }: NodeParts): OpenNode | undefined {
   if (node.iterations !== undefined) {
     const { items, ended, failed } = node.iterations;
     const failedSuffix = failed === 0 ? '' : `, ${failed} of them failed`;
@@ -178,6 +193,10 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
       summary,
     });
   }
+  return undefined;
+}
+
+function queuedNode({ node, fields, lastEventOf, attemptSuffix, failureSuffix, now }: NodeParts): OpenNode {
   const dispatchEvent = lastEventOf('node.queued', 'node.retried');
   const retryAt = stringOrUndefined(dispatchEvent?.type === 'node.retried' ? dispatchEvent.payload['retryAt'] : undefined);
   const notBefore = stringOrUndefined(dispatchEvent?.type === 'node.queued' ? dispatchEvent.payload['notBefore'] : undefined);

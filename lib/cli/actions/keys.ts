@@ -5,7 +5,7 @@ import { type Action, usageError } from '../command.ts';
 import { formatStatus, formatTable } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import { integerBetween, keyId, omitUndefined, parseArgument, parseOptions, timestamp } from '../parse-command-line.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 const dayMs = 86_400_000;
 const knownScopes = createKeyBody.shape.scopes.element.options;

@@ -18,7 +18,7 @@ import {
 } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
 import { file, parseOptions } from '../parse-command-line.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { checkConfig as configChecks, isLoopback, isPlainHttp } from '../../ownership/check-config.ts';
 import { checkActiveDeployment, checkApp, checkHealth, type Probe } from '../../ownership/check-ownership.ts';
 import { type Check, createCheck, formatCheck, worstResult } from '../../ownership/check.ts';

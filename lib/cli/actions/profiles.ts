@@ -5,7 +5,7 @@ import { type Action, CliError, type CommandContext, type CommandLine, usageErro
 import { formatTable } from '../format.ts';
 import { omitUndefined, parseArgument, parseOptions } from '../parse-command-line.ts';
 import { type ProfileFile, profileNamePattern, readProfiles, writeProfiles } from '../profile-file.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 
 const profileName = z
   .string({ error: 'is missing' })

@@ -2,7 +2,7 @@
  * Facts in, events out, for bundle runs. The deployed code decides what the run does; the engine decides which messages remain to be
  * delivered, and how the run ends.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Fact } from '../graph/facts.ts';
 import { type Attempt, type NodeId, type NodeRef, commitNo, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';

@@ -1,5 +1,5 @@
 /** Interprets the response of deployed code to a message. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type JsonValue, isJsonObject } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { type DurationMs, days, durationMs } from '../time.ts';

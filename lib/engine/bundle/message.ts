@@ -1,5 +1,5 @@
 /** The messages of a bundle run. Each is a node of the run; its content is in the context under a hidden key. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type NodeId, type RunId, nodeId } from '../ids.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 

@@ -1,5 +1,5 @@
 /** Applies a command batch of the author's code to its run. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { inline } from '../json.ts';

@@ -1,5 +1,5 @@
 /** The author's code crashed its thread. Running steps fail with it; if none ran, the workflow task itself crashed. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { topLevel } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';

@@ -1,5 +1,5 @@
 /** Facts in, events out, for code runs. The code decides what it does; the engine decides what that means for the run. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { outputOfSignal, workflowExpired } from './waits.ts';
 import { failureOfChild } from '../graph/call-subflow.ts';
 import { topLevel } from '../ids.ts';

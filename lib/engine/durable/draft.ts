@@ -1,5 +1,5 @@
 /** A decision about a code run in progress: the resulting state, and the events that lead to it. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type NodeRef, commitNo, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { inline } from '../json.ts';

@@ -2,7 +2,7 @@
  * A run's history as a document: the commands of its code and their results, in order, so that later versions of the code can be
  * replayed on it. It is built from public events, so anyone who can read those can build it.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { invariant } from '../invariant.ts';
 import type { JsonValue } from '../json.ts';
 import type { Failure } from '../log/events.ts';

@@ -1,5 +1,5 @@
 /** Derives from the fold the history on which the author's code is replayed: commands and results, in order. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type EventId, firstAttempt } from '../ids.ts';
 import type { Payload } from '../json.ts';
 import type { RunState } from '../log/fold.ts';

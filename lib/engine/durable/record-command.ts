@@ -1,5 +1,5 @@
 /** Records the commands of the author's code: each begins a node of its run. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { attempt, firstAttempt, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { inline } from '../json.ts';

@@ -1,5 +1,5 @@
 /** Rollback: a run that does not succeed undoes its completed steps, or reports which of them stay. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { RunOutcome, Failure } from '../log/events.ts';

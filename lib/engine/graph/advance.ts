@@ -2,7 +2,7 @@
  * Decides what follows from nodes that have just ended: joins fire, dead branches are skipped, pure nodes are evaluated at once, and
  * loops begin and end iterations. The remaining ready nodes are dispatched together at the end, when their number is known.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type IterationKey, type NodeKey, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { inline } from '../json.ts';

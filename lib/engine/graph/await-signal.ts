@@ -1,5 +1,5 @@
 /** A node that waits for a signal: the event that begins the wait, and the output or failure that ends it. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { firstAttempt } from '../ids.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';

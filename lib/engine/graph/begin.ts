@@ -1,5 +1,5 @@
 /** Begins the graph of a run: at once, or when the run has a concurrency slot. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { isWaitingForSlot } from '../log/fold.ts';

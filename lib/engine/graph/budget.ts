@@ -2,7 +2,7 @@
  * The budget of a run: dispatched attempts, and tokens that models report. The fold counts both, so every decider counts the same and
  * a duplicate message counts nothing. A run that would exceed its budget fails, and its end cancels the open nodes.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Attempt, type NodeRef, firstAttempt, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { TokenCount } from '../log/events.ts';

@@ -1,5 +1,5 @@
 /** A node that calls another workflow: the event of the call, and the failure that its end can cause. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type NodeRef, type RunId, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import type { ChildWait } from '../log/node-state.ts';

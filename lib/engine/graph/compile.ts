@@ -1,5 +1,5 @@
 /** Compiles a valid definition into a plan. The same definition and policies give the same plan, in the definition's order. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { NodeId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { NodeDefinition, WorkflowVersion } from './definition.ts';

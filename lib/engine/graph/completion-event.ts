@@ -1,5 +1,5 @@
 /** Builds the completion event of a node. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Attempt } from '../ids.ts';
 import type { TokenCount } from '../log/events.ts';
 import type { Instant } from '../time.ts';

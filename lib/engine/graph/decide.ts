@@ -2,7 +2,7 @@
  * Facts in, events out: a pure function of the fold, repeated after every lost conflict. A fact about an attempt that is no longer
  * current produces no event.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Attempt, type NodeRef, attempt as attemptNo, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';

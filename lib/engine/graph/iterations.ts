@@ -2,7 +2,7 @@
  * The iterations of a loop: each begins when the concurrency allows, and gives its result when all its nodes have ended. One decision
  * begins no more than one commit holds, and the fold does not grow with the number of items.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type IterationKey, nodeKey, iterationKeyOf } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonObject, type JsonValue, type Payload, inline } from '../json.ts';

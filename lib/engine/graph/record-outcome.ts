@@ -1,5 +1,5 @@
 /** Records the outcome of a node: it ended, it waits, or its loop began. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Attempt, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import { awaitSignal } from './await-signal.ts';

@@ -2,7 +2,7 @@
  * Rerun from a chosen node: results of nodes before it are reused; nodes after it, and nodes that did not succeed, are decided again.
  * Skips are not reused, because they follow from the rest.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type NodeId, nodeKey, topLevel } from '../ids.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';

@@ -1,5 +1,5 @@
 /** Limits an outcome to what can be stored. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Failure } from '../log/events.ts';
 import type { Outcome } from './outcome.ts';
 import { checkPayload } from './payload-limits.ts';

@@ -4,7 +4,7 @@
  * only where nothing else explains it: a crash storm must not fail a healthy run, and an attempt that crashes its worker must end.
  * (docs/decisions/worker-crashes.md)
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunId, NodeKey } from '../ids.ts';
 import { type DurationMs, type Instant, between, durationMs, hours, instant, minutes, seconds } from '../time.ts';
 import type { Failure } from './events.ts';

@@ -1,5 +1,5 @@
 /** The part of a node's state that the fold keeps from the dispatch of an attempt. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { StepInfo } from '../durable/step.ts';
 import { type Attempt, type EventId, type NodeRef } from '../ids.ts';
 import type { DispatchRecord, NodeState, OpenNode } from './node-state.ts';

@@ -2,7 +2,7 @@
  * Bounds for the text of a failure. It can come from any source, such as a model's response or an error of the author's code.
  * A failure is part of its commit and of every report of it; unlike a payload it is never offloaded.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type JsonObject, type JsonValue, isJsonArray } from '../json.ts';
 import type { Outcome } from '../graph/outcome.ts';
 import { findOutputError } from '../validate-json.ts';

@@ -2,7 +2,7 @@
  * The fold: commits in, state out. The same log always folds to the same state. The fold needs no definition, clock or
  * configuration, so every reader of a log sees the same run, now and years later.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import {
   type Attempt,
   type EventId,

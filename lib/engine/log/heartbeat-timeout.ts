@@ -2,7 +2,7 @@
  * Evaluates which open nodes no worker seems to execute. Each node is evaluated by itself, so that a busy branch does not hide a
  * stuck one. A heartbeat timeout never fails a node: a node in a queue backlog sends no heartbeat either.
  */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Attempt, type NodeKey, type NodeRef, nodeId, nodeKey, iterationKeyOf, topLevel } from '../ids.ts';
 import {
   type DurationMs,

@@ -1,5 +1,5 @@
 /** An event as readers see it: one envelope for HTTP, streams, sockets and the console. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type EventId, eventId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Instant, instant, iso } from '../time.ts';

@@ -1,5 +1,5 @@
 /** A fold as plain data, so that readers of a long log need not fold it from the first commit. A cache; `foldSchema` is its version. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import {

@@ -1,5 +1,5 @@
 /** Validates a requested timing; reports all errors, each with a JSON pointer. */
-import { defined } from '../defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Instant, instant } from '../time.ts';
 import { readCron } from './cron.ts';
 import { type Recurrence, type Timing, nextFire, readRate } from './timing.ts';

@@ -1,5 +1,5 @@
 /** Lambda's Invoke, which functions and schedules call. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { arns, lastPart } from '../aws-environment.ts';
 import { invokeAsync } from '../lambda/async-invoke.ts';
 import { limits } from '../lambda/limits.ts';

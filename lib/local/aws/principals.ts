@@ -1,5 +1,5 @@
 /** The callers of the gateway: each function has its own key and the policy statements of its role. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { arn, lastPart, awsEnvironment } from '../aws-environment.ts';
 import type { RequestContext } from '../policy/conditions.ts';

@@ -1,5 +1,5 @@
 /** Creates missing tables, and missing indexes of existing tables. Never deletes any. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { CallDynamodb } from '../emulators/forward.ts';

@@ -1,5 +1,5 @@
 /** S3 by fauxqs's own routes. Requests are injected, so there is no port. The routes are loaded at the first request. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { buildApp as build } from 'fauxqs';
 import type { Forward } from './forward.ts';
 

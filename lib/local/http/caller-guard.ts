@@ -4,7 +4,6 @@
  * `Sec-Fetch-Site` show it. Programs such as curl send neither.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isLocalHost } from './local-host.ts';
 
 export interface AllowedOrigins {
   /** other ports of this cloud whose pages may call this port */
@@ -41,4 +40,10 @@ function isAllowed(origin: string, host: string, allowed: AllowedOrigins | undef
   // The port of Host, not the listening port, so that a forwarded port is also its own origin.
   const hostPort = /:(\d+)$/.exec(host)?.[1] ?? '80';
   return [hostPort, ...allowed.ports.map(String)].includes(originUrl.port === '' ? '80' : originUrl.port);
+}
+
+/** Whether a Host header names this machine. After DNS rebinding it is the name of the foreign site. */
+export function isLocalHost(host: string | undefined): boolean {
+  const named = /^(?:localhost|127\.0\.0\.1)(?::(\d+))?$/i.exec(host ?? '');
+  return named !== null && Number(named[1] ?? 80) <= 65_535;
 }

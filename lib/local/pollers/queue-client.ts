@@ -1,5 +1,5 @@
 /** The requests of an event source to its queue. They use the function's permissions and are billed like any other call. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import * as z from 'zod';
 import type { Forward } from '../emulators/forward.ts';
 import type { Recorder } from '../recorder/recorder.ts';

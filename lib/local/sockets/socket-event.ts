@@ -1,5 +1,5 @@
 /** The events of a WebSocket API for its functions: https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { SocketRoutes } from './socket-routes.ts';

@@ -1,5 +1,5 @@
 /** Maps errors of the RDS Data API to failures of the node. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { unreachable } from '../../engine/invariant.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';

@@ -1,5 +1,5 @@
 /** Maps errors of Postgres and its driver to failures of the node. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import pg from 'pg';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';

@@ -1,5 +1,4 @@
 /** Converts values of Postgres to JSON: numbers when exact, otherwise strings; times in ISO 8601. */
-import { readArray } from './postgres-array.ts';
 import type { JsonValue } from '../../engine/json.ts';
 
 type Read = (text: string) => JsonValue;
@@ -58,3 +57,36 @@ const unchanged: Read = (text) => text;
 /** An object is sent as JSON, an array as a Postgres array; the driver encodes nested values. */
 export const toParameter = (value: JsonValue): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? JSON.stringify(value) : value;
+
+/** Parses the text form of a Postgres array: `{1,NULL,"a \"b\"",{2}}`, with a prefix for unusual bounds. */
+export function readArray(text: string, read: (element: string) => JsonValue): JsonValue {
+  let at = text.indexOf('{');
+  const element = (): JsonValue => {
+    if (text[at] === '{') return list();
+    if (text[at] === '"') return read(quoted());
+    const end = text.slice(at).search(/[,}]/);
+    const word = text.slice(at, at + end);
+    at += end;
+    return word === 'NULL' ? null : read(word);
+  };
+  const quoted = (): string => {
+    let inner = '';
+    for (at += 1; at < text.length && text[at] !== '"'; at += 1) {
+      if (text[at] === '\\') at += 1;
+      inner += text[at] ?? '';
+    }
+    at += 1;
+    return inner;
+  };
+  const list = (): JsonValue => {
+    const items: JsonValue[] = [];
+    at += 1;
+    while (at < text.length && text[at] !== '}') {
+      items.push(element());
+      if (text[at] === ',') at += 1;
+    }
+    at += 1;
+    return items;
+  };
+  return at === -1 ? null : list();
+}

@@ -1,5 +1,5 @@
 /** Runs an `http` node: sends the request, follows redirects itself to check each hop, and stores the response as output. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { fetch } from 'undici';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { checkPayload } from '../../engine/graph/payload-limits.ts';

@@ -1,5 +1,5 @@
 /** The failures of a lens node, each with cause, code, message and details. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { ContractError } from '../../lens/check.ts';
 import type { Decision, ModerationPhase } from '../../ports/moderation.ts';

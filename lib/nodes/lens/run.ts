@@ -2,7 +2,7 @@
  * Runs a lens node, in this order: check the attachments, render the template, check its size and the input contract, moderate the
  * prompt, call the model, moderate the answer, check the output contract. All of it is one attempt, so each step can cause a retry.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';

@@ -1,5 +1,5 @@
 /** Maps the end of a script to a failure of its node. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { FailureCause } from '../../engine/retry/causes.ts';
 import type { ScriptEnd, ScriptErrorCode } from './script.ts';

@@ -5,12 +5,13 @@
  */
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
+import * as z from 'zod';
 import { engineFile, threadFile } from './engine-files.ts';
 import { TimeSliceExceeded } from '../../engine/fair-shares.ts';
 import { errorMessage } from '../../engine/error-text.ts';
-import { scriptEnd } from './script-end.ts';
+import { durationMs } from '../../engine/time.ts';
 import { truncateMessage } from './script-result.ts';
-import { type Sandbox, type Script, type ScriptEnd, type StopReason, sliceSpent, timeLimit } from './script.ts';
+import { type Sandbox, type Script, type ScriptEnd, type StopReason, scriptErrorCodes, sliceSpent, timeLimit } from './script.ts';
 
 /** How long a thread may take after the limit to report the timeout and the printed lines itself. */
 const graceMs = 250;
@@ -110,3 +111,21 @@ const runOnThread = (thread: Worker, script: Script, signal: AbortSignal): Promi
     // The abort may have happened while the thread was starting.
     if (signal.aborted) onAbort();
   });
+
+const used = { printed: z.array(z.string()), cpuMs: z.number().min(0) };
+
+/** Parses the messages of a script thread. They are untrusted, because the thread ran an author's code. */
+const scriptEnd: z.ZodType<ScriptEnd | { readonly kind: typeof sliceSpent }> = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal(sliceSpent) }),
+  z.object({ kind: z.literal('returned'), output: z.string(), ...used }),
+  z.object({
+    kind: z.literal('stopped'),
+    errorCode: z.enum(scriptErrorCodes),
+    message: z.string(),
+    line: z.number().exactOptional(),
+    column: z.number().exactOptional(),
+    timeoutMs: z.number().transform(durationMs).exactOptional(),
+    path: z.string().exactOptional(),
+    ...used,
+  }),
+]);

@@ -1,5 +1,5 @@
 /** Signal node: waits for an external signal, such as an approval or a payment. A wait uses no compute. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import * as z from 'zod';
 import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';

@@ -1,5 +1,5 @@
 /** Subflow node: starts a child run of another workflow, and continues with its output. A wait uses no compute. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';

@@ -1,5 +1,5 @@
 /** Creates an API key. The caller generates the secret; this module sees only its digest. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { Instant } from '../../engine/time.ts';

@@ -1,5 +1,5 @@
 /** Registers the keys of an installation: the first admin key and the configured keys. Registration can be repeated. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import type { ApiKey, KeySettings } from '../../ports/control.ts';
 import type { Secrets } from '../../ports/secrets.ts';

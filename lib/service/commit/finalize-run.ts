@@ -2,7 +2,7 @@
  * Finalizes an ended run: notifies its caller and children, publishes its end, frees its slot and deployment, and updates its head.
  * The head is last: while it shows an open run, each redelivery and sweep repeats the finalization. Each step is idempotent.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { isTestRun } from '../../engine/log/head.ts';

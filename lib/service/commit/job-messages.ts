@@ -1,5 +1,5 @@
 /** Builds the messages that follow from commits and states. First sends and resends use the same functions. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type CommitNo, type NodeRef, type RunId, workflowName } from '../../engine/ids.ts';
 import type { Attempt } from '../../engine/ids.ts';
 import type { Admission } from '../../engine/log/fold.ts';

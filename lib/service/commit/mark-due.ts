@@ -1,5 +1,5 @@
 /** Writes when the sweep must next check a run. A test run also records its due times, so that all its data can be deleted. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../../engine/time.ts';

@@ -3,7 +3,7 @@
  * publishes it. The sweep publishes it again, because that worker may have crashed in between. A run that ended before publishes only
  * its end.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { scheduleOf } from '../../engine/log/lineage.ts';

@@ -2,7 +2,7 @@
  * Publishes a version under a name. A version is written once under its number and never changes; then the summary is updated. If the
  * publisher dies in between, the next publication under that name updates the summary.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';

@@ -3,7 +3,7 @@
  * the deletion's record, so a repeated slice counts once, and a crash loses at most one slice.
  * (docs/decisions/deleting-a-workflow.md)
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { unreachable } from '../../engine/invariant.ts';
 import type { Head } from '../../engine/log/head.ts';

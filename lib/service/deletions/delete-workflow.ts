@@ -2,7 +2,7 @@
  * Starts the deletion of a workflow with all its versions and runs. The request writes the record and closes the name. The sweep does
  * the rest (`continue-deletions.ts`), because thousands of runs take longer than a request may.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { KeyId, ScheduleId, Scope, WorkflowName } from '../../engine/ids.ts';
 import type { WorkflowDeletion } from '../../ports/deletions.ts';
 import type { WorkflowSummary } from '../../ports/versions.ts';

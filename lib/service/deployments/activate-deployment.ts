@@ -3,7 +3,7 @@
  * their deployments. The activation reads the deployment after the pointer, and a removal changes the pointer's revision first, so
  * the pointer never names a deployment that is being removed.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { DeploymentId, KeyId, Scope, WorkflowName } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
 import {

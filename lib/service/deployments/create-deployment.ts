@@ -2,7 +2,7 @@
  * Creates a deployment from a manifest. The archive comes in the same request, or the response contains an upload URL. A repeated
  * request returns the same deployment. An id never refers to two manifests, even after its removal. Nothing is activated.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { after, minutes } from '../../engine/time.ts';
 import type { PresignedUpload } from '../../ports/artifacts.ts';

@@ -1,5 +1,5 @@
 /** Checks whether a deployment can run a workflow. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import type { Deployment } from '../../ports/deployments.ts';
 import type { Deps } from '../deps.ts';

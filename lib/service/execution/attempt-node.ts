@@ -1,5 +1,5 @@
 /** Runs one attempt of a node: with its pinned input, its time limit, and heartbeats while it takes long. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type NodeRef, type Scope, nodeKey } from '../../engine/ids.ts';
 import type { Fact } from '../../engine/graph/facts.ts';
 import { nodeInputOf } from '../../engine/graph/inputs.ts';

@@ -2,7 +2,7 @@
  * Delivers a message of a bundle run to the bundle of its deployment, if the message is still open, and commits the result of the
  * bundle's response. A message may be delivered twice, as with every queue; the bundle's code must tolerate that.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { BundleFact } from '../../engine/bundle/decide.ts';
 import { type Message, laneOf, parseMessage, messageKey } from '../../engine/bundle/message.ts';
 import { type InvocationResult, messageResultOf } from '../../engine/bundle/message-result.ts';

@@ -2,7 +2,7 @@
  * Runs a workflow task of a code run: replays the workflow function on the run's history and commits each command batch until the
  * function suspends. The queue may deliver the task twice. The log then lets only one of the two continue.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { divergedCode } from '../../engine/durable/defer-workflow-task.ts';
 import { replayVersionKey } from '../../engine/durable/replay-version.ts';
 import { invariant, unreachable } from '../../engine/invariant.ts';

@@ -3,7 +3,7 @@
  * finalization, ends runs past their deadline, and writes the next due time. Only then does it record the minute as swept. Overlapping
  * sweeps are harmless.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { attentionOf } from '../../engine/log/attention.ts';
 import { isTerminal } from '../../engine/log/fold.ts';

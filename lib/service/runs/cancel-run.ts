@@ -1,5 +1,5 @@
 /** Cancels a run. The cancel either wins or loses; a result that arrives after it changes nothing. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';

@@ -2,7 +2,7 @@
  * Writes the head of a run and sends its first jobs. The due item and the deadline's recheck come before the head, so that the sweep
  * checks every existing run.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { Plan } from '../../engine/graph/plan.ts';
 import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
 import { expiryOf } from '../../engine/log/expiry.ts';

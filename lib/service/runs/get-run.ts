@@ -1,5 +1,5 @@
 /** Reads the current state of one run from its log. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { type IterationKey, firstAttempt, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { PlanNode } from '../../engine/graph/plan.ts';

@@ -2,7 +2,7 @@
  * Lists runs, newest first. A head's projection may lag behind the log, so the status of a run with an open head is read from its log:
  * a list never shows an ended run as running.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunId, Scope, WorkflowName } from '../../engine/ids.ts';
 import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
 import type { Commit } from '../../engine/log/commit.ts';

@@ -2,7 +2,7 @@
 import type { UnsavedGraph } from '../../codec/definition.ts';
 import { decideBundleStart } from '../../engine/bundle/decide.ts';
 import { workflowQueue } from '../../engine/bundle/message.ts';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { decideCodeStart } from '../../engine/durable/decide.ts';
 import { replayVersion, replayVersionKey } from '../../engine/durable/replay-version.ts';
 import { decideStart } from '../../engine/graph/decide.ts';

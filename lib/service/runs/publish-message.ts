@@ -2,7 +2,7 @@
  * Sends a message to a bundle run. Two calls are one only with the same idempotency key, because a run may validly receive the same
  * message twice.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { parseQueueName, stepQueue, workflowQueue } from '../../engine/bundle/message.ts';
 import type { DeploymentId, NodeId, RunAddress } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';

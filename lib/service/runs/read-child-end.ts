@@ -1,5 +1,5 @@
 /** Reads how a child run ended from its log. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { Deps } from '../deps.ts';

@@ -2,7 +2,7 @@
  * Reruns a run: creates a new run of the same workflow, on the same or another version or deployment, with the same or another input,
  * from the beginning or from a chosen node. The source run is not changed; it may be open or ended.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
 import { type ReusedNode, reusableResults } from '../../engine/graph/rerun-from.ts';
 import { type DeploymentId, type NodeId, type RunAddress, workflowName } from '../../engine/ids.ts';

@@ -2,7 +2,7 @@
  * Resumes a run. The log stores the reason and the payload. In a graph or code run it wakes the sleeping nodes; a bundle run receives
  * a message for its workflow.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { firstCommit } from '../../engine/ids.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';

@@ -3,7 +3,7 @@
  * inside a loop iteration is the loop's attempt; every other parent is the run. Attributes contain only ids, numbers and fixed terms, never
  * an input, an output or an error message.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import {
   type Attempt,
   attempt,

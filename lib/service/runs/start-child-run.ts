@@ -1,5 +1,5 @@
 /** Starts the child run that a node called. Repeated attempts start one run. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
 import { type WorkflowName, nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';

@@ -2,7 +2,7 @@
  * Starts a test run of an unpublished graph. The graph is validated like a publication and stored with the run. Otherwise a test run is
  * a normal run, with a shorter deadline and retention.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { UnsavedGraph } from '../../codec/definition.ts';
 import { type InputError, validateInput } from '../../engine/graph/validate-input.ts';
 import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';

@@ -1,5 +1,5 @@
 /** Wakes sleeping nodes of a run before their time. Their timers still fire, but change nothing. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { sleepersOf } from '../../engine/graph/sleepers.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
 import type { BundleHead, TerminalStatus } from '../../engine/log/head.ts';

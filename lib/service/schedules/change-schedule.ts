@@ -2,7 +2,7 @@
  * Changes, pauses, resumes and deletes schedules. A change of the record takes effect at once: a fire of an outdated recurrence
  * starts nothing, and its handler removes the recurrence.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type TimingRequest, type TimingError, timingRequestOf, validateTiming } from '../../engine/schedule/validate-timing.ts';
 import type { ScheduleId, Scope } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';

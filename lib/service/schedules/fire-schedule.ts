@@ -3,7 +3,7 @@
  * fire is recorded before its run starts, so that the next fire sees it even after a crash in between.
  */
 import { createHash } from 'node:crypto';
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type Nonce, type RunAddress, type RunId, type ScheduleId, type Scope, runId as toRunId } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { terminalStatuses } from '../../engine/log/head.ts';

@@ -1,5 +1,5 @@
 /** Reads a schedule with its next fire time and its last run. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import type { RunId, ScheduleId, Scope } from '../../engine/ids.ts';
 import type { RunStatus } from '../../engine/log/head.ts';
 import { nextFire } from '../../engine/schedule/timing.ts';

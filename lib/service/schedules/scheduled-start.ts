@@ -1,5 +1,5 @@
 /** Resolves what a fire of a schedule starts: the same lookup as for a start, or a pinned version. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { ScheduleDefinition } from '../../ports/schedules.ts';

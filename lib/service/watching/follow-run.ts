@@ -2,7 +2,7 @@
  * Follows a run: returns every event after a cursor in order, and between them the deltas of running nodes. It only reads. A reader
  * that reconnects with the last event id it has seen misses nothing.
  */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { type RunAddress, topLevel } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { deltaEventName } from '../../engine/log/event-names.ts';

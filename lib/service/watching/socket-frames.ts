@@ -1,5 +1,5 @@
 /** Builds the frames for sockets: the text of each update, and its position, so that no socket receives it twice. */
-import { defined } from '../../engine/defined.ts';
+import { defined } from '../../base/defined.ts';
 import { contextAt } from '../../engine/graph/context-at.ts';
 import { type RunAddress, eventId, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { JsonObject, JsonValue, Payload } from '../../engine/json.ts';

@@ -83,7 +83,7 @@ export const readDocument = (value: unknown): ApiDocument => {
     resolve(given) {
       if (given.$ref === undefined) return given;
       const found = components.schemas[given.$ref.slice(given.$ref.lastIndexOf('/') + 1)];
-      if (found === undefined) throw new Error(`the document has no ${given.$ref}`);
+      if (found === undefined) throw new Error(`the document does not contain ${given.$ref}`);
       return found;
     },
   };

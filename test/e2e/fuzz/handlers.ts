@@ -111,8 +111,8 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     by: 'api',
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
   };
-  const silent = (): void => {};
-  const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: silent, warn: silent, error: console.error } });
+  const ignore = (): void => {};
+  const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: ignore, warn: ignore, error: console.error } });
   const secrets = new MemorySecrets();
   secrets.create(hooksArn, hooksSecret);
   const webhooks = {
@@ -135,7 +135,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
       const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
       if (typeof body === 'string') return { status: statusCode, headers, text: body };
       body.destroy();
-      throw new Error('a stream was answered, and nobody had asked for one');
+      throw new Error('the response is a stream, and the request asked for none');
     },
     async close() {
       client.destroy();

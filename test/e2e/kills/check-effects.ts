@@ -13,7 +13,7 @@ import type { Effect } from './effect-server.ts';
 import type { Reading, StoredRun } from './tables.ts';
 
 /** A worker that started before the attempt's end reads the log within this time, also on a busy machine. */
-const patienceMs = 15_000;
+const maxDelayMs = 15_000;
 
 interface Attempt {
   /** how often the log requests it: a retried workflow requests its steps again */
@@ -43,24 +43,23 @@ export function checkEffects({ runs }: Reading, effects: readonly Effect[], time
         : `${runId}/${nodeKey({ nodeId: stepNodeId(of), iteration: topLevel })}/${attempt}`;
     const found = name === undefined ? undefined : attempts.get(name);
     const mayOverlap = codeOf(runs.get(runId))?.isIdempotent === true;
-    runInvariant(12, mayOverlap || found !== undefined, `${runId}/${of} was begun as ${attempt}, and no commit asked for that`);
+    runInvariant(12, mayOverlap || found !== undefined, `${runId}/${of} started as attempt ${attempt}, which no commit requests`);
     found?.begun.push(at);
   }
   let repeated = 0;
   for (const [name, attempt] of attempts) {
     const { begun, isCompleted, leavesMark, asked, askedAt, endedAt } = attempt;
     repeated += Math.max(0, begun.length - 1);
-    runInvariant(12, !isCompleted || !leavesMark || begun.length > 0, `${name} is completed, and was never begun`);
+    runInvariant(12, !isCompleted || !leavesMark || begun.length > 0, `${name} is completed, and has no effect`);
     if (codeOf(runs.get(name.slice(0, name.indexOf('/'))))?.isIdempotent === true) continue;
     const endedReal = endedAt === undefined ? Infinity : time.realOf(endedAt);
-    for (const at of begun)
-      runInvariant(12, at < endedReal + patienceMs, `${name} was begun ${at - endedReal} ms after it had ended`);
+    for (const at of begun) runInvariant(12, at < endedReal + maxDelayMs, `${name} started ${at - endedReal} ms after its end`);
     // After a crash or a pause the message is redelivered, and recovery sends another one.
     const faults = time.faultsBetween(time.realOf(askedAt), begun.at(-1) ?? 0);
     runInvariant(
       12,
       begun.length <= asked + faults,
-      `${name} was asked for ${asked} times, saw ${faults} faults, and was begun ${begun.length} times`,
+      `${name} was requested ${asked} times, had ${faults} faults, and started ${begun.length} times`,
     );
   }
   return repeated;

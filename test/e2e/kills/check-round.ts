@@ -48,7 +48,7 @@ export function compare(reading: Reading, known: Known): void {
   for (const { address, commits } of reading.runs.values())
     for (const commit of commits) now.set(`${address.runId}#${commit.number}`, JSON.stringify(commit));
   for (const [name, text] of known)
-    runInvariant(1, now.get(name) === text, `${name} was read, and is ${now.has(name) ? 'another one' : 'gone'} now`);
+    runInvariant(1, now.get(name) === text, `${name} was read earlier, and is now ${now.has(name) ? 'changed' : 'missing'}`);
   for (const [name, text] of now) known.set(name, text);
 }
 
@@ -57,7 +57,7 @@ export async function checkRound(reading: Reading, { facts, effects, time }: Evi
   const checker = new Checker();
   const outcomes = new OutcomeChecker();
   const signals = new SignalChecker(false);
-  runInvariant(1, reading.headless.length === 0, `there are commits without a head: ${reading.headless.join(', ')}`);
+  runInvariant(1, reading.headless.length === 0, `commits without a head: ${reading.headless.join(', ')}`);
   checkNonces(reading);
   for (const [run, commit] of inOrder(reading)) {
     checker.committed(run.address, commit, commit.at);
@@ -124,8 +124,8 @@ function checkNonces({ runs }: Reading): void {
   for (const { address, commits } of runs.values()) {
     for (const [index, { number, nonce }] of commits.entries()) {
       const name = `${address.runId}#${number}`;
-      runInvariant(1, number === commitNo(index + 1), `after commit ${index} of ${address.runId} comes ${number}`);
-      runInvariant(1, !nonces.has(nonce), `${name} and ${nonces.get(nonce)} are of one put`);
+      runInvariant(1, number === commitNo(index + 1), `commit ${index} of ${address.runId} is followed by ${number}`);
+      runInvariant(1, !nonces.has(nonce), `${name} and ${nonces.get(nonce)} have the same nonce`);
       nonces.set(nonce, name);
     }
   }
@@ -142,7 +142,7 @@ function judgeAttempts({ address: { runId }, commits }: StoredRun): void {
     const node = nodeKey(event);
     const name = `${node}#${event.attempt}`;
     if (event.type === 'NODE_DISPATCHED')
-      runInvariant(3, !completed.has(node), `${node} of ${runId} was dispatched when it was completed`);
+      runInvariant(3, !completed.has(node), `${node} of ${runId} was dispatched after its completion`);
     if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED' || event.type === 'NODE_RETRIED') {
       runInvariant(3, !ended.has(name), `${name} of ${runId} ended twice`);
       ended.add(name);
@@ -155,11 +155,11 @@ function judgeAttempts({ address: { runId }, commits }: StoredRun): void {
 
 function checkIndexes({ runs, byProject, byState }: Reading): void {
   const expected = [...runs.keys()].toSorted();
-  runInvariant(5, isSame(byProject.toSorted(), expected), 'the index of the project and the heads do not agree');
+  runInvariant(5, isSame(byProject.toSorted(), expected), 'the project index and the heads differ');
   const listed = [...runs].flatMap(([runId, { status }]) =>
     status === 'failed' || status === 'cancelled' ? [`${status}/${runId}`] : [],
   );
-  runInvariant(5, isSame(byState.toSorted(), listed.toSorted()), 'the index by state and the heads do not agree');
+  runInvariant(5, isSame(byState.toSorted(), listed.toSorted()), 'the index by state and the heads differ');
 }
 
 /** Each start created one run, and there are no others. */
@@ -170,12 +170,20 @@ function checkStarts({ runs }: Reading, { starts, cancelAsked, cancelled }: Clie
     if (commit === undefined || callerOf({ commit }) !== undefined) continue;
     const start = starts.get(runId);
     const n = inputNumber(commit);
-    runInvariant(9, n !== undefined && !ofStart.has(n), `start ${n} made ${runId} and ${n === undefined ? '' : ofStart.get(n)}`);
+    runInvariant(
+      9,
+      n !== undefined && !ofStart.has(n),
+      `start ${n} created ${runId} and ${n === undefined ? '' : ofStart.get(n)}`,
+    );
     ofStart.set(n, runId);
-    runInvariant(9, start?.n === n, `${runId} is of start ${n}, which was answered otherwise`);
-    runInvariant(9, start.workflowName === run.workflowName, `${runId} is of ${run.workflowName}`);
-    runInvariant(7, run.status !== 'cancelled' || cancelAsked.has(runId), `${runId} was cancelled, and nobody asked for that`);
-    runInvariant(7, run.status === 'cancelled' || !cancelled.has(runId), `the cancel of ${runId} won, and it is ${run.status}`);
+    runInvariant(9, start?.n === n, `${runId} belongs to start ${n}, whose response names another run`);
+    runInvariant(9, start.workflowName === run.workflowName, `${runId} has the workflow ${run.workflowName}`);
+    runInvariant(7, run.status !== 'cancelled' || cancelAsked.has(runId), `${runId} is cancelled without a cancel request`);
+    runInvariant(
+      7,
+      run.status === 'cancelled' || !cancelled.has(runId),
+      `the cancellation of ${runId} succeeded, and the run is ${run.status}`,
+    );
   }
 }
 
@@ -189,14 +197,14 @@ function inputNumber({ events }: Commit): number | undefined {
 function checkReaders({ runs }: Reading, { seen }: ClientFacts): void {
   for (const [runId, events] of seen) {
     const run = runs.get(runId);
-    runInvariant(8, run !== undefined, `a reader has seen events of ${runId}, which does not exist`);
+    runInvariant(8, run !== undefined, `a reader got events of ${runId}, which does not exist`);
     const said = new Map(
       run.commits
         .flatMap((commit) => publicEvents(run.told, commit))
         .map((event) => [Number(event.eventId), JSON.stringify(event)]),
     );
     for (const [id, text] of events)
-      runInvariant(8, said.get(id) === text, `a reader of ${runId} was told ${text}, and event ${id} is ${said.get(id)}`);
+      runInvariant(8, said.get(id) === text, `a reader of ${runId} got ${text}, and event ${id} is ${said.get(id)}`);
   }
 }
 
@@ -228,7 +236,7 @@ function judgeGraphs({ runs }: Reading, { starts }: ClientFacts, time: CloudTime
     if (lostIn(run) > 0) {
       const [from = 0, to = 0] = [run.commits[0]?.at, run.commits.at(-1)?.at];
       const faults = time.faultsBetween(time.realOf(from), time.realOf(to));
-      runInvariant(5, faults >= deliveries, `${runId} has lost a node, and saw ${faults} kills`);
+      runInvariant(5, faults >= deliveries, `${runId} has a failed node after ${faults} kills`);
       continue;
     }
     const expected = graph.foretold(n);

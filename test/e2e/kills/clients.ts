@@ -127,10 +127,10 @@ export class Clients implements ClientFacts {
   async #start(n: number, workflowName: string, input: object): Promise<string> {
     const key = { 'idempotency-key': `start-${n}` };
     const { status, body } = await this.#ask('POST', '/v1/runs', { workflowName, input }, key);
-    runInvariant(9, status === 202, `start ${n} was answered ${status} ${JSON.stringify(body)}`);
+    runInvariant(9, status === 202, `start ${n} got ${status} ${JSON.stringify(body)}`);
     const { runId } = startedShape.parse(body);
     const before = this.starts.get(runId);
-    runInvariant(9, before === undefined || before.n === n, `starts ${before?.n} and ${n} were answered with one run`);
+    runInvariant(9, before === undefined || before.n === n, `starts ${before?.n} and ${n} got the same run`);
     this.starts.set(runId, { n, workflowName });
     return runId;
   }
@@ -138,7 +138,7 @@ export class Clients implements ClientFacts {
   async #startAgain(n: number, workflowName: string, input: object, runId: string): Promise<void> {
     await wait(this.#prng.whole(0, 2_000));
     const again = await this.#start(n, workflowName, input);
-    runInvariant(9, again === runId, `start ${n} made ${runId}, and ${again} when it was asked again`);
+    runInvariant(9, again === runId, `start ${n} got ${runId}, and ${again} when it was repeated`);
   }
 
   async #cancel(runId: string): Promise<void> {
@@ -146,8 +146,7 @@ export class Clients implements ClientFacts {
     this.cancelAsked.add(runId);
     const { status, body } = await this.#ask('POST', `/v1/runs/${runId}/cancel`);
     if (status === 200) this.cancelled.add(runId);
-    else
-      runInvariant(7, JSON.stringify(body).includes('run_terminal'), `a cancel was answered ${status} ${JSON.stringify(body)}`);
+    else runInvariant(7, JSON.stringify(body).includes('run_terminal'), `a cancel request got ${status} ${JSON.stringify(body)}`);
   }
 
   async #signal(name: Graph['definition']['name'], n: number): Promise<void> {
@@ -156,7 +155,7 @@ export class Clients implements ClientFacts {
     const correlation = `thing-${n}`;
     const asked = { name, correlation, signalId, payload: { n } };
     const { status, body } = await this.#ask('POST', '/v1/signals', asked);
-    runInvariant(11, status === 200 || status === 202, `a signal was answered ${status} ${JSON.stringify(body)}`);
+    runInvariant(11, status === 200 || status === 202, `a signal request got ${status} ${JSON.stringify(body)}`);
     const at = this.#time.now();
     const bufferedUntil = after(at, hours(24));
     const signal = { scope: signals, signalId: schema.signalId.parse(signalId), name, correlation, bufferedUntil };
@@ -189,7 +188,7 @@ export class Clients implements ClientFacts {
 
   async #page(runId: string, cursor: number, limit: number): Promise<readonly Told[]> {
     const { status, body } = await this.#ask('GET', `/v1/runs/${runId}/events?after=${cursor}&limit=${limit}`);
-    runInvariant(8, status === 200, `a reader of ${runId} was answered ${status} ${JSON.stringify(body)}`);
+    runInvariant(8, status === 200, `a reader of ${runId} got ${status} ${JSON.stringify(body)}`);
     return eventsShape.parse(body).data.map((event) => ({ eventId: event.eventId, text: JSON.stringify(event) }));
   }
 

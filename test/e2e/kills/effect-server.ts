@@ -55,9 +55,9 @@ export async function openEffectServer(): Promise<EffectServer> {
         response.writeHead(status, { 'content-type': 'application/json' });
         response.end(JSON.stringify(value));
       },
-      (trouble: unknown) => {
+      (error: unknown) => {
         response.writeHead(500);
-        response.end(String(trouble));
+        response.end(String(error));
       },
     );
   });

@@ -181,17 +181,17 @@ export const graphs: readonly Graph[] = [
         script('broken', 'throw new Error(`no ${ctx.input.n}`)', {
           retry: { attempts: 2, backoffMs: 1_000, maxBackoffMs: 1_000 },
         }),
-        script('mended', 'return [ctx.flaky.body.value, ctx.broken.success]'),
-        end('mended', 'mended'),
+        script('recovered', 'return [ctx.flaky.body.value, ctx.broken.success]'),
+        end('recovered', 'recovered'),
       ],
       edges: [
         ...chain('start', 'flaky', 'broken'),
-        { source: 'broken', target: 'mended', sourceHandle: 'error' },
-        ...chain('mended', 'end'),
+        { source: 'broken', target: 'recovered', sourceHandle: 'error' },
+        ...chain('recovered', 'end'),
       ],
     },
     input: inputOf,
-    foretold: gives('mended', (of) => [of, false]),
+    foretold: gives('recovered', (of) => [of, false]),
   },
   {
     definition: {

@@ -27,7 +27,7 @@ export interface KillableCloud {
   /** Kills the process, its group, and the emulator in its separate group with SIGKILL. */
   kill(): Promise<void>;
   /** Ends a function's thread during an invocation. @returns the function; undefined where none ran in time */
-  killThread(rank: number, afterMs: number, patienceMs: number): Promise<string | undefined>;
+  killThread(rank: number, afterMs: number, timeoutMs: number): Promise<string | undefined>;
   /** Moves the clock forward, as after a sleep of the machine. */
   moveClock(byMs: number): Promise<void>;
   /** The running functions. */
@@ -70,7 +70,7 @@ export function startKillableCloud(
   async function ask<Kind extends ControlResponse['kind']>(
     question: (id: number) => ControlRequest,
     kind: Kind,
-    patienceMs: number,
+    timeoutMs: number,
   ): Promise<Extract<ControlResponse, { kind: Kind }> | undefined> {
     const id = (asked += 1);
     const stop = new AbortController();
@@ -85,7 +85,7 @@ export function startKillableCloud(
       child.send(question(id));
       return await Promise.race([
         answered,
-        wait(patienceMs, undefined, { signal: stop.signal }).catch(() => undefined),
+        wait(timeoutMs, undefined, { signal: stop.signal }).catch(() => undefined),
         gone.then(() => undefined),
       ]);
     } finally {
@@ -103,16 +103,16 @@ export function startKillableCloud(
       await gone;
       while (emulator !== undefined && isAlive(emulator)) await wait(2);
     },
-    async killThread(rank, afterMs, patienceMs) {
-      return (await ask((id) => ({ kind: 'end-thread', id, rank, afterMs }), 'thread-ended', patienceMs))?.name;
+    async killThread(rank, afterMs, timeoutMs) {
+      return (await ask((id) => ({ kind: 'end-thread', id, rank, afterMs }), 'thread-ended', timeoutMs))?.name;
     },
     async moveClock(byMs) {
       const told = await ask((id) => ({ kind: 'move-clock', id, byMs }), 'clock-moved', 10_000);
-      if (told === undefined) throw new Error(`its clock was not moved: ${printed}`);
+      if (told === undefined) throw new Error(`it did not move its clock: ${printed}`);
     },
     async atWork() {
       const told = await ask((id) => ({ kind: 'list-active', id }), 'active', 10_000);
-      if (told === undefined) throw new Error(`it does not say what is at work: ${printed}`);
+      if (told === undefined) throw new Error(`it did not report the running functions: ${printed}`);
       return told.names;
     },
     async stop() {
@@ -131,7 +131,7 @@ const isAnswer = <Kind extends ControlResponse['kind']>(
 async function placeOf(child: ChildProcess, directory: string, printed: () => string): Promise<CloudAddress> {
   const file = join(directory, 'local.json');
   for (;;) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the cloud has ended: ${printed()}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the cloud has exited: ${printed()}`);
     const found = existsSync(file) ? addressShape.safeParse(readJson(file)) : undefined;
     // The file may be of the previous start, which this start will delete.
     if (found?.success === true && found.data.pid === child.pid) return found.data;

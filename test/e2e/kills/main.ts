@@ -56,8 +56,8 @@ async function goOn(): Promise<void> {
     const startedAt = performance.now();
     try {
       addRound(count, await runRound({ seed, kills: killsOf(seed), prepared }));
-    } catch (trouble) {
-      const message = trouble instanceof Error ? trouble.message : String(trouble);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
       console.log(`seed ${seed}: ${message}`);
       count.violations.push({ seed, message: message.slice(0, 500) });
       process.exitCode = 1;

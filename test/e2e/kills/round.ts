@@ -49,37 +49,37 @@ const mostRestMs = 12 * 3_600_000;
 
 export async function runRound(
   options: RoundOptions,
-  look: (rested: SettledRound) => Promise<void> = async () => {},
+  look: (settled: SettledRound) => Promise<void> = async () => {},
 ): Promise<RoundReport> {
   const prng = new Prng(options.seed);
   const time = new CloudTime();
   const outside = await openEffectServer();
   const folder = copyOf(options.prepared);
-  const mortal = new RestartableCloud(folder, outside, time);
-  const clients = new Clients(new Prng(options.seed + 1_000_003), time, mortal.cloud.started);
+  const restartable = new RestartableCloud(folder, outside, time);
+  const clients = new Clients(new Prng(options.seed + 1_000_003), time, restartable.cloud.started);
   try {
     const working = clients.work();
     // A violation that a client sees ends the round at once.
     const kills = await Promise.race([
-      strike(options.kills, prng, { mortal, clients, time }),
+      killRepeatedly(options.kills, prng, { restartable, clients, time }),
       working.then(() => new Map<string, number>()),
     ]);
     clients.finish();
     const from = { at: Date.now(), cloud: time.now() };
     await working;
-    const tables = new Tables((await mortal.cloud.started).tables);
-    await comeToRest(tables, mortal, time);
+    const tables = new Tables((await restartable.cloud.started).tables);
+    await waitUntilSettled(tables, restartable, time);
     const rest = { timeToSettleMs: Date.now() - from.at, cloudTimeToSettleMs: time.now() - from.cloud };
     const reading = await readTables(tables);
-    compare(reading, mortal.known);
+    compare(reading, restartable.known);
     const evidence = { facts: clients, effects: outside.effects, time };
     const result = await checkRound(reading, evidence);
-    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, result, ...rest };
+    const report = { kills: Object.fromEntries(kills), restarts: restartable.restarts, result, ...rest };
     await look({ report, tables, evidence, reading });
     return report;
   } finally {
     clients.leave();
-    await mortal.cloud.kill();
+    await restartable.cloud.kill();
     await outside.stop();
     rmSync(folder, { recursive: true, force: true });
   }
@@ -132,7 +132,7 @@ class RestartableCloud {
 }
 
 interface Parts {
-  readonly mortal: RestartableCloud;
+  readonly restartable: RestartableCloud;
   readonly clients: Clients;
   readonly time: CloudTime;
 }
@@ -143,19 +143,23 @@ const sleepRate = 0.15;
 /** How long to wait for a running thread; under load there always is one. */
 const threadPatienceMs = 30_000;
 
-async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, time }: Parts): Promise<Map<string, number>> {
+async function killRepeatedly(
+  kills: readonly Kill[],
+  prng: Prng,
+  { restartable, clients, time }: Parts,
+): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
-  await mortal.cloud.started;
+  await restartable.cloud.started;
   for (const kill of kills) {
     if (kill === 'thread') {
-      await mortal.cloud.started;
+      await restartable.cloud.started;
       await clients.begun(prng.whole(0, 1));
       if (prng.isLucky(sleepRate)) {
         time.moved(skipMs);
-        await mortal.cloud.moveClock(skipMs);
+        await restartable.cloud.moveClock(skipMs);
       }
-      const name = await mortal.cloud.killThread(prng.next(), prng.whole(0, 250), threadPatienceMs);
+      const name = await restartable.cloud.killThread(prng.next(), prng.whole(0, 250), threadPatienceMs);
       if (name === undefined) continue;
       time.struck();
       count(functionIn(name));
@@ -163,16 +167,16 @@ async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, tim
     }
     // Sometimes during the start.
     if (prng.isLucky(0.85)) {
-      await mortal.cloud.started;
-      await mortal.look();
+      await restartable.cloud.started;
+      await restartable.look();
       await clients.begun(prng.whole(0, 7));
       await wait(prng.whole(0, 400));
     } else await wait(prng.whole(0, 1_000));
-    await mortal.restart(prng.pick(offMs));
-    clients.moved(mortal.cloud.started);
+    await restartable.restart(prng.pick(offMs));
+    clients.moved(restartable.cloud.started);
     count('whole');
   }
-  await mortal.cloud.started;
+  await restartable.cloud.started;
   return counts;
 }
 
@@ -183,7 +187,7 @@ const functionIn = (name: string): string => (/StepwellFunctions(\w+)Function[0-
 const stillMs = 500;
 const skipMs = 61_000;
 
-async function comeToRest(tables: Tables, mortal: RestartableCloud, time: CloudTime): Promise<void> {
+async function waitUntilSettled(tables: Tables, restartable: RestartableCloud, time: CloudTime): Promise<void> {
   const until = time.now() + mostRestMs;
   let before = '';
   let since = performance.now();
@@ -193,7 +197,7 @@ async function comeToRest(tables: Tables, mortal: RestartableCloud, time: CloudT
     if (open.length === 0) return;
     runInvariant(5, time.now() < until, time.now() < until ? '' : await describe(tables, open));
     // A stream function runs for minutes after its reader has disconnected, without progress.
-    const names = (await mortal.cloud.atWork()).filter((name) => functionIn(name) !== 'events');
+    const names = (await restartable.cloud.atWork()).filter((name) => functionIn(name) !== 'events');
     if (mark !== before || names.length > 0) {
       before = mark;
       since = performance.now();
@@ -201,7 +205,7 @@ async function comeToRest(tables: Tables, mortal: RestartableCloud, time: CloudT
       // Backoff makes checks rarer.
       const byMs = skipMs * Math.min(16, 2 ** Math.floor(skips / 4));
       time.moved(byMs);
-      await mortal.cloud.moveClock(byMs);
+      await restartable.cloud.moveClock(byMs);
       skips += 1;
       since = performance.now();
     }

@@ -34,7 +34,7 @@ export class Tables {
       const described = JSON.stringify(await this.ask('DescribeTable', { TableName }));
       if (described.includes(`"${runsTableKeys.byProject.name}"`)) this.#runs = TableName;
     }
-    if (this.#runs === undefined) throw new Error('there is no table of runs');
+    if (this.#runs === undefined) throw new Error('there is no Runs table');
     return this.#runs;
   }
 

@@ -1,4 +1,4 @@
-/** Queries of Aurora by the Data API, over its real wire. */
+/** Aurora queries through the Data API, over its real protocol. */
 import { RDSDataClient } from '@aws-sdk/client-rds-data';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DataApi } from '../../../lib/aws/data-api.ts';
@@ -65,8 +65,8 @@ const fails = (path: string, type: string, message = 'as it is', status = 400) =
 
 const byCustomer = { statement: 'select id from orders where customer = :c order by id', parameters: [parameter('c', 'string')] };
 
-describe('an answer', () => {
-  test('has its rows, and says which version it is of', async () => {
+describe('a result', () => {
+  test('has its rows and the query’s version', async () => {
     expect(await rows(byCustomer, { c: '{{ctx.who}}' }, { context: { who: 'ann' } })).toEqual({
       rows: [{ id: 1 }],
       rowCount: 1,
@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(server.calls[2]?.body).toMatchObject({ database: 'shop', transactionId: expect.stringMatching(/^tx-/) });
   });
 
-  test('has each type as JSON says it exactly', async () => {
+  test('has an exact JSON form for each type', async () => {
     const statement = `select 1::int2 as small, 2147483647 as int, 9007199254740993 as big, 5::int8 as long, 1.50::numeric as exact,
       1.5::float8 as double, 'NaN'::float8 as nan, true as yes, false as no, null::int as none, 'tëxt' as text, '' as empty_text,
       '{"a":[1,null]}'::jsonb as json, 'null'::json as json_null, '\\xdeadbeef'::bytea as bytes, date '2026-01-31' as day,
@@ -124,7 +124,7 @@ describe('an answer', () => {
     });
   });
 
-  test('of a statement that writes is committed, and has the rows it gives', async () => {
+  test('of a writing statement is committed, and has its rows', async () => {
     const statement = 'update orders set total = :t where id = 1';
     const write = { statement, readOnly: false, parameters: [parameter('t', 'number')] };
     expect(await rows(write, { t: 99.5 })).toMatchObject({ rows: [], rowCount: 0 });
@@ -133,7 +133,7 @@ describe('an answer', () => {
   });
 });
 
-describe('an argument is a value, whatever it looks like', () => {
+describe('an argument is always a value', () => {
   test.each([
     "'; drop table orders; --",
     "ann' or '1'='1",
@@ -150,7 +150,7 @@ describe('an argument is a value, whatever it looks like', () => {
     expect(await count()).toEqual([{ n: 4 }]);
   });
 
-  test('of every type, in the form that the Data API has for it', async () => {
+  test('of every type, in the form of the Data API', async () => {
     const given = { s: 'x', n: 1.25, i: 7, b: false, o: { a: ["'"] }, l: ['a', 'b"c', 3], nothing: null };
     const parameters = [
       parameter('s', 'string'),
@@ -177,7 +177,7 @@ describe('an argument is a value, whatever it looks like', () => {
   });
 });
 
-describe('a query that only reads', () => {
+describe('a read-only query', () => {
   test.each(['delete from orders', 'insert into orders values (7)', 'drop table orders', "select nextval('s')"])(
     'cannot %s',
     async (statement) => {
@@ -192,13 +192,13 @@ describe('a query that only reads', () => {
     },
   );
 
-  test('cannot make itself one that writes', async () => {
+  test('cannot switch itself to read-write', async () => {
     for (const statement of ["select set_config('transaction_read_only', 'off', true)", 'set transaction read write'])
       expect(await failure({ statement })).toMatchObject({ code: 'query_failed', details: { sqlState: '25001' } });
   });
 });
 
-describe('an answer that is too large is refused', () => {
+describe('a too large result is rejected', () => {
   const tooLarge = { cause: 'invalid', code: 'result_too_large' };
 
   test('by rows', async () => {
@@ -223,7 +223,7 @@ describe('an answer that is too large is refused', () => {
     expect(await failure({ statement, maxRows: 10_000 })).toMatchObject({ ...tooLarge, message });
   });
 
-  test('and what it changed is taken back', async () => {
+  test('and its changes are rolled back', async () => {
     const statement = 'delete from orders returning *';
     expect(await failure({ statement, readOnly: false, maxRows: 1 })).toMatchObject(tooLarge);
     expect(server.paths.at(-1)).toBe('/RollbackTransaction');
@@ -231,8 +231,8 @@ describe('an answer that is too large is refused', () => {
   });
 });
 
-describe('trouble is said as whose it is', () => {
-  test('a fault in the SQL: the author’s, with its place, and not tried again', async () => {
+describe('errors have the right cause', () => {
+  test('an SQL error is invalid, with its position, and not retried', async () => {
     expect(await failure({ statement: 'select * frm orders' })).toEqual({
       cause: 'invalid',
       code: 'query_failed',
@@ -242,7 +242,7 @@ describe('trouble is said as whose it is', () => {
     expect(await failure({ statement: 'select * from nowhere' })).toMatchObject({ cause: 'invalid', code: 'query_failed' });
   });
 
-  test('what the values of the moment bring may be another time', async () => {
+  test('an error of the values may be retried', async () => {
     expect(await failure({ statement: 'select 1 / 0' })).toMatchObject({ cause: 'error', details: { sqlState: '22012' } });
     fails('/Execute', 'BadRequestException', 'ERROR: deadlock detected\n  Detail: Process 1 waits; SQLState: 40P01');
     expect(await failure(byCustomer, { c: 'x' })).toEqual({
@@ -253,7 +253,7 @@ describe('trouble is said as whose it is', () => {
     });
   });
 
-  test('an argument that the database repeats is not told', async () => {
+  test('an argument that the database repeats is redacted', async () => {
     const cast = { statement: 'select :c::int', parameters: [parameter('c', 'string')] };
     for (const c of ['planted-value', 'zq']) {
       const said = await failure(cast, { c });
@@ -305,19 +305,19 @@ describe('trouble is said as whose it is', () => {
     expect(server.paths.at(-1)).toBe('/RollbackTransaction');
   });
 
-  test('a commit that fails is told, and asked for once', async () => {
+  test('a failed commit is reported, and sent once', async () => {
     fails('/CommitTransaction', 'ServiceUnavailableError', 'x', 503);
     const write = { statement: 'delete from orders', readOnly: false };
     expect(await failure(write)).toMatchObject({ cause: 'provider_error', code: 'database_unreachable' });
     expect(server.paths.filter((path) => path === '/CommitTransaction')).toHaveLength(1);
   });
 
-  test('a transaction that cannot be given back takes nothing from an answer that is there', async () => {
+  test('a failed rollback does not change the result', async () => {
     fails('/RollbackTransaction', 'ServiceUnavailableError', 'x', 503);
     expect(await rows(byCustomer, { c: 'ann' })).toMatchObject({ rowCount: 1 });
   });
 
-  test('a database that says nothing is left in time, and was told its limit', async () => {
+  test('a database that hangs is abandoned at the time limit, which it was told', async () => {
     server.instead.set('/Execute', never);
     const answer = await failure(byCustomer, { c: 'x' }, { timeoutMs: durationMs(300) });
     expect(answer).toMatchObject({ cause: 'timeout', code: 'query_timeout', message: 'q took longer than 300 ms' });
@@ -331,7 +331,7 @@ describe('trouble is said as whose it is', () => {
     expect(server.paths.at(-1)).toBe('/RollbackTransaction');
   });
 
-  test('an attempt that is not wanted any more ends at once, and its transaction too', async () => {
+  test('an aborted attempt ends immediately, with its transaction', async () => {
     const stop = new AbortController();
     server.instead.set('/Execute', never);
     const asked = run(byCustomer, { c: 'x' }, { signal: stop.signal });
@@ -344,7 +344,7 @@ describe('trouble is said as whose it is', () => {
   test.each([
     ['another name', { connection: 'other' }, {}],
     ['a worker that is told of none', {}, { databases: { ...databases, targetOf: async () => undefined } }],
-  ])('nothing is asked where the setting has none: %s', async (_what, query, more) => {
+  ])('no request is sent without a configured database: %s', async (_what, query, more) => {
     const said = await failure({ ...byCustomer, ...query }, { c: 'x' }, more);
     expect(said).toMatchObject({
       cause: 'invalid',

@@ -3,7 +3,7 @@ import { readConnection } from '../../../lib/nodes/data-query/connection.ts';
 
 const rds = { engine: 'postgres', host: 'db.internal', port: 5_433, dbname: 'orders', username: 'reader', password: 'pw' };
 
-test('a secret as Secrets Manager keeps it for RDS: TLS is on, and the certificate must be that of the host', () => {
+test('a secret in the format for RDS: TLS is on, and the certificate must match the host', () => {
   expect(readConnection(JSON.stringify(rds))).toEqual({
     host: 'db.internal',
     port: 5_433,
@@ -14,7 +14,7 @@ test('a secret as Secrets Manager keeps it for RDS: TLS is on, and the certifica
   });
 });
 
-test('other spellings, a port that is text or absent, an authority, and no TLS', () => {
+test('other names, a port as string or absent, a certificate authority, and no TLS', () => {
   const { dbname: _dbname, username: _username, port: _port, ...rest } = rds;
   const other = { ...rest, database: 'd', user: 'u' };
   expect(readConnection(JSON.stringify({ ...other, ca: 'PEM' }))).toMatchObject({
@@ -34,7 +34,7 @@ test.each([
   ['no host', JSON.stringify({ ...rds, host: undefined }), 'host'],
   ['no database', JSON.stringify({ ...rds, dbname: undefined }), 'dbname'],
   ['TLS of no kind', JSON.stringify({ ...rds, tls: 'perhaps-pw' }), 'tls'],
-])('%s is no connection, and only its fields are named', (_what, text, field) => {
+])('%s is not a connection, and only its fields are named', (_what, text, field) => {
   const read = readConnection(text);
   expect('error' in read && read.error).toContain(field);
   expect(JSON.stringify(read)).not.toMatch(/pw|perhaps/);

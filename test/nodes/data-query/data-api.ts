@@ -1,8 +1,8 @@
-/** The RDS Data API on this machine: its own wire (restJson1), and behind it a Postgres that does what is asked. */
+/** A local RDS Data API: its protocol (restJson1) with a Postgres behind it. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { PGlite } from '@electric-sql/pglite';
 import * as z from 'zod';
-import { readArray } from '../../../lib/nodes/data-query/postgres-array.ts';
+import { readArray } from '../../../lib/nodes/data-query/postgres-values.ts';
 import { parseStatement } from '../../../lib/engine/query/statement.ts';
 
 const field = z.strictObject({
@@ -27,7 +27,7 @@ const execute = z.strictObject({
   resultSetOptions: z.strictObject({ decimalReturnType: z.literal('STRING'), longReturnType: z.literal('STRING') }),
 });
 
-/** An error as the service says it. */
+/** An error of the service. */
 export class Said extends Error {
   readonly type: string;
   readonly status: number;
@@ -39,7 +39,7 @@ export class Said extends Error {
 }
 
 const asIs = (text: string): string => text;
-/** Postgres's own texts, so that the service's rules are applied here and nowhere else. */
+/** Values in text form, so that only this file applies the service's rules. */
 const parsers = Object.fromEntries(
   [16, 17, 20, 21, 23, 114, 700, 701, 1_082, 1_114, 1_184, 1_700, 2_950, 3_802, 1_000, 1_005, 1_007, 1_009, 1_016].map((oid) => [
     oid,
@@ -57,7 +57,7 @@ const anyBody = z.looseObject({ sql: z.string().optional(), parameters: z.array(
 
 export class DataApiServer {
   readonly calls: Call[] = [];
-  /** In place of an answer: throws, or never returns. By path; for `/Execute` only the statement itself, not the settings. */
+  /** Replaces a response: throws, or never returns. By path; for `/Execute` only the statement, not the settings. */
   readonly instead = new Map<string, () => unknown>();
   readonly #server: Server = createServer((request, response) => void this.#take(request, response));
   readonly #types = new Map<number, string>();
@@ -86,7 +86,7 @@ export class DataApiServer {
     return this.calls.map(({ path }) => path);
   }
 
-  /** Forgets what was said and done, and a transaction that was left. */
+  /** Clears recorded calls and an open transaction. */
   async reset(): Promise<void> {
     this.calls.length = 0;
     this.instead.clear();
@@ -188,7 +188,7 @@ export class DataApiServer {
   }
 }
 
-/** As the service binds them: texts are texts, and a number has the type that it came with. */
+/** Binds parameters like the service: strings are text, and numbers keep their type. */
 function typed({ value, typeHint }: Parameter): { readonly value: unknown; readonly type: number } {
   if (value.isNull === true) return { value: null, type: 0 };
   if (value.stringValue !== undefined) return { value: value.stringValue, type: typeHint === 'JSON' ? 3_802 : 1_043 };
@@ -203,7 +203,7 @@ function fieldOf(text: string | null, type: string): object {
   if (type === 'float4' || type === 'float8') return { doubleValue: Number.isFinite(Number(text)) ? Number(text) : text };
   if (type === 'bytea') return { blobValue: Buffer.from(text.slice(2), 'hex').toString('base64') };
   if (type.startsWith('_')) return { arrayValue: arrayOf(readArray(text, asIs)) };
-  // In UTC, and without saying so.
+  // In UTC, without a zone.
   if (type === 'timestamptz') return { stringValue: text.replace(/\+00$/, '') };
   return { stringValue: text };
 }

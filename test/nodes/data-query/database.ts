@@ -1,11 +1,11 @@
-/** A Postgres on this machine, spoken to over its own wire: what the tests' queries ask. */
+/** A local Postgres over its real protocol. */
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 
 export interface Database {
   readonly db: PGlite;
-  /** the text of a secret that leads to it */
+  /** connection secret for this server */
   readonly connection: string;
   stop(): Promise<void>;
 }
@@ -50,12 +50,12 @@ async function freePort(): Promise<number> {
 
 export interface Silent {
   readonly connection: string;
-  /** the texts of simple queries, by connection */
+  /** texts of simple queries, by connection */
   readonly heard: string[][];
   stop(): Promise<void>;
 }
 
-/** A message of the protocol: its letter, its length, its content. */
+/** A protocol message: type, length, content. */
 const message = (letter: string, content: Buffer = Buffer.alloc(0)): Buffer => {
   const length = Buffer.alloc(4);
   length.writeInt32BE(content.length + 4);
@@ -65,8 +65,8 @@ const ready = message('Z', Buffer.from('I'));
 const done = (tag: string): Buffer => message('C', Buffer.from(`${tag}\0`));
 
 /**
- * A server that lets everybody in, begins transactions, and then says nothing, or breaks the connection: for what PGlite,
- * which has no clock and no second process, cannot do.
+ * A server that accepts every login and begin, and then stays silent or breaks the connection. PGlite cannot do that, because it
+ * has no clock and no second process.
  */
 export async function startSilent(then: (socket: Socket) => void = () => undefined): Promise<Silent> {
   const heard: string[][] = [];
@@ -100,7 +100,7 @@ export async function startSilent(then: (socket: Socket) => void = () => undefin
   };
 }
 
-/** The answers to a transaction's beginning, the last of which is the number of the process: 4711. */
+/** Responses to the begin of a transaction; the last one is the process id 4711. */
 const pidRow = (): Buffer => {
   const field = Buffer.concat([Buffer.from('pid\0'), Buffer.alloc(6), int32(23), int16(4), int32(-1), int16(0)]);
   const row = Buffer.concat([int16(1), int32(4), Buffer.from('4711')]);
@@ -122,7 +122,7 @@ const int32 = (value: number): Buffer => {
   return buffer;
 };
 
-/** For `startSilent`: answers with a row of half a gigabyte, as long as somebody listens. */
+/** For `startSilent`: sends a row of half a gigabyte while the client is connected. */
 export function sendEndlessRow(socket: Socket): void {
   const field = Buffer.concat([Buffer.from('big\0'), Buffer.alloc(6), int32(25), int16(-1), int32(-1), int16(0)]);
   socket.write(Buffer.concat([message('1'), message('2'), message('T', Buffer.concat([int16(1), field]))]));

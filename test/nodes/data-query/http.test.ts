@@ -1,4 +1,4 @@
-/** Queries over HTTP, and what every query has in common: which one, and with which arguments. */
+/** Queries over HTTP, and the common parts of all queries: lookup and arguments. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDraft } from '../../../lib/engine/query/definition.ts';
@@ -39,7 +39,7 @@ const asked = (values: JsonObject, more: Partial<Parameters<typeof ask>[0]> = {}
   ask({ query: query(), values, secrets, reach: reachOf(), ...more });
 
 describe('a query over HTTP', () => {
-  test('carries its arguments where they belong, and nothing of the run', async () => {
+  test('carries its arguments, and nothing of the run', async () => {
     const outcome = await asked({ id: 'a/../b?c', tag: 'x&y' }, { context: { tag: 'of the run', run: 1 } });
     expect(server.seen[0]?.url).toBe('/v2/orders/a%2F..%2Fb%3Fc/notes?tag=x%26y');
     expect(server.seen[0]?.headers).toMatchObject({ 'x-key': 'k planted-shop-secret', 'x-tag': 't-x&y' });
@@ -50,12 +50,12 @@ describe('a query over HTTP', () => {
     expect(outputOf(outcome)).toEqual({ status: 200, body: { asked: 'k [secret:shop]' }, query: 'q', version: 3 });
   });
 
-  test.each(['', '..', '.'])('an argument "%s" leads to no other path', async (id) => {
+  test.each(['', '..', '.'])('an argument "%s" cannot change the path', async (id) => {
     expect(await asked({ id })).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'arguments_invalid' } });
     expect(server.seen).toEqual([]);
   });
 
-  test('an argument that stands often in the path is counted as often', async () => {
+  test('an argument that repeats in the path is counted each time', async () => {
     const path = '/:id'.repeat(500);
     const many = { ...query(), request: { method: 'GET', path, query: {}, headers: {}, body: null } } as const;
     expect(await asked({ id: 'x'.repeat(1_200_000) }, { query: many })).toMatchObject({
@@ -65,12 +65,12 @@ describe('a query over HTTP', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test('is no way around the guard', async () => {
+  test('cannot bypass the address rules', async () => {
     const inner = { ...query(), connection: 'http://169.254.169.254' };
     expect(await asked({ id: 'x' }, { query: inner })).toMatchObject({ failure: { code: 'address_forbidden' } });
   });
 
-  test('has its own bounds', async () => {
+  test('has its own limits', async () => {
     server.answers((_request, response) => response.end('x'.repeat(1_001)));
     const small = { ...query(), maxBytes: 1_000 };
     expect(await asked({ id: 'x' }, { query: small })).toMatchObject({ failure: { cause: 'invalid', code: 'result_too_large' } });
@@ -85,7 +85,7 @@ describe('a query over HTTP', () => {
   });
 });
 
-describe('a query that cannot be asked', () => {
+describe('a query that cannot run', () => {
   const run = (query_: () => Promise<{ kind: 'unknown' | 'version_unknown' | 'archived' }>, version?: number) =>
     createAttemptRunner(createRunners(), { query: query_ })(
       planNode('dataQuery', { query: 'find', ...(version === undefined ? {} : { version }) }),
@@ -102,7 +102,7 @@ describe('a query that cannot be asked', () => {
     expect(outcome).toMatchObject({ failure: { cause: 'invalid', code, message: expect.stringContaining(words) } });
   });
 
-  test('because its store does not answer: it is tried again', async () => {
+  test('because its store is unavailable is retried', async () => {
     const { outcome } = await run(() => Promise.reject(new Error('down')));
     expect(outcome).toMatchObject({ failure: { cause: 'provider_error', code: 'query_unavailable' } });
   });

@@ -1,4 +1,4 @@
-/** Queries against Postgres, over its real wire. */
+/** Postgres queries over the real protocol. */
 import * as z from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
@@ -41,8 +41,8 @@ const count = async () => (await database.db.query('select count(*)::int as n fr
 
 const byCustomer = { statement: 'select id from orders where customer = :c order by id', parameters: [parameter('c', 'string')] };
 
-describe('an answer', () => {
-  test('has its rows, and says which version it is of', async () => {
+describe('a result', () => {
+  test('has its rows and the query’s version', async () => {
     expect(await rows(byCustomer, { c: '{{ctx.who}}' }, { context: { who: 'ann' } })).toEqual({
       rows: [{ id: 1 }],
       rowCount: 1,
@@ -51,7 +51,7 @@ describe('an answer', () => {
     });
   });
 
-  test('has each type as JSON says it exactly', async () => {
+  test('has an exact JSON form for each type', async () => {
     const statement = `select 1::int2 as small, 2147483647 as int, 9007199254740993 as big, 5::int8 as long, 1.50::numeric as exact,
       1.5::float8 as double, 'NaN'::float8 as nan, true as yes, null::int as none, 'tëxt' as text,
       '{"a":[1,null]}'::jsonb as json, 'null'::json as json_null, '\\xdeadbeef'::bytea as bytes, date '2026-01-31' as day,
@@ -101,7 +101,7 @@ describe('an answer', () => {
   });
 });
 
-describe('an argument is a value, whatever it looks like', () => {
+describe('an argument is always a value', () => {
   test.each([
     "'; drop table orders; --",
     "ann' or '1'='1",
@@ -141,13 +141,13 @@ describe('an argument is a value, whatever it looks like', () => {
     [{ c: null }, 'c is required'],
     [{ c: 5 }, 'c must be of the type string'],
     [{ c: 'x', d: 1 }, 'the query has no parameter d'],
-  ])('%j does not fit: %s', async (values, words) => {
+  ])('%j does not match: %s', async (values, words) => {
     const answer = await failure(byCustomer, values);
     expect(answer).toMatchObject({ cause: 'invalid', code: 'arguments_invalid', message: expect.stringContaining(words) });
   });
 });
 
-describe('a query that only reads', () => {
+describe('a read-only query', () => {
   test.each(['delete from orders', 'insert into orders values (7)', 'drop table orders', "select nextval('s')"])(
     'cannot %s',
     async (statement) => {
@@ -171,10 +171,10 @@ describe('a query that only reads', () => {
   });
 });
 
-describe('an answer that is too large is refused, and nothing of it is held', () => {
+describe('a too large result is rejected without buffering it', () => {
   const tooLarge = { cause: 'invalid', code: 'result_too_large' };
 
-  test('by rows: of a million no more are made than are read', async () => {
+  test('by rows: of a million rows, only the fetched ones are computed', async () => {
     await database.db.exec('drop sequence if exists made; create sequence made');
     const statement = `select nextval('made') from generate_series(1, 1000000)`;
     const answer = await failure({ statement, maxRows: 1_000, readOnly: false });
@@ -185,29 +185,29 @@ describe('an answer that is too large is refused, and nothing of it is held', ()
     });
   });
 
-  test('by bytes: of one row that does not end', async () => {
+  test('by bytes: one row that does not end', async () => {
     const endless = await startSilent(sendEndlessRow);
     const answer = await failure({ statement: 'select 1', maxBytes: 10_000 }, {}, { secrets: { db: endless.connection } });
     expect(answer).toMatchObject(tooLarge);
     await endless.stop();
   });
 
-  test('by bytes: of many rows, and of one', async () => {
+  test('by bytes: many rows, and one row', async () => {
     const many = { statement: "select repeat('x', 1000) from generate_series(1, 1000)", maxBytes: 10_000 };
     expect(await failure(many)).toMatchObject({ ...tooLarge, message: expect.stringContaining('more than 10000 bytes') });
     const one = { statement: "select repeat('x', 20000000)", maxBytes: 10_000 };
     expect(await failure(one)).toMatchObject(tooLarge);
   });
 
-  test('and what it changed is taken back', async () => {
+  test('and its changes are rolled back', async () => {
     const statement = 'delete from orders returning *';
     expect(await failure({ statement, readOnly: false, maxRows: 1 })).toMatchObject(tooLarge);
     expect(await count()).toEqual([{ n: 3 }]);
   });
 });
 
-describe('trouble is said as whose it is', () => {
-  test('a fault in the SQL: the author’s, with its place', async () => {
+describe('errors have the right cause', () => {
+  test('an SQL error has its position', async () => {
     expect(await failure({ statement: 'select * frm orders' })).toMatchObject({
       cause: 'error',
       code: 'query_failed',
@@ -216,27 +216,27 @@ describe('trouble is said as whose it is', () => {
     expect(await failure({ statement: 'select 1 / 0' })).toMatchObject({ code: 'query_failed', details: { sqlState: '22012' } });
   });
 
-  test('a database that is not there', async () => {
+  test('an unreachable database', async () => {
     expect(await failure(byCustomer, { c: 'x' }, { secrets: { db: connectionTo(1) } })).toMatchObject({
       cause: 'provider_error',
       code: 'database_unreachable',
     });
   });
 
-  test('one that speaks no TLS is told no password', async () => {
+  test('a server without TLS gets no password', async () => {
     const { tls: _tls, ...secure } = z.looseObject({}).parse(JSON.parse(database.connection));
     const answer = await failure(byCustomer, { c: 'x' }, { secrets: { db: JSON.stringify(secure) } });
     expect(answer).toMatchObject({ code: 'database_unreachable', message: expect.stringContaining('SSL') });
   });
 
-  test('one that breaks the connection while it is asked', async () => {
+  test('a server that breaks the connection during a query', async () => {
     const breaking = await startSilent((socket) => socket.destroy());
     const answer = await failure(byCustomer, { c: 'x' }, { secrets: { db: breaking.connection } });
     expect(answer).toMatchObject({ cause: 'provider_error', code: 'database_unreachable' });
     await breaking.stop();
   });
 
-  test('one that says nothing is left in time, told to stop, and was told its limit', async () => {
+  test('a server that hangs is abandoned at the time limit, and its statement is cancelled', async () => {
     const silent = await startSilent();
     const answer = await failure(byCustomer, { c: 'x' }, { secrets: { db: silent.connection }, timeoutMs: durationMs(300) });
     expect(answer).toMatchObject({ cause: 'timeout', code: 'query_timeout', details: { timeoutMs: 300 } });
@@ -246,7 +246,7 @@ describe('trouble is said as whose it is', () => {
     await silent.stop();
   });
 
-  test('an attempt that is not wanted any more ends at once, and the server is told', async () => {
+  test('an aborted attempt ends immediately, and the server cancels its statement', async () => {
     const stop = new AbortController();
     const silent = await startSilent();
     const asked = run(byCustomer, { c: 'x' }, { secrets: { db: silent.connection }, signal: stop.signal });
@@ -261,14 +261,14 @@ describe('trouble is said as whose it is', () => {
     ['no JSON at all: planted', 'connection_invalid'],
     ['{"host":"planted.example.com","password":"x"}', 'connection_invalid'],
     [undefined, 'secret_not_allowed'],
-  ])('a secret that is no connection: %s', async (text, code) => {
+  ])('a secret that is not a connection: %s', async (text, code) => {
     const answer = await failure(byCustomer, { c: 'x' }, { secrets: text === undefined ? {} : { db: text } });
     expect(answer).toMatchObject({ code });
     expect(JSON.stringify(answer)).not.toContain('planted');
   });
 });
 
-test('a password does not come back, not even from the database', async () => {
+test('a password is masked, also in results of the database', async () => {
   const outcome = JSON.stringify(await run({ statement: "select 'pg-' || 'planted-secret' as echoed" }));
   expect(outcome).toContain('[secret:db]');
   expect(outcome).not.toContain('pg-planted-secret');

@@ -7,25 +7,25 @@ import { overrideMethods } from '../override-methods.ts';
 import { definitionOf, startTestRun } from '../test-run-fixture.ts';
 
 const listening = (options: Parameters<typeof createTestEnv>[0] = {}): TestEnv => {
-  const home = createTestEnv(options);
-  home.ports.notices.notifiesStarts = true;
-  return home;
+  const env = createTestEnv(options);
+  env.ports.notices.notifiesStarts = true;
+  return env;
 };
-const told = (home: TestEnv) => home.ports.notices.statusNotices.map(({ status }) => status);
-const takeSent = async (home: TestEnv): Promise<void> => {
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
+const told = (env: TestEnv) => env.ports.notices.statusNotices.map(({ status }) => status);
+const takeSent = async (env: TestEnv): Promise<void> => {
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
 };
 
-describe('a run that has begun', () => {
-  it('is told once, by its first worker and not by the request, and then its end', async () => {
-    const home = listening();
-    await home.publish(workflow('flow', 'a>b b>c'));
-    const run = await home.begin('flow');
-    expect(told(home)).toEqual([]);
-    await home.settle();
-    expect(told(home)).toEqual(['running', 'completed']);
-    const { head } = await home.fold(run);
-    expect(home.ports.notices.statusNotices[0]).toEqual({
+describe('the start of a run', () => {
+  it('is published once, by its first worker and not by the request, and then its end', async () => {
+    const env = listening();
+    await env.publish(workflow('flow', 'a>b b>c'));
+    const run = await env.begin('flow');
+    expect(told(env)).toEqual([]);
+    await env.settle();
+    expect(told(env)).toEqual(['running', 'completed']);
+    const { head } = await env.fold(run);
+    expect(env.ports.notices.statusNotices[0]).toEqual({
       run,
       workflow: { name: 'flow', version: 1 },
       status: 'running',
@@ -33,19 +33,19 @@ describe('a run that has begun', () => {
     });
   });
 
-  it('is told to nobody who did not ask for it', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
-    const run = await home.begin('flow');
-    await takeSent(home);
-    home.ports.clock.advance(minutes(3));
-    await sweepRun(home.worker, run);
-    expect(told(home)).toEqual([]);
+  it('is not published if the installation does not enable it', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    const run = await env.begin('flow');
+    await takeSent(env);
+    env.ports.clock.advance(minutes(3));
+    await sweepRun(env.worker, run);
+    expect(told(env)).toEqual([]);
   });
 
-  it('is told by the sweep where its worker died before it could, and by no later sweep', async () => {
+  it('is published by the sweep if its worker crashed before it could, and by no later sweep', async () => {
     let isDead = true;
-    const home = listening({
+    const env = listening({
       wrap: (deps) => ({
         ...deps,
         notices: overrideMethods(deps.notices, {
@@ -56,21 +56,21 @@ describe('a run that has begun', () => {
         }),
       }),
     });
-    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 36_000_000 } }));
-    const run = await home.begin('flow');
-    await expect(takeSent(home)).rejects.toThrow('killed here');
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: 36_000_000 } }));
+    const run = await env.begin('flow');
+    await expect(takeSent(env)).rejects.toThrow('killed here');
     isDead = false;
     for (let sweep = 0; sweep < 3; sweep += 1) {
-      home.ports.clock.advance(hours(1));
-      await sweepRun(home.worker, run);
+      env.ports.clock.advance(hours(1));
+      await sweepRun(env.worker, run);
     }
-    expect(told(home)).toEqual(['running']);
-    expect((await home.ports.log.head(run))?.projection.status).toBe('running');
+    expect(told(env)).toEqual(['running']);
+    expect((await env.ports.log.head(run))?.projection.status).toBe('running');
   });
 
-  it('goes on where the bus cannot be reached, and is told later', async () => {
+  it('continues if the bus is unavailable, and is published later', async () => {
     let isDown = true;
-    const home = listening({
+    const env = listening({
       wrap: (deps) => ({
         ...deps,
         notices: overrideMethods(deps.notices, {
@@ -81,24 +81,24 @@ describe('a run that has begun', () => {
         }),
       }),
     });
-    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
-    const run = await home.begin('flow');
-    await takeSent(home);
-    expect((await home.fold(run)).state.progress.status).toBe('running');
-    home.ports.clock.advance(minutes(3));
-    await expect(sweepRun(home.worker, run)).rejects.toThrow(Unavailable);
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    const run = await env.begin('flow');
+    await takeSent(env);
+    expect((await env.fold(run)).state.progress.status).toBe('running');
+    env.ports.clock.advance(minutes(3));
+    await expect(sweepRun(env.worker, run)).rejects.toThrow(Unavailable);
     isDown = false;
-    await sweepRun(home.worker, run);
-    expect(told(home)).toEqual(['running']);
+    await sweepRun(env.worker, run);
+    expect(told(env)).toEqual(['running']);
   });
 
-  it('as a test is told by nobody', async () => {
-    const home = listening();
-    const run = await startTestRun(home, definitionOf('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
-    await takeSent(home);
-    home.ports.clock.advance(minutes(3));
-    await sweepRun(home.worker, run);
-    expect((await home.fold(run)).state.progress.status).toBe('running');
-    expect(told(home)).toEqual([]);
+  it('is not published for a test run', async () => {
+    const env = listening();
+    const run = await startTestRun(env, definitionOf('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    await takeSent(env);
+    env.ports.clock.advance(minutes(3));
+    await sweepRun(env.worker, run);
+    expect((await env.fold(run)).state.progress.status).toBe('running');
+    expect(told(env)).toEqual([]);
   });
 });

@@ -8,58 +8,58 @@ const received = (results: Parameters<typeof byRun>[0][number]['result'][], isRe
   byRun(results.map((result) => ({ result, isRedelivered })));
 
 describe('a wide join', () => {
-  it('of a hundred branches takes at most 25 commits, and its join fires once', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', wide(100)));
-    const run = await home.begin('flow');
-    for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker: home.worker });
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const results = [...home.ports.jobs.takeResults()];
+  it('a hundred branches take at most 25 commits, and their join fires once', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', wide(100)));
+    const run = await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker: env.worker });
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const results = [...env.ports.jobs.takeResults()];
     expect(results).toHaveLength(100);
-    while (results.length > 0) await home.collect(received(results.splice(0, 10)));
-    await home.settle();
-    const { state } = await home.fold(run);
+    while (results.length > 0) await env.collect(received(results.splice(0, 10)));
+    await env.settle();
+    const { state } = await env.fold(run);
     expect(state.progress.status).toBe('completed');
     expect(state.asOf).toBeLessThanOrEqual(25);
-    expect(home.attempts.filter((each) => each === 'd#1')).toHaveLength(1);
+    expect(env.attempts.filter((each) => each === 'd#1')).toHaveLength(1);
   });
 
-  it('of eight branches goes without the collector', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', wide(8)));
-    const run = await home.begin('flow');
-    await home.settle();
-    expect(home.ports.jobs.results).toEqual([]);
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  it('eight branches do not use the collector', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', wide(8)));
+    const run = await env.begin('flow');
+    await env.settle();
+    expect(env.ports.jobs.results).toEqual([]);
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('takes a result that comes twice once', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', wide(12)));
-    const run = await home.begin('flow');
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const results = [...home.ports.jobs.takeResults()];
-    await home.collect(received(results.slice(0, 6)));
-    const { asOf } = (await home.fold(run)).state;
-    await home.collect(received(results.slice(0, 6)));
-    expect((await home.fold(run)).state.asOf).toBe(asOf);
-    await home.collect(received(results));
-    await home.settle();
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  it('a duplicate result is committed once', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', wide(12)));
+    const run = await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const results = [...env.ports.jobs.takeResults()];
+    await env.collect(received(results.slice(0, 6)));
+    const { asOf } = (await env.fold(run)).state;
+    await env.collect(received(results.slice(0, 6)));
+    expect((await env.fold(run)).state.asOf).toBe(asOf);
+    await env.collect(received(results));
+    await env.settle();
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('parts a batch that mixes runs', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('one', wide(10)));
-    await home.publish(workflow('two', wide(10)));
-    const runs = [await home.begin('one'), await home.begin('two')];
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    for (const job of home.ports.jobs.takeSent()) await home.take(job);
-    const results = [...home.ports.jobs.takeResults()];
+  it('a batch with results of several runs is grouped by run', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('one', wide(10)));
+    await env.publish(workflow('two', wide(10)));
+    const runs = [await env.begin('one'), await env.begin('two')];
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    const results = [...env.ports.jobs.takeResults()];
     expect(received(results).map((each) => each.results.length)).toEqual([10, 10]);
-    await home.collect(received(results));
-    await home.settle();
-    for (const run of runs) expect((await home.fold(run)).state.progress.status).toBe('completed');
+    await env.collect(received(results));
+    await env.settle();
+    for (const run of runs) expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 });

@@ -1,4 +1,4 @@
-/** Chains of messages over the memory world: what counts as a hop, and what becomes of a chain that makes no progress. */
+/** Message chains on the memory ports: what counts as a hop, and how a chain without progress is delayed. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Hops, hops, maxHops, noHops } from '../../../lib/engine/hops.ts';
 import { nodeId } from '../../../lib/engine/ids.ts';
@@ -18,19 +18,19 @@ import { createTestEnv, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 
 const noDelay = durationMs(0);
-let world: MemoryPorts;
+let ports: MemoryPorts;
 let slowed: SlowedMessage[];
 let limiter: HopLimiter;
 let jobs: Jobs;
 let log: RunLog;
 beforeEach(() => limit(memoryPorts()));
 
-function limit(one: MemoryPorts): void {
-  world = one;
+function limit(newPorts: MemoryPorts): void {
+  ports = newPorts;
   slowed = [];
-  limiter = new HopLimiter(world.clock, (message) => void slowed.push(message));
-  jobs = limiter.jobs(world.jobs);
-  log = limiter.log(world.log);
+  limiter = new HopLimiter(ports.clock, (message) => void slowed.push(message));
+  jobs = limiter.jobs(ports.jobs);
+  log = limiter.log(ports.log);
 }
 
 interface Taken {
@@ -39,37 +39,37 @@ interface Taken {
   readonly at: Instant;
 }
 
-/** Gives every message to the handler as its queue would, for so long; each handling takes 10 ms. */
+/** Delivers messages to the handler as its queue does, for the given time. Each invocation takes 10 ms. */
 async function play(handler: (job: Job) => Promise<void>, time: DurationMs): Promise<readonly Taken[]> {
   const taken: Taken[] = [];
-  const endsAt = after(world.clock.now(), time);
+  const endsAt = after(ports.clock.now(), time);
   for (;;) {
-    const due = [...world.jobs.takeSent(), ...world.jobs.takeMessages(), ...world.jobs.takeDue()];
+    const due = [...ports.jobs.takeSent(), ...ports.jobs.takeMessages(), ...ports.jobs.takeDue()];
     if (due.length === 0) {
-      const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt));
+      const next = Math.min(...ports.jobs.delayed.map(({ dueAt }) => dueAt));
       if (next >= endsAt) return taken;
-      world.clock.advance(between(world.clock.now(), next as Instant));
+      ports.clock.advance(between(ports.clock.now(), next as Instant));
     }
     for (const job of due) {
-      const count = world.jobs.hopsOf(job);
-      taken.push({ job, hops: count, at: world.clock.now() });
-      world.clock.advance(durationMs(10));
+      const count = ports.jobs.hopsOf(job);
+      taken.push({ job, hops: count, at: ports.clock.now() });
+      ports.clock.advance(durationMs(10));
       await limiter.handle(count, () => handler(job));
     }
-    if (world.clock.now() >= endsAt) return taken;
+    if (ports.clock.now() >= endsAt) return taken;
   }
 }
 
 const run = freshRun();
-const nudge: Job = { kind: 'recheck', run };
-const drive = workflowTaskJob({ run });
+const recheck: Job = { kind: 'recheck', run };
+const task = workflowTaskJob({ run });
 
-describe('two handlers that send each other messages for ever', () => {
-  /** One answers a nudge with a drive, the other a drive with a nudge. */
-  const pingPong = (job: Job): Promise<void> => (job.kind === 'recheck' ? jobs.send([drive]) : jobs.sendDelayed(nudge, noDelay));
+describe('two handlers that send each other messages endlessly', () => {
+  /** One answers a recheck with a workflow task, the other a workflow task with a recheck. */
+  const pingPong = (job: Job): Promise<void> => (job.kind === 'recheck' ? jobs.send([task]) : jobs.sendDelayed(recheck, noDelay));
 
-  test('are slowed, until they send two messages in four minutes; and it is counted in every five', async () => {
-    await jobs.sendDelayed(nudge, noDelay);
+  test('are delayed until they send two messages in four minutes, and the delays are counted', async () => {
+    await jobs.sendDelayed(recheck, noDelay);
     const taken = await play(pingPong, hours(6));
     expect(taken.length).toBeLessThan(240);
     const slowedAt = taken.filter(({ hops: count }) => count > maxHops && count % 2 === 1).map(({ at }) => at);
@@ -82,35 +82,35 @@ describe('two handlers that send each other messages for ever', () => {
     ]);
   });
 
-  test('without the limit they send as fast as they can', async () => {
-    jobs = world.jobs;
-    await jobs.sendDelayed(nudge, noDelay);
+  test('without the limiter send as fast as they can', async () => {
+    jobs = ports.jobs;
+    await jobs.sendDelayed(recheck, noDelay);
     expect((await play(pingPong, seconds(60))).length).toBeGreaterThan(1_000);
     expect(slowed).toEqual([]);
   });
 
-  test('nothing is dropped: the chain ends well when they come to an end', async () => {
+  test('lose no message: the chain completes when the handlers stop', async () => {
     let left = 40;
-    await jobs.sendDelayed(nudge, noDelay);
+    await jobs.sendDelayed(recheck, noDelay);
     const taken = await play((job) => (left-- > 0 ? pingPong(job) : Promise.resolve()), hours(24));
     expect(taken).toHaveLength(41);
-    expect(world.jobs.delayed).toEqual([]);
+    expect(ports.jobs.delayed).toEqual([]);
   });
 });
 
-test('a planted bug, a nudge without its delay in a run whose node is at work, is slowed', async () => {
-  const home = createTestEnv();
-  limit(home.ports);
-  await home.publish(workflow('flow', 'a>b'));
-  const address = await home.begin('flow');
-  home.ports.jobs.takeSent();
+test('a planted bug, a recheck without its delay while a node runs, is delayed', async () => {
+  const env = createTestEnv();
+  limit(env.ports);
+  await env.publish(workflow('flow', 'a>b'));
+  const address = await env.begin('flow');
+  env.ports.jobs.takeSent();
   const worker = (hasBug: boolean) => ({
-    ...home.worker,
+    ...env.worker,
     deps: {
-      ...home.deps,
+      ...env.deps,
       jobs: overrideMethods(jobs, { sendDelayed: (job, wait) => jobs.sendDelayed(job, hasBug ? noDelay : wait) }),
-      // Nobody knows that another look is left.
-      log: overrideMethods(log, { heartbeats: async () => [{ node: 'a' as never, at: home.ports.clock.now(), resends: 0 }] }),
+      // The pending recheck is not recorded.
+      log: overrideMethods(log, { heartbeats: async () => [{ node: 'a' as never, at: env.ports.clock.now(), resends: 0 }] }),
     },
   });
   const look = (hasBug: boolean) => async (job: Job) => {
@@ -122,9 +122,9 @@ test('a planted bug, a nudge without its delay in a run whose node is at work, i
   expect(taken.length).toBeLessThan(60);
 });
 
-test('nudges that wait are no hops, however many there are', async () => {
-  await limiter.handle(hops(3), () => jobs.sendDelayed(nudge, recheckDelay));
-  const taken = await play(() => jobs.sendDelayed(nudge, recheckDelay), hours(6));
+test('delayed rechecks do not count as hops', async () => {
+  await limiter.handle(hops(3), () => jobs.sendDelayed(recheck, recheckDelay));
+  const taken = await play(() => jobs.sendDelayed(recheck, recheckDelay), hours(6));
   expect(taken.length).toBeGreaterThan(140);
   expect(new Set(taken.map((each) => each.hops))).toEqual(new Set([3]));
   expect(slowed).toEqual([]);
@@ -133,7 +133,7 @@ test('nudges that wait are no hops, however many there are', async () => {
 describe('a commit', () => {
   const fresh = () => creation(freshRun());
 
-  test('to any run ends the count', async () => {
+  test('to any run resets the hop count', async () => {
     await limiter.handle(hops(5), async () => {
       await jobs.send([nodeJob({ run })]);
       await log.create(fresh());
@@ -141,83 +141,83 @@ describe('a commit', () => {
       await jobs.sendResult(resultOf({ run }));
     });
     expect(slowed).toEqual([]);
-    expect([...world.jobs.takeSent(), ...world.jobs.takeResults()].map((each) => world.jobs.hopsOf(each))).toEqual([6, 0, 0]);
+    expect([...ports.jobs.takeSent(), ...ports.jobs.takeResults()].map((each) => ports.jobs.hopsOf(each))).toEqual([6, 0, 0]);
   });
 
-  test('that another handling made does not count for this one', async () => {
+  test('of another invocation does not reset the count of this one', async () => {
     const both = [hops(1), hops(2)].map((count, index) =>
       limiter.handle(count, async () => {
         if (index === 0) await log.create(fresh());
-        await world.clock.sleep(noDelay);
+        await ports.clock.sleep(noDelay);
         await jobs.send([nodeJob({ run, nodeId: nodeId(`n${index}`) })]);
       }),
     );
     await Promise.all(both);
-    const found = world.jobs.takeSent().map((job) => [job.nodeId, world.jobs.hopsOf(job)]);
+    const found = ports.jobs.takeSent().map((job) => [job.nodeId, ports.jobs.hopsOf(job)]);
     expect(Object.fromEntries(found)).toEqual({ n0: 0, n1: 3 });
   });
 
-  test('that was there already is none', async () => {
+  test('that existed before does not reset the count', async () => {
     const made = fresh();
     await log.create(made);
     await limiter.handle(hops(1), async () => {
       expect((await log.create(made)).kind).toBe('occupied');
       await jobs.send([nodeJob({ run })]);
     });
-    expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([2]);
+    expect(ports.jobs.takeSent().map((job) => ports.jobs.hopsOf(job))).toEqual([2]);
   });
 });
 
-test('a message for code that is slowed gets by way of the delay queue to the code', async () => {
+test('a delayed message for code reaches the code through the delay queue', async () => {
   const { worker } = createTestEnv();
-  await limiter.handle(hops(maxHops), () => jobs.send([drive]));
-  expect(world.jobs.messages).toEqual([]);
-  const [first] = world.jobs.delayed;
-  expect([first?.job, slowed.length]).toEqual([drive, 1]);
-  world.clock.advance(seconds(1));
-  for (const job of world.jobs.takeDue())
-    await limiter.handle(world.jobs.hopsOf(job), () =>
-      handleJob({ ...worker, deps: { ...worker.deps, jobs } }, job, { isRedelivered: false, mustEndAt: world.clock.now() }),
+  await limiter.handle(hops(maxHops), () => jobs.send([task]));
+  expect(ports.jobs.messages).toEqual([]);
+  const [first] = ports.jobs.delayed;
+  expect([first?.job, slowed.length]).toEqual([task, 1]);
+  ports.clock.advance(seconds(1));
+  for (const job of ports.jobs.takeDue())
+    await limiter.handle(ports.jobs.hopsOf(job), () =>
+      handleJob({ ...worker, deps: { ...worker.deps, jobs } }, job, { isRedelivered: false, mustEndAt: ports.clock.now() }),
     );
-  expect(world.jobs.messages).toEqual([drive]);
+  expect(ports.jobs.messages).toEqual([task]);
 });
 
-test('what is sent while no message is handled begins a chain', async () => {
+test('a message sent outside an invocation starts a new chain', async () => {
   await jobs.send([nodeJob({ run })]);
-  expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([noHops]);
+  expect(ports.jobs.takeSent().map((job) => ports.jobs.hopsOf(job))).toEqual([noHops]);
 });
 
 describe('a broadcaster', () => {
   const watch = { run, broadcastId: memoryPorts().ids.nonce() };
 
-  test('that sends its message on at once again and again waits before it', async () => {
+  test('that passes its message on at once, many times, waits before it sends', async () => {
     const inner = new MemoryWatches();
     const watches = limiter.watches(inner);
-    const startedAt = world.clock.now();
+    const startedAt = ports.clock.now();
     let isSent = false;
     const sending = limiter.handle(hops(maxHops), () => watches.send(watch)).then(() => (isSent = true));
     await Promise.resolve();
     expect(isSent).toBe(false);
-    world.clock.advance(seconds(1));
+    ports.clock.advance(seconds(1));
     await sending;
-    expect(between(startedAt, world.clock.now())).toBe(seconds(1));
+    expect(between(startedAt, ports.clock.now())).toBe(seconds(1));
     expect(inner.sent.map((each) => inner.hopsOf(each))).toEqual([17]);
     expect(slowed).toEqual([{ runId: run.runId, kind: 'watch', hops: 17, delay: seconds(1) }]);
   });
 
-  test('whose turns last makes none', async () => {
+  test('whose invocations take long sends without a delay', async () => {
     const inner = new MemoryWatches();
     await limiter.handle(hops(2), async () => {
-      world.clock.advance(seconds(90));
+      ports.clock.advance(seconds(90));
       await limiter.watches(inner).send(watch);
     });
     expect(inner.sent.map((each) => inner.hopsOf(each))).toEqual([2]);
   });
 });
 
-test('what a send comes to reaches its sender', async () => {
-  const broken: Jobs = overrideMethods(world.jobs, { sendDelayed: () => Promise.reject(new Unavailable('the delay queue')) });
-  const sending = limiter.handle(hops(maxHops), () => limiter.jobs(broken).send([drive]));
+test('an error of a send reaches its sender', async () => {
+  const broken: Jobs = overrideMethods(ports.jobs, { sendDelayed: () => Promise.reject(new Unavailable('the delay queue')) });
+  const sending = limiter.handle(hops(maxHops), () => limiter.jobs(broken).send([task]));
   await expect(sending).rejects.toThrow(Unavailable);
   expect(slowed).toEqual([]);
 });

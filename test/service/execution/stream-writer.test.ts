@@ -1,4 +1,4 @@
-/** What a node says: few writes, no holding up, one owner, and a completion that comes behind all of it. */
+/** The stream writer of a node: few writes, no delay of the node, one owner, and all deltas before the completion. */
 import { describe, expect, test } from 'vitest';
 import { attempt, firstAttempt, nodeId, nodeKey, topLevel } from '../../../lib/engine/ids.ts';
 import { type Instant, after, durationMs } from '../../../lib/engine/time.ts';
@@ -21,8 +21,8 @@ const speaker = (facts: Partial<StreamSource> = {}): StreamSource => ({
   ...facts,
 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-/** Lets the time pass in steps, with what is to be done in between done. */
-const pass = async ({ clock }: MemoryPorts, until: Instant, stepMs: number, each: () => void = () => {}): Promise<void> => {
+/** Advances the clock in steps, and lets pending work finish in between. */
+const passTime = async ({ clock }: MemoryPorts, until: Instant, stepMs: number, each: () => void = () => {}): Promise<void> => {
   while (clock.now() < until) {
     each();
     await turn();
@@ -33,36 +33,36 @@ const pass = async ({ clock }: MemoryPorts, until: Instant, stepMs: number, each
 const heard = async ({ streams }: Pick<MemoryPorts, 'streams'>, { run }: StreamSource) => streams.from(run, node, 0, 1_000);
 const whole = (deltas: readonly { readonly text: string }[]): string => deltas.map(({ text }) => text).join('');
 
-/** Counts puts, and lets the test answer some of them. */
-const watched = (world: MemoryPorts, answer: (count: number) => Error | undefined = () => undefined) => {
+/** Counts puts, and lets the test override some results. */
+const watched = (ports: MemoryPorts, answer: (count: number) => Error | undefined = () => undefined) => {
   const seen = { puts: 0 };
   const streams: Streams = {
     put: async (...given) => {
-      const trouble = answer((seen.puts += 1));
-      if (trouble !== undefined) throw trouble;
-      return world.streams.put(...given);
+      const error = answer((seen.puts += 1));
+      if (error !== undefined) throw error;
+      return ports.streams.put(...given);
     },
-    from: (...given) => world.streams.from(...given),
-    last: (...given) => world.streams.last(...given),
+    from: (...given) => ports.streams.from(...given),
+    last: (...given) => ports.streams.last(...given),
   };
-  return { deps: { ...world, streams }, seen };
+  return { deps: { ...ports, streams }, seen };
 };
 
 test('two thousand tokens at four hundred a second take at most 25 writes, and four in any second', async () => {
-  const world = memoryPorts();
-  const { deps, seen } = watched(world);
+  const ports = memoryPorts();
+  const { deps, seen } = watched(ports);
   const one = speaker();
-  const voice = openStreamWriter(deps, one);
-  const end = after(world.clock.now(), durationMs(5_000));
+  const streamWriter = openStreamWriter(deps, one);
+  const end = after(ports.clock.now(), durationMs(5_000));
   let said = '';
-  await pass(world, end, 5, () => {
+  await passTime(ports, end, 5, () => {
     for (const token of [`t${said.length} `, 'x']) {
-      voice.append(token);
+      streamWriter.append(token);
       said += token;
     }
   });
-  await voice.end();
-  const deltas = await heard(world, one);
+  await streamWriter.end();
+  const deltas = await heard(ports, one);
   expect(whole(deltas)).toBe(said);
   expect(seen.puts).toBeLessThanOrEqual(25);
   expect(deltas.map(({ index }) => index)).toEqual(deltas.map((_, index) => index));
@@ -72,63 +72,63 @@ test('two thousand tokens at four hundred a second take at most 25 writes, and f
 
 test('whenever a stream ends, no second of it has more than four writes', async () => {
   for (let endsMs = 0; endsMs <= 2_100; endsMs += 25) {
-    const world = memoryPorts();
+    const ports = memoryPorts();
     const one = speaker();
-    const voice = openStreamWriter(world, one);
-    voice.append('first');
-    await pass(world, after(world.clock.now(), durationMs(endsMs)), 25, () => voice.append('word '));
-    voice.append('last');
-    await voice.end();
-    const times = (await heard(world, one)).map(({ at }) => at);
+    const streamWriter = openStreamWriter(ports, one);
+    streamWriter.append('first');
+    await passTime(ports, after(ports.clock.now(), durationMs(endsMs)), 25, () => streamWriter.append('word '));
+    streamWriter.append('last');
+    await streamWriter.end();
+    const times = (await heard(ports, one)).map(({ at }) => at);
     for (const time of times) expect(times.filter((at) => at >= time && at < time + 1_000).length).toBeLessThanOrEqual(4);
   }
 });
 
-test('the first word waits for nothing, and a silent node writes nothing', async () => {
-  const world = memoryPorts();
-  const { deps, seen } = watched(world);
-  const silent = openStreamWriter(deps, speaker());
-  silent.append('');
-  await silent.end();
+test('the first delta is written at once, and a node without output writes nothing', async () => {
+  const ports = memoryPorts();
+  const { deps, seen } = watched(ports);
+  const idle = openStreamWriter(deps, speaker());
+  idle.append('');
+  await idle.end();
   expect(seen.puts).toBe(0);
   const one = speaker();
-  const voice = openStreamWriter(deps, one);
-  voice.append('a');
+  const streamWriter = openStreamWriter(deps, one);
+  streamWriter.append('a');
   await turn();
-  expect(whole(await heard(world, one))).toBe('a');
-  await voice.end();
+  expect(whole(await heard(ports, one))).toBe('a');
+  await streamWriter.end();
 });
 
-test('what is said after the end is not heard, and no character is cut in two', async () => {
-  const world = memoryPorts();
+test('text appended after the end is ignored, and no surrogate pair is split', async () => {
+  const ports = memoryPorts();
   const one = speaker();
-  const voice = openStreamWriter(world, one);
+  const streamWriter = openStreamWriter(ports, one);
   const [high, low] = ['\ud83d', '\ude00'];
-  voice.append(`a${high}`);
+  streamWriter.append(`a${high}`);
   await turn();
-  expect(whole(await heard(world, one))).toBe('a');
-  voice.append(low);
-  await voice.end();
-  voice.append('late');
+  expect(whole(await heard(ports, one))).toBe('a');
+  streamWriter.append(low);
+  await streamWriter.end();
+  streamWriter.append('late');
   await turn();
-  expect(whole(await heard(world, one))).toBe('a😀');
+  expect(whole(await heard(ports, one))).toBe('a😀');
 });
 
 describe('owners', () => {
-  test('the next attempt goes on behind the last index, and the one before is heard no more', async () => {
-    const world = memoryPorts();
+  test('the next attempt continues after the last index, and the earlier writer stops', async () => {
+    const ports = memoryPorts();
     const one = speaker();
-    const first = openStreamWriter(world, one);
+    const first = openStreamWriter(ports, one);
     first.append('one');
     await turn();
-    const second = openStreamWriter(world, { ...one, attempt: attempt(2) });
+    const second = openStreamWriter(ports, { ...one, attempt: attempt(2) });
     second.append('two');
     await turn();
     first.append('lost');
     await first.end();
     second.append('three');
     await second.end();
-    const deltas = await heard(world, one);
+    const deltas = await heard(ports, one);
     expect(deltas.map(({ index, attempt: number, text }) => [index, number, text])).toEqual([
       [0, 1, 'one'],
       [1, 2, 'two'],
@@ -137,9 +137,9 @@ describe('owners', () => {
   });
 
   test('of two executions of one attempt the later one takes over', async () => {
-    const world = memoryPorts();
+    const ports = memoryPorts();
     const one = speaker();
-    const [first, second] = [openStreamWriter(world, one), openStreamWriter(world, one)];
+    const [first, second] = [openStreamWriter(ports, one), openStreamWriter(ports, one)];
     first.append('a');
     await turn();
     second.append('b');
@@ -147,52 +147,52 @@ describe('owners', () => {
     first.append('c');
     second.append('d');
     await Promise.all([first.end(), second.end()]);
-    expect(whole(await heard(world, one))).toBe('abd');
+    expect(whole(await heard(ports, one))).toBe('abd');
   });
 });
 
-describe('trouble', () => {
+describe('errors', () => {
   test('a put whose outcome is unknown is repeated as it was', async () => {
-    const world = memoryPorts();
-    const { deps, seen } = watched(world, (count) => (count <= 2 ? new Unavailable('the table') : undefined));
+    const ports = memoryPorts();
+    const { deps, seen } = watched(ports, (count) => (count <= 2 ? new Unavailable('the table') : undefined));
     const one = speaker();
-    const voice = openStreamWriter(deps, one);
-    voice.append('a');
-    await pass(world, after(world.clock.now(), durationMs(100)), 50);
-    voice.append('b');
-    await pass(world, after(world.clock.now(), durationMs(1_000)), 50);
-    await voice.end();
-    expect((await heard(world, one)).map(({ text }) => text)).toEqual(['a', 'b']);
+    const streamWriter = openStreamWriter(deps, one);
+    streamWriter.append('a');
+    await passTime(ports, after(ports.clock.now(), durationMs(100)), 50);
+    streamWriter.append('b');
+    await passTime(ports, after(ports.clock.now(), durationMs(1_000)), 50);
+    await streamWriter.end();
+    expect((await heard(ports, one)).map(({ text }) => text)).toEqual(['a', 'b']);
     expect(seen.puts).toBe(4);
   });
 
-  test('a put that was carried out and not answered is not said twice', async () => {
-    const world = memoryPorts();
+  test('a put that succeeded without an answer is not written twice', async () => {
+    const ports = memoryPorts();
     const one = speaker();
     let count = 0;
     const streams: Streams = {
       put: async (...given) => {
-        const result = await world.streams.put(...given);
+        const result = await ports.streams.put(...given);
         if ((count += 1) === 1) throw new Unavailable('the table');
         return result;
       },
-      from: (...given) => world.streams.from(...given),
-      last: (...given) => world.streams.last(...given),
+      from: (...given) => ports.streams.from(...given),
+      last: (...given) => ports.streams.last(...given),
     };
-    const voice = openStreamWriter({ ...world, streams }, one);
-    voice.append('a');
-    await pass(world, after(world.clock.now(), durationMs(600)), 50);
-    voice.append('b');
-    await voice.end();
-    expect((await heard(world, one)).map(({ text }) => text)).toEqual(['a', 'b']);
+    const streamWriter = openStreamWriter({ ...ports, streams }, one);
+    streamWriter.append('a');
+    await passTime(ports, after(ports.clock.now(), durationMs(600)), 50);
+    streamWriter.append('b');
+    await streamWriter.end();
+    expect((await heard(ports, one)).map(({ text }) => text)).toEqual(['a', 'b']);
   });
 
-  test('a table that stays away ends the stream and not the node', async () => {
-    const world = memoryPorts();
-    const { deps, seen } = watched(world, () => new Unavailable('the table'));
-    const voice = openStreamWriter(deps, speaker());
-    voice.append('a');
-    await voice.end();
+  test('a table that stays unavailable ends the stream, not the node', async () => {
+    const ports = memoryPorts();
+    const { deps, seen } = watched(ports, () => new Unavailable('the table'));
+    const streamWriter = openStreamWriter(deps, speaker());
+    streamWriter.append('a');
+    await streamWriter.end();
     expect(seen.puts).toBeLessThanOrEqual(2);
   });
 });
@@ -200,7 +200,7 @@ describe('trouble', () => {
 describe('in a run', () => {
   test('two thousand tokens at four hundred a second take at most 25 writes in all, the node’s own commits among them', async () => {
     const writes: string[] = [];
-    const home = createTestEnv({
+    const env = createTestEnv({
       wrap: (deps) => {
         const told =
           <Given extends unknown[], Answer>(name: string, write: (...given: Given) => Promise<Answer>) =>
@@ -219,8 +219,8 @@ describe('in a run', () => {
         };
       },
     });
-    await home.publish(workflow('flow', 'talk>e'));
-    const run = await home.begin('flow');
+    await env.publish(workflow('flow', 'talk>e'));
+    const run = await env.begin('flow');
     let say: (text: string) => void = () => {};
     let hush: () => void = () => {};
     const silence = new Promise<void>((resolve) => (hush = resolve));
@@ -229,22 +229,20 @@ describe('in a run', () => {
       await silence;
       return { outcome: finished('done'), printed: [] };
     };
-    const { clock } = home.ports;
+    const { clock } = env.ports;
     const end = after(clock.now(), durationMs(5_000));
-    const working = Promise.all(
-      home.ports.jobs.takeSent().map((job) => home.take(job, { worker: { ...home.worker, runAttempt } })),
-    );
+    const working = Promise.all(env.ports.jobs.takeSent().map((job) => env.take(job, { worker: { ...env.worker, runAttempt } })));
     for (let turns = 0; turns < 5; turns += 1) await turn();
     let tokens = 0;
-    await pass(home.ports, end, 5, () => {
+    await passTime(env.ports, end, 5, () => {
       for (const token of ['one ', 'two ']) say(token);
       tokens += 2;
     });
     hush();
     await working;
-    expect([tokens, (await home.fold(run)).state.progress.status]).toEqual([2_000, 'completed']);
+    expect([tokens, (await env.fold(run)).state.progress.status]).toEqual([2_000, 'completed']);
     const count = (name: string): number => writes.filter((each) => each === name).length;
-    // That it is at work, which whoever watches sees after a second, and its completion, which is the run's end too.
+    // Its start, which watchers see after a second, and its completion, which also ends the run.
     expect([count('commit'), count('beat')]).toEqual([2, 0]);
     expect(count('delta')).toBeGreaterThan(15);
     expect(writes.length).toBeLessThanOrEqual(25);
@@ -257,46 +255,46 @@ describe('in a run', () => {
     };
   };
 
-  test('everything is written before the completion is', async () => {
-    const home = createTestEnv();
+  test('all deltas are written before the completion', async () => {
+    const env = createTestEnv();
     let whenCommitted = '';
-    const log = new Proxy(home.ports.log, {
+    const log = new Proxy(env.ports.log, {
       get: (target, name) => {
         const held: unknown = Reflect.get(target, name);
         if (name !== 'put') return typeof held === 'function' ? (held.bind(target) as unknown) : held;
         const put: typeof target.put = async (run, commit, expires) => {
           if (commit.events.some(({ type }) => type === 'NODE_COMPLETED')) {
-            whenCommitted ||= whole(await home.ports.streams.from(run, node, 0, 10));
+            whenCommitted ||= whole(await env.ports.streams.from(run, node, 0, 10));
           }
           return target.put(run, commit, expires);
         };
         return put;
       },
     });
-    await home.publish(workflow('flow', 'talk>e'));
-    const run = await home.begin('flow');
-    // A table takes its time; whoever does not wait for it commits first.
+    await env.publish(workflow('flow', 'talk>e'));
+    const run = await env.begin('flow');
+    // The table is slow. A worker that does not wait for it commits first.
     const streams: Streams = {
       put: async (...given) => {
         for (let turns = 0; turns < 20; turns += 1) await turn();
-        return home.ports.streams.put(...given);
+        return env.ports.streams.put(...given);
       },
-      from: (...given) => home.ports.streams.from(...given),
-      last: (...given) => home.ports.streams.last(...given),
+      from: (...given) => env.ports.streams.from(...given),
+      last: (...given) => env.ports.streams.last(...given),
     };
-    const worker = { ...home.worker, deps: { ...home.deps, log, streams }, runAttempt: talking(['a', 'b', 'c']) };
-    for (const job of home.ports.jobs.takeSent()) await home.take(job, { worker });
+    const worker = { ...env.worker, deps: { ...env.deps, log, streams }, runAttempt: talking(['a', 'b', 'c']) };
+    for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker });
     expect(whenCommitted).toBe('1a1b1c');
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
-  test('over a retry indexes go on, and each delta says its attempt', async () => {
-    const home = createTestEnv();
-    await home.publish(workflow('flow', 'talk>e', { talk: { retry: { attempts: 2 } } }));
-    const run = await home.begin('flow');
-    Object.assign(home.worker, { runAttempt: talking(['a'], true) });
-    await home.settle();
-    const deltas = await home.ports.streams.from(run, node, 0, 10);
+  test('indexes continue over a retry, and each delta names its attempt', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'talk>e', { talk: { retry: { attempts: 2 } } }));
+    const run = await env.begin('flow');
+    Object.assign(env.worker, { runAttempt: talking(['a'], true) });
+    await env.settle();
+    const deltas = await env.ports.streams.from(run, node, 0, 10);
     expect(deltas.map(({ index, attempt: number, text }) => [index, number, text])).toEqual([
       [0, 1, '1a'],
       [1, 2, '2a'],

@@ -1,4 +1,4 @@
-/** Reading a run: what is asked for together, and that nobody folds over a hole. */
+/** Reads of a run: which reads are parallel, and that no fold passes a gap. */
 import { expect, test } from 'vitest';
 import { type RunAddress, commitNo, firstCommit } from '../../../lib/engine/ids.ts';
 import { storeFold } from '../../../lib/engine/log/stored-fold.ts';
@@ -7,15 +7,15 @@ import { reconcileChild } from '../../../lib/service/execution/reconcile-child.t
 import { type TestEnv, createTestEnv, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 
-async function shortRun(): Promise<{ readonly home: TestEnv; readonly run: RunAddress }> {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'a>b b>c c>d d>e'));
-  const run = await home.begin('flow');
-  await home.settle();
-  return { home, run };
+async function shortRun(): Promise<{ readonly env: TestEnv; readonly run: RunAddress }> {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'a>b b>c c>d d>e'));
+  const run = await env.begin('flow');
+  await env.settle();
+  return { env, run };
 }
 
-/** A log that says in which order it was asked, and does not say what a head is before `isReported`. */
+/** A log that records the order of its reads, and returns no head before `isReported`. */
 function slow({ deps }: TestEnv, isTold: Promise<void>) {
   const asked: string[] = [];
   const log = overrideMethods(deps.log, {
@@ -32,10 +32,10 @@ function slow({ deps }: TestEnv, isTold: Promise<void>) {
   return { asked, log };
 }
 
-test('a log that needs no snapshot is asked for beside its head', async () => {
-  const { home, run } = await shortRun();
+test('a log that needs no snapshot is read in parallel with its head', async () => {
+  const { env, run } = await shortRun();
   const told = Promise.withResolvers<void>();
-  const { asked, log } = slow(home, told.promise);
+  const { asked, log } = slow(env, told.promise);
   const reading = readRunFold({ log }, run, firstCommit);
   await Promise.resolve();
   expect(asked).toEqual([`head of ${run.runId}`, 'commits above 1']);
@@ -44,36 +44,36 @@ test('a log that needs no snapshot is asked for beside its head', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('where that answer has a hole, the rest is asked for again', async () => {
-  const { home, run } = await shortRun();
+test('if that result has a gap, the rest is read again', async () => {
+  const { env, run } = await shortRun();
   const asked: number[] = [];
-  const torn = overrideMethods(home.deps.log, {
+  const logWithGap = overrideMethods(env.deps.log, {
     commitsAfter: async (address, after) => {
       asked.push(after);
-      const all = await home.deps.log.commitsAfter(address, after);
+      const all = await env.deps.log.commitsAfter(address, after);
       return asked.length === 1 ? all.filter(({ number }) => number !== commitNo(2)) : all;
     },
   });
-  const [mended, whole] = [await readRunFold({ log: torn }, run, firstCommit), await readRunFold(home.deps, run)];
-  if (mended === undefined || whole === undefined) throw new Error('the run is gone');
-  expect(storeFold(mended.state)).toEqual(storeFold(whole.state));
+  const [reread, whole] = [await readRunFold({ log: logWithGap }, run, firstCommit), await readRunFold(env.deps, run)];
+  if (reread === undefined || whole === undefined) throw new Error('the run is gone');
+  expect(storeFold(reread.state)).toEqual(storeFold(whole.state));
   expect(asked).toEqual([1, 1]);
 });
 
-test('a caller and the run that it called are read together', async () => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', 'a>k', { k: { calls: 'child' } }));
-  await home.publish(workflow('child', 'x>y'));
-  await home.begin('flow');
-  for (const job of home.ports.jobs.takeSent()) await home.take(job);
-  const [call] = home.ports.jobs.takeDue();
-  if (call?.kind !== 'child') throw new Error('nobody was called');
+test('a caller and its child run are read in parallel', async () => {
+  const env = createTestEnv();
+  await env.publish(workflow('flow', 'a>k', { k: { calls: 'child' } }));
+  await env.publish(workflow('child', 'x>y'));
+  await env.begin('flow');
+  for (const job of env.ports.jobs.takeSent()) await env.take(job);
+  const [call] = env.ports.jobs.takeDue();
+  if (call?.kind !== 'child') throw new Error('there is no child run');
   const told = Promise.withResolvers<void>();
-  const { asked, log } = slow(home, told.promise);
-  const tending = reconcileChild({ ...home.worker, deps: { ...home.deps, log } }, call);
+  const { asked, log } = slow(env, told.promise);
+  const tending = reconcileChild({ ...env.worker, deps: { ...env.deps, log } }, call);
   await Promise.resolve();
   expect(asked).toEqual([`head of ${call.run.runId}`, `head of ${call.childRunId}`]);
   told.resolve();
   await tending;
-  expect(await home.deps.log.head({ ...call.run, runId: call.childRunId })).toBeDefined();
+  expect(await env.deps.log.head({ ...call.run, runId: call.childRunId })).toBeDefined();
 });

@@ -1,4 +1,4 @@
-/** Pages of a long log: each costs what it holds and not what came before it, and together they are the log. */
+/** Pages of a long log: the cost of each depends on its own size, and together they are the whole log. */
 import { describe, expect, test } from 'vitest';
 import type { CommitNo } from '../../../lib/engine/ids.ts';
 import type { RunLog } from '../../../lib/ports/run-log.ts';
@@ -8,24 +8,24 @@ import { findCommitBefore } from '../../../lib/service/run-log/read-windows.ts';
 import { createTestEnv, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 
-/** A chain of so many nodes, each with a commit of its own. */
+/** A chain of nodes, each with its own commit. */
 const chained = async (nodes: number) => {
-  const home = createTestEnv();
-  await home.publish(workflow('flow', Array.from({ length: nodes }, (_, at) => `a${at}>a${at + 1}`).join(' ')));
-  const run = await home.begin('flow');
-  await home.settle();
+  const env = createTestEnv();
+  await env.publish(workflow('flow', Array.from({ length: nodes }, (_, at) => `a${at}>a${at + 1}`).join(' ')));
+  const run = await env.begin('flow');
+  await env.settle();
   const reads: { readonly after: CommitNo; readonly given: number }[] = [];
   const commitsAfter: RunLog['commitsAfter'] = async (address, after, through) => {
-    const given = await home.ports.log.commitsAfter(address, after, through);
+    const given = await env.ports.log.commitsAfter(address, after, through);
     reads.push({ after, given: given.length });
     return given;
   };
-  return { run, reads, deps: { log: overrideMethods(home.ports.log, { commitsAfter }) } };
+  return { run, reads, deps: { log: overrideMethods(env.ports.log, { commitsAfter }) } };
 };
 const total = (reads: readonly { readonly given: number }[]): number => reads.reduce((sum, { given }) => sum + given, 0);
 
 describe('a log of three thousand commits', () => {
-  test('comes page by page without a gap, each page from a few hundred commits, wherever it is', async () => {
+  test('is paged without a gap, and each page reads a few hundred commits at any position', async () => {
     const { deps, run, reads } = await chained(3_000);
     const seen: number[] = [];
     for (let after = 0, isOver = false; !isOver;) {
@@ -34,14 +34,14 @@ describe('a log of three thousand commits', () => {
       if (page.kind !== 'found') throw new Error(page.kind);
       seen.push(...page.events.map(({ eventId }) => eventId));
       [after, isOver] = [page.last, !page.hasMore];
-      // Near its start it is read from there; further on it is searched for.
+      // Near its start the log is read from there; further on a search finds the position.
       expect(total(reads)).toBeLessThanOrEqual(after <= 1_250 ? 1_500 : 700);
     }
     expect(seen).toEqual(seen.map((_, index) => index + 1));
     expect(seen.length).toBeGreaterThan(6_000);
   });
 
-  test('has the same tags in pages as at once, and a page is not read beyond its end', async () => {
+  test('has the same tags in pages as in one read, and a page is not read beyond its end', async () => {
     const { deps, run, reads } = await chained(3_000);
     const all = await listTags(deps, run, { after: 0, limit: 1_000_000 });
     if (all.kind !== 'found') throw new Error(all.kind);
@@ -58,7 +58,7 @@ describe('a log of three thousand commits', () => {
   });
 });
 
-test('the search ends at or before the commit of the event, though it meets a hole', async () => {
+test('the search ends at or before the commit of the event, even with a gap', async () => {
   const { deps, run } = await chained(1_500);
   const commits = await deps.log.commitsAfter(run, (await deps.log.head(run))?.commit.number ?? expect.fail('no head'));
   for (const after of [1_001, 1_500, 2_222, 2_999]) {

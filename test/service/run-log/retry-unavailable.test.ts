@@ -1,4 +1,4 @@
-/** Patience with a world that is not available for a moment. */
+/** Retries of a temporarily unavailable store. */
 import { expect, test } from 'vitest';
 import { between, durationMs, seconds } from '../../../lib/engine/time.ts';
 import { MemoryClock } from '../../../lib/memory/clock.ts';
@@ -6,7 +6,7 @@ import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { retryUnavailable } from '../../../lib/service/run-log/retry-unavailable.ts';
 import { noon } from '../../contract/samples.ts';
 
-/** Asks a store that refuses for so long, and says what came of it after how long. */
+/** Calls a store that is unavailable for the given time. @returns the result, and the time until it */
 async function asked(refusedFor: number, refuse: () => unknown = () => new Unavailable('the store')) {
   const clock = new MemoryClock(noon);
   let tries = 0;
@@ -17,7 +17,7 @@ async function asked(refusedFor: number, refuse: () => unknown = () => new Unava
     return 'an answer';
   }).then(
     (answer) => (end = answer),
-    (trouble: unknown) => (end = trouble),
+    (error: unknown) => (end = error),
   );
   while (end === undefined) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -27,16 +27,16 @@ async function asked(refusedFor: number, refuse: () => unknown = () => new Unava
   return { end, tries, tookMs: between(noon, clock.now()) };
 }
 
-test('a store that refuses for fifteen seconds is asked until it answers', async () => {
+test('a store that is unavailable for 15 s is retried until it answers', async () => {
   expect(await asked(seconds(15))).toEqual({ end: 'an answer', tries: 6, tookMs: durationMs(15_500) });
   expect(await asked(0)).toEqual({ end: 'an answer', tries: 1, tookMs: durationMs(0) });
 });
 
-test('one that refuses for longer is given up', async () => {
+test('after a longer outage the call fails', async () => {
   expect((await asked(seconds(60))).end).toBeInstanceOf(Unavailable);
 });
 
-test('other trouble is not waited for', async () => {
+test('other errors are not retried', async () => {
   const fault = new RangeError('it is too large');
   expect(await asked(seconds(1), () => fault)).toEqual({ end: fault, tries: 1, tookMs: durationMs(0) });
 });

@@ -17,33 +17,37 @@ type Step = (sent: Sent, signal: AbortSignal | null | undefined) => Response | P
 export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Step => {
   return () => new Response(JSON.stringify(body), { status, headers });
 };
-export const refused = (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}): Step =>
-  json(status, { code, message: `it is ${code}`, correlationId: 'theirs', ...more }, headers);
-export const broken: Step = () => Promise.reject(new TypeError('fetch failed'));
+export const errorResponse = (
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>> = {},
+  more: object = {},
+): Step => json(status, { code, message: `it is ${code}`, correlationId: 'theirs', ...more }, headers);
+export const networkError: Step = () => Promise.reject(new TypeError('fetch failed'));
 /** Never responds, even if the request is aborted. */
-export const silent: Step = () => new Promise(() => undefined);
+export const noResponse: Step = () => new Promise(() => undefined);
 export const healthy = json(200, { healthy: true, timestamp: '2026-01-01T00:00:00.000Z' });
 
-export interface OtherEnd {
+export interface TestClient {
   readonly client: StepwellClient;
   readonly sent: readonly Sent[];
   readonly clock: MemoryClock;
   /** Waits for the promise; when nothing else can happen, advances the time to the next timer. */
-  readonly play: <Value>(work: Promise<Value>) => Promise<Value>;
+  readonly runToEnd: <Value>(work: Promise<Value>) => Promise<Value>;
   /** Expects the promise to reject, and returns the error. */
-  readonly fails: (work: Promise<unknown>) => Promise<unknown>;
+  readonly expectError: (work: Promise<unknown>) => Promise<unknown>;
 }
 
 /** @param steps responses in order; the last one repeats */
-export const otherEnd = (steps: readonly Step[], options: Partial<ClientOptions> = {}): OtherEnd => {
+export const createTestClient = (steps: readonly Step[], options: Partial<ClientOptions> = {}): TestClient => {
   const clock = new MemoryClock(instant(0));
   const sent: Sent[] = [];
-  let ids = 0;
+  let idCount = 0;
   const client = new StepwellClient({
     baseUrl: 'https://api.example.com/prod/',
     apiKey: 'sw_test_key',
     random: () => 0.5,
-    newId: () => `id-${(ids += 1)}`,
+    newId: () => `id-${(idCount += 1)}`,
     sleep: (ms, signal) => clock.sleep(durationMs(ms), signal),
     fetchImpl: async (url, { method = 'GET', headers, body, signal }) => {
       const path = url.replace('https://api.example.com/prod', '');
@@ -56,17 +60,17 @@ export const otherEnd = (steps: readonly Step[], options: Partial<ClientOptions>
     },
     ...options,
   });
-  const play = (work: Promise<unknown>) => playOn(clock, work);
+  const runToEnd = (work: Promise<unknown>) => runWithClock(clock, work);
   return {
     client,
     sent,
     clock,
-    play: async (work) => {
-      await play(work);
+    runToEnd: async (work) => {
+      await runToEnd(work);
       return work;
     },
-    fails: async (work) => {
-      const error = await play(
+    expectError: async (work) => {
+      const error = await runToEnd(
         work.then(
           () => new Error('it did not fail'),
           (reason: unknown) => reason,
@@ -77,12 +81,12 @@ export const otherEnd = (steps: readonly Step[], options: Partial<ClientOptions>
   };
 };
 
-const playOn = async (clock: MemoryClock, work: Promise<unknown>): Promise<unknown> => {
+const runWithClock = async (clock: MemoryClock, work: Promise<unknown>): Promise<unknown> => {
   let isDone = false;
   const done = (): void => void (isDone = true);
   work.then(done, done);
   for (;;) {
-    for (let turn = 0; turn < 5 && !isDone; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let tick = 0; tick < 5 && !isDone; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     if (isDone) return work;
     const next = clock.nextWakeAt();
     if (next === undefined) throw new Error('it waits for nothing');

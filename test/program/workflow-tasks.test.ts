@@ -1,4 +1,4 @@
-/** How a drive is begun, overtaken, cancelled, handed on and ended; and what it says of code that is not what it was. */
+/** Workflow tasks: start, concurrent commits, cancel, hand-off and end; and nondeterminism errors. */
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import { type Workflow, type WorkflowFunction, defineWorkflow } from '../../lib/sdk/index.ts';
@@ -10,7 +10,7 @@ const flow = (fn: WorkflowFunction<unknown, unknown>, spec: object = {}): Workfl
   defineWorkflow({ name: 'test', ...spec }, fn),
 ];
 
-describe('others commit in between', () => {
+describe('concurrent commits', () => {
   test.each([
     ['told at once', true],
     ['told by the answer', false],
@@ -47,7 +47,7 @@ describe('others commit in between', () => {
     },
   );
 
-  test('a signal that comes while a body is at work is told at once, and the code goes on where it stands', async () => {
+  test('a signal during a running step function is delivered immediately, without a new replay', async () => {
     const clock = new VirtualClock();
     let passes = 0;
     const code = flow(async ({ step }) => {
@@ -66,7 +66,7 @@ describe('others commit in between', () => {
     expect(passes).toBe(1);
   });
 
-  test('a drive that others have overtaken for good stops', async () => {
+  test('a workflow task that another task has replaced stops', async () => {
     const code = flow(async ({ step }) => step.run({ name: 'a' }, () => 1));
     const run = new DrivenRun(code);
     run.beforeTurn = () => {
@@ -81,7 +81,7 @@ describe('others commit in between', () => {
 });
 
 describe('time', () => {
-  test('no body begins after the time to hand on, and the next drive goes on with what was in hand', async () => {
+  test('no step function starts after the hand-off time, and the next task continues with the undelivered results', async () => {
     const clock = new VirtualClock();
     const begun: number[] = [];
     const code = flow(async ({ step }) => {
@@ -101,7 +101,7 @@ describe('time', () => {
     expect(run.commits).toHaveLength(1 + 6 + 1 + 2);
   });
 
-  test('what is at work then is waited for, and recorded as it ends', async () => {
+  test('step functions that run at the hand-off time are awaited and recorded', async () => {
     const clock = new VirtualClock();
     const code = flow(async ({ step }) =>
       Promise.all(
@@ -114,7 +114,7 @@ describe('time', () => {
     expect(run.ends).toHaveLength(2);
   });
 
-  test('one that is asked to hand on does so as if its time were over, also where it is undoing', async () => {
+  test('a requested hand-off works like the hand-off time, also during a rollback', async () => {
     const clock = new VirtualClock();
     const begun: string[] = [];
     const code = flow(async ({ step }) => {
@@ -140,7 +140,7 @@ describe('time', () => {
     expect(run.said.filter((each) => each.startsWith('retried'))).toEqual([]);
   });
 
-  test('code that awaits something that is no step is looked at five times, and then the run has failed', async () => {
+  test('code that awaits something that is not a step fails the run after five workflow tasks', async () => {
     const stuck = flow(async ({ step }) => {
       await step.run({ name: 'a' }, () => 1);
       await new Promise(() => {});
@@ -150,7 +150,7 @@ describe('time', () => {
     expect(run.said).toEqual(['asked a', 'completed a#1']);
   });
 
-  test('code that awaits something else for a while is waited for, live and replayed', async () => {
+  test('code may await something that is not a step for a while, live and replayed', async () => {
     const clock = new VirtualClock();
     const slow = flow(async ({ step }) => {
       await clock.sleep(seconds(20));
@@ -176,7 +176,7 @@ describe('idempotent steps', () => {
   test.each([
     [false, 10 + 5 * 20],
     [true, 10 + 5 * 10 + 10],
-  ])('marked so: %s; a chain of five with commits of 10 ms takes %i ms', async (idempotent, tookMs) => {
+  ])('idempotent: %s; a chain of five with commits of 10 ms takes %i ms', async (idempotent, tookMs) => {
     const clock = new VirtualClock();
     const run = new DrivenRun(chainOf(clock, idempotent), {}, clock);
     run.beforeTurn = () => clock.sleep(durationMs(10)).then(() => 'commit');
@@ -188,11 +188,11 @@ describe('idempotent steps', () => {
   test.each([
     [
       true,
-      'begins before its turn is committed, is stopped when that does not happen, and begins anew',
+      'starts before its batch is committed, is aborted if the commit fails, and starts again',
       ['b', 'b', 'b was stopped', 'b is done'],
     ],
     [false, 'begins when its turn is committed, and once', ['b', 'b is done']],
-  ])('what comes behind one, itself marked so: %s, %s', async (idempotent, _what, expected) => {
+  ])('the next step, idempotent: %s, %s', async (idempotent, _what, expected) => {
     const clock = new VirtualClock();
     const begun: string[] = [];
     const code = flow(async ({ step }) => {
@@ -218,7 +218,7 @@ describe('idempotent steps', () => {
 });
 
 describe('cancelled', () => {
-  test('a body is told by its signal, what it comes to is not recorded, and the drive is over', async () => {
+  test('a step function is aborted, its result is not recorded, and the workflow task ends', async () => {
     const clock = new VirtualClock();
     const told: unknown[] = [];
     const code = flow(async ({ step }) =>
@@ -239,7 +239,7 @@ describe('cancelled', () => {
     expect(clock.now() - run.facts.createdAt).toBe(60_000);
   });
 
-  test('a body that heeds no signal is left behind after 5 s, and its late failure breaks nothing', async () => {
+  test('a step function that ignores its signal is abandoned after 5 s, and its late failure has no effect', async () => {
     const clock = new VirtualClock();
     const code = flow(async ({ step }) =>
       step.run({ name: 'deaf' }, async () => {
@@ -254,7 +254,7 @@ describe('cancelled', () => {
     await clock.until(clock.sleep(minutes(20)));
   });
 
-  test('a drive that is killed says what was at work', async () => {
+  test('a killed workflow task reports the running step functions', async () => {
     const clock = new VirtualClock();
     const code = flow(async ({ step }) =>
       Promise.all(
@@ -296,7 +296,7 @@ describe('rollbacks', () => {
     }, spec);
   };
 
-  test('run when the run fails: the last one done first, each a step of its own', async () => {
+  test('run in reverse order when the run fails, each as a step', async () => {
     const run = await new DrivenRun(
       booking(async () => {
         throw new Error('no');
@@ -317,7 +317,7 @@ describe('rollbacks', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  test('run when it is cancelled while it rests', async () => {
+  test('run when the run is cancelled while it is suspended', async () => {
     const run = new DrivenRun(booking((step) => step.sleep('long', '1 day')));
     await run.driveOnce();
     run.cancel('they changed their minds');
@@ -326,7 +326,7 @@ describe('rollbacks', () => {
     expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'they changed their minds' });
   });
 
-  test('run when it is cancelled while a body is at work, once that has stopped', async () => {
+  test('run after a cancel, when the running step function has stopped', async () => {
     const clock = new VirtualClock();
     const run = new DrivenRun(
       booking((step) =>
@@ -346,7 +346,7 @@ describe('rollbacks', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  test('are not run when it is run once more, and are when that fails too, for what the first one did', async () => {
+  test('do not run before a retry of the workflow, and run for steps of all attempts when it fails', async () => {
     const run = await new DrivenRun(
       booking(
         async () => {
@@ -366,7 +366,7 @@ describe('rollbacks', () => {
     expect(run.failure.message).toBe('no');
   });
 
-  test('that fail are tried again, and what could not be undone is said of the run', async () => {
+  test('that fail are retried, and the run reports the failed rollbacks', async () => {
     let tries = 0;
     const code = flow(async ({ step }) => {
       await step.run({ name: 'a', rollback: () => undone.push('a') }, () => 1);
@@ -414,7 +414,7 @@ describe('rollbacks', () => {
     },
   );
 
-  test('are run for what was done after the time to hand on, too', async () => {
+  test('run for steps that completed after the hand-off time, too', async () => {
     const clock = new VirtualClock();
     undone.length = 0;
     const code = flow(async ({ step }) => {
@@ -429,7 +429,7 @@ describe('rollbacks', () => {
     expect(undone).toEqual(['late']);
   });
 
-  test('are handed on when the time is over', async () => {
+  test('continue in the next workflow task after the hand-off time', async () => {
     const clock = new VirtualClock();
     undone.length = 0;
     const code = flow(async ({ step }) => {
@@ -443,7 +443,7 @@ describe('rollbacks', () => {
   });
 });
 
-describe('code that is not what it was', () => {
+describe('nondeterminism', () => {
   const before = flow(async ({ step }) => {
     await step.run({ name: 'first' }, () => 1);
     await step.run({ name: 'charge' }, () => 2);
@@ -477,7 +477,7 @@ describe('code that is not what it was', () => {
       null,
     ],
     [
-      'an added step',
+      'an additional step',
       async ({ step }) => {
         await step.run({ name: 'zeroth' }, () => 1);
         await step.run({ name: 'first' }, () => 1);
@@ -517,7 +517,7 @@ describe('code that is not what it was', () => {
       null,
     ],
     [
-      'code that never gets there',
+      'code that never requests it',
       async () => {
         await new Promise(() => {});
       },
@@ -526,7 +526,7 @@ describe('code that is not what it was', () => {
       null,
     ],
   ] satisfies [string, WorkflowFunction<unknown, unknown>, number, object, object | null][])(
-    '%s is said with both, the step and the deployment, and nothing is committed',
+    '%s is reported with both steps and the deployment, and nothing is committed',
     async (_what, fn, position, recorded, asked) => {
       const { end, turn, waitedMs } = await replayOnly(flow(fn), await resting());
       expect(end).toMatchObject({
@@ -539,11 +539,11 @@ describe('code that is not what it was', () => {
         ) as string,
       });
       expect(turn).toBeUndefined();
-      expect(waitedMs).toBe(_what === 'code that never gets there' ? 30_000 : 0);
+      expect(waitedMs).toBe(_what === 'code that never requests it' ? 30_000 : 0);
     },
   );
 
-  test('a run that has diverged goes on with the right code', async () => {
+  test('a run that has diverged continues with the right code', async () => {
     const run = new DrivenRun(before, { children: { ship: () => ({ status: 'completed', output: 'shipped' }) } });
     await run.driveOnce();
     await run.wakeDue();
@@ -556,7 +556,7 @@ describe('code that is not what it was', () => {
     expect(run.clock.now() - run.facts.createdAt).toBe(5_000);
   });
 
-  test('a step beyond the history is simply new', async () => {
+  test('a step beyond the history is new', async () => {
     const { asked } = await replayOnly(
       flow(async ({ step }) => {
         await step.run({ name: 'first' }, () => 1);
@@ -568,7 +568,7 @@ describe('code that is not what it was', () => {
     expect(asked).toEqual(['new']);
   });
 
-  test('the next attempt of a workflow may not use a key for something else', async () => {
+  test('the next attempt of a workflow cannot reuse a key for another step', async () => {
     const code = flow(
       async ({ step, run }) => {
         if (run.attempt === 1) await step.run({ name: 'a' }, () => 1);
@@ -588,7 +588,7 @@ describe('code that is not what it was', () => {
   });
 });
 
-describe('what cannot be driven', () => {
+describe('invalid workflows', () => {
   const some = defineWorkflow({ name: 'test', version: '1' }, () => 1);
   const empty = { entries: [], priorResults: [], open: [], attempt: 1, stepAttempts: 0 } as never;
   test.each([
@@ -602,19 +602,19 @@ describe('what cannot be driven', () => {
       'unloadable',
       'maximumAttempts',
     ],
-  ])('%s: it is said, and nothing is committed', async (_what, workflows, kind, message) => {
+  ])('%s: the error is reported, and nothing is committed', async (_what, workflows, kind, message) => {
     const { end, turn } = await replayOnly(workflows, empty);
     expect(end).toMatchObject({ kind, message: expect.stringContaining(message) as string });
     expect(turn).toBeUndefined();
   });
 
-  test('of two that bear one name the last is meant, and each version has its own', async () => {
+  test('of two workflows with one name the last is used, and each version is separate', async () => {
     const all = [defineWorkflow({ name: 'test' }, () => 'old'), some, defineWorkflow({ name: 'test' }, () => 'new')];
     expect((await replayOnly(all, empty)).turn?.entries).toEqual([{ kind: 'returned', output: 'new' }]);
     expect((await replayOnly(all, empty, { version: '1' })).turn?.entries).toEqual([{ kind: 'returned', output: 1 }]);
   });
 
-  test('a host that breaks ends the drive as crashed', async () => {
+  test('an error of the host ends the workflow task as crashed', async () => {
     const run = new DrivenRun(flow(async ({ step }) => step.run({ name: 'a', retryPolicy: { maximumAttempts: 1 } }, () => 1)));
     run.beforeTurn = () => {
       if (run.turns.length === 0 && run.ends.length === 0) throw new Error('the line is cut');
@@ -625,7 +625,7 @@ describe('what cannot be driven', () => {
     expect(run.output).toBe(1);
   });
 
-  test('a step that nobody awaits breaks nothing when it fails', async () => {
+  test('a failing step that the code does not await has no effect', async () => {
     const code = flow(async ({ step }) => {
       void step.run({ name: 'audit', retryPolicy: { maximumAttempts: 1 } }, () => {
         throw new Error('nobody hears it');

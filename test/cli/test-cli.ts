@@ -14,54 +14,56 @@ import { runCli } from '../../lib/cli/run-cli.ts';
 import type { Terminal } from '../../lib/cli/command.ts';
 import { durationMs } from '../../lib/engine/time.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
-import { type InProcess, fetchOf, inProcess } from '../client/in-process.ts';
+import { type InProcessApi, fetchOf, createInProcessApi } from '../client/in-process.ts';
 
-export interface Printed {
+export interface CliResult {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
 }
 
-const done = z.strictObject({ ok: z.literal(true), data: z.unknown() });
-const refused = z.strictObject({ ok: z.literal(false), error: z.looseObject({ code: z.string(), message: z.string() }) });
+const successSchema = z.strictObject({ ok: z.literal(true), data: z.unknown() });
+const errorSchema = z.strictObject({ ok: z.literal(false), error: z.looseObject({ code: z.string(), message: z.string() }) });
 
 /** Parses the `data` of `--json` output with the given schema. */
-export const dataIn = <Schema extends z.ZodType>({ out }: Printed, schema: Schema): z.output<Schema> =>
-  schema.parse(done.parse(JSON.parse(out)).data);
-export const errorIn = ({ out }: Printed): z.output<typeof refused>['error'] => refused.parse(JSON.parse(out)).error;
+export const dataIn = <Schema extends z.ZodType>({ out }: CliResult, schema: Schema): z.output<Schema> =>
+  schema.parse(successSchema.parse(JSON.parse(out)).data);
+export const errorIn = ({ out }: CliResult): z.output<typeof errorSchema>['error'] => errorSchema.parse(JSON.parse(out)).error;
 
 export const url = 'https://api.example.com';
 
 /** A new folder for the files of a command. */
-export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'cli-'));
+export const createFolder = (): string => mkdtempSync(join(tmpdir(), 'cli-'));
 
-export interface Typist {
-  readonly type: (...args: readonly string[]) => Promise<Printed>;
+export interface TestCli {
+  readonly type: (...args: readonly string[]) => Promise<CliResult>;
   readonly sent: readonly { readonly method: string; readonly path: string; readonly headers: Headers }[];
-  readonly asked: readonly string[];
-  readonly opened: readonly string[];
+  readonly questions: readonly string[];
+  readonly openedUrls: readonly string[];
   readonly interrupt: () => void;
 }
 
-const requestMs = 10_000;
+const requestTimeoutMs = 10_000;
 
 /** Fails every request. */
-export const nobody: Terminal['fetch'] = () => Promise.reject(new Error('nothing was to be sent'));
+export const refuseRequests: Terminal['fetch'] = () => Promise.reject(new Error('nothing was to be sent'));
 
-export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; readonly typed?: string } = {}): Typist => {
+export const createTestCli = (
+  given: Partial<Terminal> & { readonly answer?: boolean; readonly typed?: string } = {},
+): TestCli => {
   const sent: { method: string; path: string; headers: Headers }[] = [];
-  const asked: string[] = [];
-  const opened: string[] = [];
+  const questions: string[] = [];
+  const openedUrls: string[] = [];
   const interruption = new AbortController();
-  let ids = 0;
+  let idCount = 0;
   return {
     sent,
-    asked,
-    opened,
+    questions,
+    openedUrls,
     interrupt: () => interruption.abort(),
     type: async (...args) => {
       let [out, err] = ['', ''];
-      const home = freshFolder();
+      const home = createFolder();
       const exitCode = await runCli(args, {
         env: { HOME: home },
         cwd: home,
@@ -72,62 +74,62 @@ export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; r
         // Pauses end immediately; request timeouts never fire.
         sleep: (ms, signal) =>
           new Promise((resolve) => {
-            if (ms < requestMs || signal.aborted) return resolve();
+            if (ms < requestTimeoutMs || signal.aborted) return resolve();
             signal.addEventListener('abort', () => resolve());
           }),
-        newId: () => `0123456789ab-${(ids += 1)}`,
+        newId: () => `0123456789ab-${(idCount += 1)}`,
         ...given,
         fetch: (target, init) => {
           const { pathname, search } = new URL(target);
           sent.push({ method: init?.method ?? 'GET', path: pathname + search, headers: new Headers(init?.headers) });
-          return (given.fetch ?? nobody)(target, init);
+          return (given.fetch ?? refuseRequests)(target, init);
         },
         writeOut: (text) => void (out += text),
         writeErr: (text) => void (err += text),
         promptConfirm: (question) => {
-          asked.push(question);
+          questions.push(question);
           return Promise.resolve(given.answer ?? false);
         },
         promptText: (question) => {
-          asked.push(question);
+          questions.push(question);
           return Promise.resolve(given.typed ?? '');
         },
-        openInBrowser: (page) => void opened.push(page),
+        openInBrowser: (page) => void openedUrls.push(page),
       });
       return { exitCode, out, err };
     },
   };
 };
 
-export interface CliHere extends InProcess {
+export interface CliEnvironment extends InProcessApi {
   /** a command line with a key of these scopes */
-  readonly typistOf: (
+  readonly cliWithScopes: (
     scopes: readonly KeyScope[],
-    given?: Parameters<typeof typist>[0] & { readonly rateLimitPerMinute?: number },
-  ) => Promise<Typist>;
+    given?: Parameters<typeof createTestCli>[0] & { readonly rateLimitPerMinute?: number },
+  ) => Promise<TestCli>;
 }
 
-export const cliHere = (): CliHere => {
-  const here = inProcess();
-  const { clock } = here.api.world;
-  const fetchHere = fetchOf(here.api);
+export const createCliEnvironment = (): CliEnvironment => {
+  const environment = createInProcessApi();
+  const { clock } = environment.api.world;
+  const fetchApi = fetchOf(environment.api);
   return {
-    ...here,
-    typistOf: async (scopes, { rateLimitPerMinute = null, ...given } = {}) =>
-      typist({
-        fetch: (target, init = {}) => fetchHere(target, init),
+    ...environment,
+    cliWithScopes: async (scopes, { rateLimitPerMinute = null, ...given } = {}) =>
+      createTestCli({
+        fetch: (target, init = {}) => fetchApi(target, init),
         now: () => clock.now(),
         sleep: (ms, signal) => clock.sleep(durationMs(ms), signal),
         ...given,
         env: {
-          HOME: freshFolder(),
+          HOME: createFolder(),
           STEPWELL_URL: url,
-          STEPWELL_API_KEY: await here.api.key(scopes, { rateLimitPerMinute }),
+          STEPWELL_API_KEY: await environment.api.key(scopes, { rateLimitPerMinute }),
           ...given.env,
         },
       }),
   };
 };
 
-export const expectExit = ({ exitCode, out, err }: Printed, wanted: number): void =>
+export const expectExit = ({ exitCode, out, err }: CliResult, wanted: number): void =>
   expect({ exitCode, out, err }).toMatchObject({ exitCode: wanted });

@@ -15,7 +15,7 @@ export const thrice: RetryPolicy = { ...once, maximumAttempts: 3 };
 export const bad = { message: 'it is bad', name: 'BadError' };
 
 /** Several instances on one store and one clock simulate several processes. */
-export class AtHand {
+export class TestBackend {
   readonly clock: MemoryClock;
   readonly namespaceId: string;
   readonly backend: ExternalRunsBackend;
