@@ -46,8 +46,8 @@ describe('each block of code', () => {
     );
     expect(named).toEqual([]);
   });
-  test('of the shell is one that README.md or CLI.md has, where it is run', () => {
-    const run = `${read('README.md')}\n${read('docs/CLI.md')}`;
+  test('of the shell is one that TUTORIAL.md or CLI.md has, where a test runs it', () => {
+    const run = `${read('docs/TUTORIAL.md')}\n${read('docs/CLI.md')}`;
     const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, lines = '']) => lines.trim());
     expect(blocks.flatMap((block) => block.split('\n')).filter((line) => !run.includes(line))).toEqual([]);
     expect(blocks.length).toBeGreaterThan(0);
