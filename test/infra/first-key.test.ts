@@ -103,7 +103,7 @@ test.each([
 });
 
 test('two seed keys of one id are refused', () => {
-  expect(refusal({ seedKeys: [seed, seed] })).toContain('must have each keyId once');
+  expect(refusal({ seedKeys: [seed, seed] })).toContain('must contain each keyId once');
 });
 
 const keyText = `sw_production_ciDeployKey01_${'a1B2c3D'.repeat(7)}`;

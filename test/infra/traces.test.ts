@@ -72,9 +72,9 @@ test.each([
   [
     'a credential in the address',
     { endpoint: 'https://user:pass@collector.example.com/v1/traces' },
-    /belongs into header.secretArn/,
+    /put credentials in header.secretArn/,
   ],
-  ['a query', { endpoint: 'https://collector.example.com/v1/traces?key=1' }, /belongs into header.secretArn/],
+  ['a query', { endpoint: 'https://collector.example.com/v1/traces?key=1' }, /put credentials in header.secretArn/],
   [
     'a secret by a part of its ARN',
     { endpoint, header: { name: 'authorization', secretArn: 'collector' } },

@@ -45,7 +45,7 @@ test('renamed, removed and added steps are nondeterminism errors that name the s
     await step.run({ name: 'double' }, () => 2);
     return step.run({ name: 'plus one' }, () => 3);
   });
-  await expect(replay(removed, history)).rejects.toThrow(/step 2 of this run is sleep "rest", .* asks for function "plus one"/);
+  await expect(replay(removed, history)).rejects.toThrow(/step 2 of this run is sleep "rest", .* requests function "plus one"/);
   const added = as(async ({ step }) => {
     await step.run({ name: 'double' }, () => 2);
     await step.sleep('rest', '1 hour');
