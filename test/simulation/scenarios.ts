@@ -281,19 +281,19 @@ async function aStartThatNobodyIsToldOf(): Promise<void> {
 }
 
 export const scenarios = {
-  'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
-  'ends that nobody can collect': uncollectableChildResults,
-  'many calls that nobody can collect': manyUncollectableChildResults,
-  'messages that come back beside long work': redeliveriesDuringLongWork,
-  'a run that is made for nobody': orphanedChildRun,
-  'a run that comes late': lateChildRun,
-  'a start that nobody is told of': aStartThatNobodyIsToldOf,
-  'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
-  'a projection that lands late': aProjectionThatLandsLate,
+  'a sleep ends while a step runs': aSleepThatEndsBesideAStepAtWork,
+  'the collector cannot read child runs': uncollectableChildResults,
+  'the collector cannot read many child runs': manyUncollectableChildResults,
+  'redelivered messages during long work': redeliveriesDuringLongWork,
+  'a child run created after its parent ended': orphanedChildRun,
+  'a child run created late': lateChildRun,
+  'a start whose response is lost': aStartThatNobodyIsToldOf,
+  'a crashed branch beside a running one': aDeadBranchBesideOneAtWork,
+  'a projection that arrives late': aProjectionThatLandsLate,
   'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
-  'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
+  'a wait that its worker does not register': aWaitThatItsWorkerDoesNotEnter,
   'a run that waits past its deadline': aRunThatWaitsPastItsDeadline,
-  'a wait whose wakes are lost': aWaitWhoseWakesAreLost,
+  'a wait whose expiry timers are lost': aWaitWhoseWakesAreLost,
 } as const;
 
 export type ScenarioName = keyof typeof scenarios;

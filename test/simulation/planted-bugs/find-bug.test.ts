@@ -5,7 +5,7 @@ import { findBug } from './find-bug.ts';
 import { findBugByName } from './all-bugs.ts';
 import { processExitEdit, simulatorErrorEdit, harmlessEdits, commentOnlyEdit } from './harmless-edits.ts';
 
-const bug = findBugByName('a key that was used for one start is taken for another');
+const bug = findBugByName('a start does not compare the request of a reused idempotency key');
 const uncaught = { kind: 'survived', seed: commentOnlyEdit.within };
 
 it('what is no bug fits the sources', () => {

@@ -5,14 +5,14 @@ const listRuns = 'lib/service/runs/list-runs.ts';
 
 export const runListBugs: readonly PlantedBug[] = [
   {
-    name: 'a run is listed as its index has it',
+    name: 'a run list shows the stale state of its index',
     file: listRuns,
     find: 'return known ?? (status',
     replace: 'return asOf > 0 ? status : known ?? (status',
     within: 60,
   },
   {
-    name: 'a run that has ended is listed among those that wait',
+    name: 'an ended run is listed as waiting',
     file: listRuns,
     find: '(filters.attention === head.projection.attention && !isEnded(status))',
     replace: 'filters.attention === head.projection.attention',
