@@ -1,4 +1,4 @@
-/** Many runs at once, by several workers that know nothing of each other: each join runs once, and every run ends. */
+/** Many concurrent runs on several workers without shared memory: each join runs once, and every run ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, type RunAddress, environment, projectId, workflowName } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';

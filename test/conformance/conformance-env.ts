@@ -1,4 +1,4 @@
-/** A world to play topologies in: the ports, a clock that is moved by hand, and what lies in the queues. */
+/** A test environment for topologies: the ports, a manual clock, and the content of the queues. */
 import type { Instant } from '../../lib/engine/time.ts';
 import { type DurationMs } from '../../lib/engine/time.ts';
 import type { MemoryClock } from '../../lib/memory/clock.ts';

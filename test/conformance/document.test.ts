@@ -1,4 +1,4 @@
-/** docs/CONFORMANCE.md has each topology under its heading, with the sentence that must hold of it. */
+/** docs/CONFORMANCE.md lists each topology under its heading with its description. */
 import { expect, test } from 'vitest';
 import { read, rowsIn } from '../docs/documents.ts';
 import { allTopologies, families } from './topologies/all.ts';

@@ -1,6 +1,6 @@
 /**
- * The examples and the workflows of code are run once more, with each port call answered twice: in memory, and by the adapters of
- * AWS over each implementation of DynamoDB that can hold a run. One history comes of it, and each answer on the way is the same.
+ * Runs the examples and the code workflows with each port call made twice: to the memory stores and to the AWS adapters over
+ * each DynamoDB implementation that can run them. Both must give the same responses and one history.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { corpus } from '../simulation/corpus.ts';

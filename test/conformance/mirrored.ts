@@ -1,4 +1,4 @@
-/** Stores that are asked twice: in memory and on the adapters of AWS. What one says, the other has to say. */
+/** Stores that make each call twice, in memory and on the AWS adapters, and compare the responses. */
 import { AssertionError } from 'node:assert';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';

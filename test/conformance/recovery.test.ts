@@ -1,4 +1,4 @@
-/** What recovery leaves alone: a sleep of a day behind 1,440 sweeps, a backlog of 45 minutes, and what has ended. */
+/** Recovery does not change healthy runs: a delay of one day over 1,440 sweeps, a backlog of 45 minutes, and ended runs. */
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import type { RunActions } from './run-actions.ts';

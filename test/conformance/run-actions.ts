@@ -1,4 +1,4 @@
-/** What the world outside can do to a run while a topology is played. */
+/** The external requests and faults that a topology can apply to its run. */
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { DurationMs } from '../../lib/engine/time.ts';
 import type { CancelResult } from '../../lib/service/runs/cancel-run.ts';

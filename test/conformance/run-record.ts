@@ -1,4 +1,4 @@
-/** What is left of a run that was played: its public events, where it ended, and which attempts were executed. */
+/** The record of a run of a topology: its public events, its end, and its attempts. */
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 

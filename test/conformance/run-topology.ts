@@ -1,4 +1,4 @@
-/** Plays a topology in a place, through the service: one message at a time, in the order of sending, so that its events come in one order. */
+/** Runs a topology through the service, one message at a time in the order of sending, so that its events have a fixed order. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import {

@@ -1,4 +1,4 @@
-/** Every topology gives the same list of public events in memory and on the adapters of AWS: the one that is kept. */
+/** Every topology gives its golden list of public events, in memory and on the AWS adapters. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AwsEnvs, testedImplementations, startAwsEnvs } from './aws-envs.ts';
 import { goldenNames, isWriting, readGolden, writeGolden } from './golden.ts';

@@ -1,4 +1,4 @@
-/** The parts of the engine in the order in which their mutants are tried, and which tests judge them. */
+/** The areas of the engine in the order in which their mutants are tried, with the tests of each area. */
 export interface Area {
   /** as source paths begin */
   readonly path: string;

@@ -1,4 +1,4 @@
-/** What became of the mutants, file by file, as it is kept in test/simulation/proof/mutants.json. */
+/** The results of the mutants by file, stored in test/simulation/proof/mutants.json. */
 import * as z from 'zod';
 
 const count = z.int().nonnegative();

@@ -1,6 +1,6 @@
 /**
- * Counts beside the engine what each run asks for and is told, from the names of attempts: a set does not mind what comes
- * twice. A budget is kept if no more was ever asked for, and a run that it ended would have needed more.
+ * Counts the executions and tokens of each run from the names of attempts, independently of the engine. A duplicate does not
+ * count twice. No run may exceed its budget, and a run that its budget ends must have needed more.
  */
 import type { Budget } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';

@@ -1,4 +1,4 @@
-/** What the checker says in the end of a log that it has seen being written. */
+/** The checker compares the final log with the commits that it saw acknowledged. */
 import { describe, expect, it } from 'vitest';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';

@@ -1,7 +1,7 @@
 /**
- * The checker: folds every run beside the system, at every commit, and judges all at the end.
- * The fold's own assertions are half of it: a gap, a second completion, a second dispatch of a join and anything after
- * an ending all throw there (invariants 1 to 4). At the end every acknowledged run must have ended, and its head say so (5).
+ * The checker folds every run independently at each commit and checks all runs at the end. The fold's own assertions cover
+ * invariants 1 to 4: a missing commit, a second completion, a second dispatch of a join, or any event after the end. At the
+ * end, every acknowledged run must have ended, and its head must say so (5).
  */
 import { createHash } from 'node:crypto';
 import { runInvariant } from './violation.ts';

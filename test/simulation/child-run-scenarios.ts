@@ -1,4 +1,4 @@
-/** Scenes of runs that call others: what has to hold between two logs that no write spans. */
+/** Scenarios of child runs: properties of two logs that no common write covers. */
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { type DurationMs, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';

@@ -1,6 +1,6 @@
 /**
- * The clients of a simulated world, and what they do it to: they publish workflows, start runs of them, send signals and look at
- * lists for as long as anything runs, and publish and deploy others under runs that are on their way.
+ * The clients of a simulation. They publish workflows, start runs, send signals, list runs, and publish and deploy new
+ * versions while runs are open.
  */
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type Scope, deploymentId, environment, projectId } from '../../lib/engine/ids.ts';

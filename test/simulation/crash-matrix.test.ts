@@ -1,4 +1,7 @@
-/** The crash matrix turns red where it should. The whole of it is in the tests beside this one, in parts; `npm run crash-matrix` counts it. */
+/**
+ * The crash matrix reports violations where it must. The other matrix tests run the whole matrix in parts; `npm run
+ * crash-matrix` records it.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Deps } from '../../lib/service/deps.ts';
 import { overrideMethods } from '../service/override-methods.ts';

@@ -1,7 +1,6 @@
 /**
- * The crash matrix of one fixed workflow: it is run once without a crash, and its port calls are counted; then once for each
- * call with a crash before and once with a crash after it; and where that is asked for, for each of these with a second crash
- * at each later call of the run as it went on after the first.
+ * The crash matrix of one fixed workflow. It runs once without a crash to count its port calls, then once for each call with a
+ * crash before it and once with a crash after it. On request, each of these runs again with a second crash at each later call.
  */
 import * as z from 'zod';
 import type { SimulationOptions } from './simulation.ts';

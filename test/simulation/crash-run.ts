@@ -1,4 +1,4 @@
-/** One fixed workflow, run once: without a crash, or with crashes that are aimed at its port calls. */
+/** Runs one fixed workflow, without a crash or with crashes at given port calls. */
 import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { loadPayload } from '../../lib/service/run-log/payloads.ts';

@@ -1,4 +1,4 @@
-/** Crashes that are aimed at each port call, and what is judged of them beside what the crash matrix judges. */
+/** Crashes at each port call, with checks beyond those of the crash matrix. */
 import { describe, expect, it } from 'vitest';
 import { noFaults } from './faults.ts';
 import { scenarios } from './scenarios.ts';

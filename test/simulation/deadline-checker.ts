@@ -1,6 +1,6 @@
 /**
- * Judges that no run outlives its deadline: by then, or soon after, it has ended, or what it did is being undone. No commit that
- * was decided after the deadline says anything else, whatever goes wrong.
+ * Checks that each run ends, or starts its rollback, at its deadline or soon after. No commit decided after the deadline may
+ * do anything else, whatever faults occur.
  */
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';

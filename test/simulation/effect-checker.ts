@@ -1,8 +1,7 @@
 /**
- * Counts what is done in the world beside what the log says: bodies of steps, attempts of nodes, and what is undone. None begins
- * that no commit asked for; none begins again in a process that could know that it is finished; no process begins one twice
- * (invariant 12); and none is begun more often than messages of its run came once more, or were sent once more for silence: a
- * repetition has a reason in its own run.
+ * Counts executions of step functions, node attempts and rollbacks, independently of the log (invariant 12). Each execution
+ * needs a commit that dispatched it. No process that could know the result executes it again, and no process executes it
+ * twice. The number of executions must not exceed the redeliveries and resends of the run.
  */
 import { rollbackPrefix, stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';

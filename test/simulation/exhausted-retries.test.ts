@@ -1,4 +1,4 @@
-/** Which steps have spent their tries is read from the log, and only those may have failed where they are cancelled without a crash. */
+/** The log shows which steps used all attempts. Only those steps may fail where a run without a crash cancels them. */
 import { describe, expect, it } from 'vitest';
 import { attempt, runId } from '../../lib/engine/ids.ts';
 import type { Failure, RunEvent } from '../../lib/engine/log/events.ts';

@@ -1,4 +1,4 @@
-/** Steps of code, from the log alone, that have failed by themselves as often as their policy lets them be tried. */
+/** Finds the code steps in a log whose attempts all failed by themselves. */
 import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';

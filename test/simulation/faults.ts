@@ -1,4 +1,4 @@
-/** The faults a simulation injects, each with its own rate and its own counter. */
+/** The faults that a simulation injects, each with its own rate and counter. */
 import type { Prng } from './prng.ts';
 
 export interface FaultRates {

@@ -1,4 +1,4 @@
-/** Workflows of code that are always the same: parts of each kind, alone and within each other, and the examples. */
+/** Fixed code workflows: each kind of part, alone and nested, and the code examples. */
 import { readFileSync, readdirSync } from 'node:fs';
 import * as z from 'zod';
 import { type DeploymentId, deploymentId } from '../../lib/engine/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * The examples of graphs as fixed workflows. Their own node types run, with a model that answers from its prompt; those that
- * need a service out in the world or a database are left out. A sandbox takes real time, of which the world sees none.
+ * The graph examples as fixed workflows. Their own node types run, with a model that derives its answer from the prompt.
+ * Examples that need an external service or a database are left out. A sandbox takes real time and no virtual time.
  */
 import * as z from 'zod';
 import { createLensBody } from '../../lib/api/schemas/lenses.ts';

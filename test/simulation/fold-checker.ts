@@ -1,6 +1,6 @@
 /**
- * Holds each fold that the system keeps against the log that it is of (invariant 6): whenever one is taken or put
- * back, the log is folded anew from its first commit up to there, and what a warm environment has, or a snapshot, must be that.
+ * Compares each cached fold and snapshot with its log (invariant 6). Whenever the system reads or stores one, the checker
+ * folds the log from its first commit to the same commit and compares the results.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { RunAddress } from '../../lib/engine/ids.ts';

@@ -1,4 +1,7 @@
-/** The functions of a simulated world: who takes a message, in which environment, and what becomes of it when that one dies. */
+/**
+ * The functions of a simulation: which environment receives a message, and what happens to the message when its process
+ * crashes.
+ */
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';

@@ -1,4 +1,4 @@
-/** Somebody looks at lists of runs: whatever they show, old or new, is a run of their own environment, and none that has ended as one that goes on. */
+/** Clients that list runs. A list, current or stale, must show only runs of its own environment, and no ended run as open. */
 import type { Scope } from '../../lib/engine/ids.ts';
 import { terminalStatuses } from '../../lib/engine/log/head.ts';
 import { type RunFilters, listRuns } from '../../lib/service/runs/list-runs.ts';

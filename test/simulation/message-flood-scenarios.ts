@@ -1,4 +1,4 @@
-/** Scenes of messages that come back: each is a look at its run, and what a look leaves may come back too. */
+/** Scenarios of redelivered messages: each one checks its run, and the messages that a check sends may be redelivered too. */
 import { type DurationMs, days, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';

@@ -1,6 +1,6 @@
 /**
- * A queue within what SQS promises: at least once, groups one at a time where it is FIFO, in batches that may mix groups, dead
- * letters after five tries, which their operator may put back.
+ * A queue with the guarantees of SQS: at-least-once delivery, FIFO groups one at a time, batches that may mix groups, and dead
+ * letters after five deliveries, which an operator may redrive.
  */
 import type { Faults } from './faults.ts';
 import type { Prng } from './prng.ts';

@@ -1,6 +1,6 @@
 /**
- * Random workflows as code: steps that work, fail and are tried again, sleeps, signals and calls, one after another and side by
- * side, drawn from the seed. Where no race and no signal decides, what a run comes to is known beforehand (`expectedOf`).
+ * Random code workflows, drawn from the seed: steps that work, fail and are retried, delays, signals and child runs, in
+ * sequence and in parallel. Without a race or a signal, the result of a run is known in advance (`expectedOf`).
  */
 import { durationMs } from '../../lib/engine/time.ts';
 import { type Step, type StepContext, type Workflow, defineWorkflow } from '../../lib/sdk/index.ts';

@@ -1,4 +1,4 @@
-/** Random workflows: layered graphs of work, choices, naps and joins, with policies, drawn from the seed. */
+/** Random graph workflows, drawn from the seed: layered graphs of work, choices, delays and joins, with policies. */
 import { compile } from '../../lib/engine/graph/compile.ts';
 import {
   type EdgeDefinition,

@@ -1,8 +1,8 @@
 /**
- * Readers of every run: each comes at any moment, reads a torn log from where it was or from any event before, goes away in the
- * middle, and comes back, also while it is still there; some stay for a while and wait for what comes. What one has seen stays
- * true, and who resumes from n is given the same again and misses nothing after n (invariant 8). Their chance is their own, so
- * that the world goes on the same whether or not anybody reads.
+ * Readers of every run. A reader connects at any moment, reads an incomplete log from its cursor or from any earlier event,
+ * disconnects and reconnects, also while it is still connected. Some readers wait for new events. A reader that resumes from
+ * event n gets the same events again and misses none after n (invariant 8). Readers use their own random generator, so that
+ * they do not change the simulation.
  */
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import { type PublicEvent, publicEvents } from '../../lib/engine/log/public-event.ts';

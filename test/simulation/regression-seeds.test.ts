@@ -1,4 +1,4 @@
-/** Each kept seed holds, in the world that it was found in. */
+/** Each seed that once found a bug passes with its recorded options. */
 import { expect, it } from 'vitest';
 import { regressionSeeds, optionsOfRegressionSeed } from './regression-seeds.ts';
 import { simulate } from './simulation.ts';

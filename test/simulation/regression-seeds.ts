@@ -1,4 +1,4 @@
-/** Seeds that found something once, each with the world that it found it in, and what it was. They stay. */
+/** Seeds that once found a bug, with the options of their simulations and a description of the bug. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';

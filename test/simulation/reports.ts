@@ -1,4 +1,4 @@
-/** The reports of the commands that docs/PROOF.md is made of, as they are kept in the folder `proof`. */
+/** The stored reports in the folder `proof`, from which docs/PROOF.md is generated. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';

@@ -1,4 +1,4 @@
-/** What a thread falls over reaches whoever asked it: a test that runs its worlds there turns red. */
+/** An error in a thread reaches the test that uses the thread. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { RequestThread } from './request-thread.ts';

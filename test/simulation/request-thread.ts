@@ -1,4 +1,7 @@
-/** A thread that answers one question after another, each with one message: tests and commands run their worlds in the same ones. */
+/**
+ * A thread that answers requests one after another, each with one message. Tests and commands run their simulations in such
+ * threads.
+ */
 import { Worker } from 'node:worker_threads';
 import type * as z from 'zod';
 

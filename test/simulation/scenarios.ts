@@ -1,4 +1,4 @@
-/** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
+/** Scenarios: workflows with situations that seeds rarely draw, and the property that must hold for a crash at any call. */
 import { commitNo, firstCommit } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';

@@ -1,7 +1,7 @@
 /**
- * One run of one fixed workflow, and what the world outside does to it, as a script. A client that hears nothing asks again.
- * Without a crash the sweep looks in between two moments and is no port call of anybody; from the first crash on it is a
- * process like all others.
+ * One run of one fixed workflow, with its external requests as a script. A client without a response repeats its request.
+ * Before the first crash, the sweep runs between events and makes no port calls of its own; from then on it is a process like
+ * all others.
  */
 import {
   type NodeId,

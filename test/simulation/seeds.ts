@@ -1,4 +1,4 @@
-/** Seeds to try, and what it means to catch a bug that was planted. */
+/** Ranges of seeds, and the test whether a seed catches a planted bug. */
 import { expect } from 'vitest';
 import { type SimulationOptions, simulate } from './simulation.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Watches signals beside the system: none is given twice, what a wait is given was sent to its place and is what its sender
- * said, and one that was acknowledged reaches a wait that it fits while both last (invariant 11).
+ * Checks signals independently of the system (invariant 11). No signal is delivered twice. A wait gets only a signal sent to
+ * its key, with the payload of the sender. An acknowledged signal reaches a matching wait while both last.
  */
 import type { RunAddress, Scope } from '../../lib/engine/ids.ts';
 import { nodeKey } from '../../lib/engine/ids.ts';

@@ -1,4 +1,7 @@
-/** Senders of signals: each sends again, under the same name, until it is answered; and then the next one, for as long as anything runs. */
+/**
+ * Clients that send signals. Each repeats a signal with the same name until it gets a response and then sends the next one,
+ * for as long as any run is open.
+ */
 import { type Scope, signalId } from '../../lib/engine/ids.ts';
 import { after, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';

@@ -1,4 +1,4 @@
-/** The ports of a simulated world: stores in memory, queues and timers in virtual time, and ears on every commit. */
+/** The ports of a simulation: stores in memory, queues and timers in virtual time, and observers of every commit. */
 import {
   type MessageIdentity,
   workflowTaskJobIdentity,

@@ -1,4 +1,7 @@
-/** Watches that no more runs are at work than their workflow allows, that each has a place to itself, and that none begins without one. */
+/**
+ * Checks that no more runs are open than their workflow allows, that each run has its own concurrency slot, and that no run
+ * starts without one.
+ */
 import { type RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';

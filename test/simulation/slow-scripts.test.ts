@@ -1,6 +1,6 @@
 /**
- * Attempts that spend their first slices go on in the slow lane, and nothing of them is lost, done twice or left lying, whatever goes
- * wrong. More seeds: `npm run simulate -- --slow --seeds 2000`.
+ * Attempts that use up their first slice continue in the slow queue. None is lost, executed twice or left waiting, whatever
+ * faults occur. More seeds: `npm run simulate -- --slow --seeds 2000`.
  */
 import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';

@@ -1,4 +1,4 @@
-/** What counts as standing still, of logs that are written by hand. */
+/** The stall checker's limits, with logs written by hand. */
 import { expect, it } from 'vitest';
 import {
   type RunId,

@@ -1,6 +1,6 @@
 /**
- * Judges that no node stands still: each that is open has a time by which it is to move, as the log declares it, and the run of
- * one that is behind that by more than whoever looks after runs may need waits for nobody, whatever else of it goes on.
+ * Checks that no node stalls. The log gives each open node a time by which it must progress. A node that exceeds this time by
+ * more than recovery needs is a violation, even if other nodes of the run progress.
  */
 import { type RunAddress, type RunId, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';

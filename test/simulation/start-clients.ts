@@ -1,4 +1,7 @@
-/** Clients that start runs, and ask again when they hear nothing: with their key, or without it. What becomes of their runs they cancel, wake and resume. */
+/**
+ * Clients that start runs and repeat a request without a response, with or without their idempotency key. They also cancel,
+ * wake and resume their runs.
+ */
 import { type RunAddress, type RunId, type Scope, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { type Instant, after, minutes } from '../../lib/engine/time.ts';

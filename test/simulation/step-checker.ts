@@ -1,7 +1,7 @@
 /**
- * Steps of code, from the log alone: each is tried as often as its policy says while it fails by itself, none is lost where
- * nothing went wrong, of two drives of one run the one that was overtaken asks for nothing more, and while the run is open
- * there is always somebody who is to drive it, or a wait that asks for a drive when it ends.
+ * Checks code steps from the log alone. Each step gets the attempts of its policy while it fails by itself, and no step is
+ * lost without a fault. A workflow task that another one has overtaken issues no more commands. An open run always has a
+ * workflow task or a wait that dispatches one at its end.
  */
 import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
 import { type Nonce, type RunAddress, nodeKey } from '../../lib/engine/ids.ts';

@@ -1,4 +1,4 @@
-/** The sweep, minute by minute. */
+/** Runs the sweep each minute of virtual time. */
 import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { instant, minutes } from '../../lib/engine/time.ts';
 import type { RunIndex } from '../../lib/ports/run-index.ts';

@@ -1,4 +1,4 @@
-/** What many seeds came to, added up. */
+/** The summed results of many seeds. */
 import * as z from 'zod';
 import { type SimulationReport } from './simulation.ts';
 import type { SimulationKind } from './options-of-seed.ts';

@@ -1,4 +1,4 @@
-/** Judges when things happen: no sleep, wait, pause, retry or run is over before its time, as far as clocks can be trusted. */
+/** Checks that no delay, wait, pause, retry or run ends before its time, within the error of the clocks. */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { runInvariant } from './violation.ts';

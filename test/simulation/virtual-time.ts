@@ -1,6 +1,6 @@
 /**
- * Virtual time: things happen one after another, each at its moment. Between two of them every promise that can go on
- * does so, so that the order of everything follows from the queue alone.
+ * Virtual time: events happen one after another, each at its time. Between two events all pending promises settle, so that the
+ * queue alone determines the order.
  */
 import { type Instant, instant } from '../../lib/engine/time.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Attempts that kill the worker that begins them end within their bound, and storms of crashes fail nothing: the judge is
- * `loss-watch.ts`. More seeds: `npm run simulate -- --poison --seeds 2000`, and `--storm`.
+ * Attempts that kill their workers end within their limit, and crash storms fail no attempt (`worker-loss-checker.ts`). More
+ * seeds: `npm run simulate -- --poison --seeds 2000`, and `--storm`.
  */
 import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';

@@ -1,6 +1,6 @@
 /**
- * Judges the attempts that end as lost: each was delivered to workers that died or stood still, as often as the rule says. An attempt that kills its worker ends so within its bound. Where crashes come as a storm,
- * and are over after some minutes, none does.
+ * Checks the attempts that end as lost. Workers must have crashed on them or paused as often as the rule requires. An attempt
+ * that kills its workers ends within its limit. A crash storm of some minutes fails no attempt.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';

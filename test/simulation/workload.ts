@@ -1,4 +1,4 @@
-/** What is run in a simulated world and asked of it. */
+/** The interface of a workload: the workflows and clients of a simulation. */
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
 import type { SimulationContext } from './process.ts';

@@ -1,6 +1,6 @@
 /**
- * A process that tries seeds with one bug in the sources, and then with another. For each of them all that is the project's own
- * is loaded anew, so that it is planted alone and finds nothing that was left; what is the same for all is read once, and started once.
+ * A process that tries seeds with one planted bug after another. For each bug it loads all modules of the project again, so
+ * that bugs do not affect each other. Other packages are loaded once.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';

@@ -1,4 +1,4 @@
-/** A bug that is planted on purpose, as an edit of the sources, and the weather in which it has to be seen. */
+/** A planted bug: an intentional edit of the sources, and the faults with which the simulation must detect it. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

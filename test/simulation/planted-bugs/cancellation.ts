@@ -1,4 +1,4 @@
-/** Bugs in what is said to whoever cancels a run. */
+/** Planted bugs in the response to a cancel request. */
 import type { PlantedBug } from './bug.ts';
 
 const cancelRun = 'lib/service/runs/cancel-run.ts';

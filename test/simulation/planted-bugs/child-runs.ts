@@ -1,4 +1,4 @@
-/** Bugs between a run and those that it calls. */
+/** Planted bugs between a parent and its child runs. */
 import type { PlantedBug } from './bug.ts';
 import { calling, failing } from './fixed-codes.ts';
 

@@ -1,4 +1,4 @@
-/** Bugs in workflows of code: their turns, their replays, their steps, and what is undone. */
+/** Planted bugs in code workflows: command batches, replays, steps and rollbacks. */
 import type { PlantedBug } from './bug.ts';
 import { manySlowSteps, longSleep, repeatedlyFailing, rollingBack } from './fixed-codes.ts';
 import { concurrentWaits } from './concurrent-waits.ts';

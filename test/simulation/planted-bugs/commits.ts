@@ -1,4 +1,4 @@
-/** Bugs in the one way into a log, and in reading it. */
+/** Planted bugs in writing and reading a log. */
 import type { PlantedBug } from './bug.ts';
 
 const append = 'lib/service/run-log/append.ts';

@@ -1,4 +1,4 @@
-/** Bugs where runs of a workflow take turns. */
+/** Planted bugs in concurrency slots. */
 import type { PlantedBug } from './bug.ts';
 
 const options = { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns: 2 } };

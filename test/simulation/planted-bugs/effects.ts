@@ -1,4 +1,4 @@
-/** Bugs by which something is done in the world more often than a fault explains. */
+/** Planted bugs that repeat external effects more often than the faults explain. */
 import type { PlantedBug } from './bug.ts';
 import { rollingBack } from './fixed-codes.ts';
 

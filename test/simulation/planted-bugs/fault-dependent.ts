@@ -1,4 +1,4 @@
-/** Bugs that a calm world hides: stores that are asked too much, messages that overtake each other, batches that fail in part, clients that hear nothing. */
+/** Planted bugs that only certain faults reveal: throttled stores, reordered messages, partly failed batches and lost responses. */
 import type { PlantedBug } from './bug.ts';
 
 const collect = 'lib/service/execution/collect-results.ts';

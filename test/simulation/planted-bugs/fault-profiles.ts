@@ -1,4 +1,7 @@
-/** The weathers that bugs are looked for in. In each of them the code as it is holds (`planted-bugs.deep.test.ts` sees to that). */
+/**
+ * The fault profiles in which planted bugs are searched. The unchanged code passes in each of them
+ * (`planted-bugs.deep.test.ts`).
+ */
 import { type FaultRates, noFaults, chaosFaults } from '../faults.ts';
 
 export const faultProfiles = {

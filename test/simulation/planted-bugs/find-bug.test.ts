@@ -1,4 +1,4 @@
-/** The search for a planted bug: what is caught must be the bug, and one must not be seen in the search for the next. */
+/** The search for a planted bug catches that bug only, and one search does not affect the next. */
 import { expect, it } from 'vitest';
 import { editsOf, describeMismatch } from './bug.ts';
 import { findBug } from './find-bug.ts';

@@ -1,4 +1,7 @@
-/** Looks for a planted bug in another process, alone: one that has tried some is given the next, and what falls there falls alone. */
+/**
+ * Searches for a planted bug in another process. A process is reused for further bugs; a bug that ends its process is tried
+ * again alone.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import * as z from 'zod';
 import type { PlantedBug } from './bug.ts';

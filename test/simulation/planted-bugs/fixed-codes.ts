@@ -1,4 +1,4 @@
-/** Code in which something comes up in every run that hardly any drawn code has. */
+/** Code in which every run has a situation that random code rarely has. */
 import type { CodeWorkflow, Part } from '../random-code.ts';
 
 const always = 1_000;

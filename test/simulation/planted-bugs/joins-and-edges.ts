@@ -1,4 +1,4 @@
-/** Bugs in what follows from the end of a node: joins, edges, and the end of the run. */
+/** Planted bugs in the consequences of a node's end: joins, edges and the end of the run. */
 import type { PlantedBug } from './bug.ts';
 
 const join = 'lib/engine/graph/join.ts';

@@ -1,4 +1,4 @@
-/** Bugs in loops and their passes. */
+/** Planted bugs in loops and their iterations. */
 import type { PlantedBug } from './bug.ts';
 
 const passes = 'lib/engine/graph/iterations.ts';

@@ -1,4 +1,4 @@
-/** Bugs in what nodes are given: their context, and what the edges bring. */
+/** Planted bugs in the inputs of nodes: their context and the values of their edges. */
 import type { PlantedBug } from './bug.ts';
 
 const inputs = 'lib/engine/graph/inputs.ts';

@@ -1,6 +1,6 @@
 /**
- * Each bug is looked for anew where that is quick, and so are some of the others, which change with the sources; what the
- * report of `npm run planted-bugs` says is held to the list. The seed that shows a bug holds without it.
+ * Searches again for each bug that one seed finds, and for some other bugs, which change with the sources. The report of `npm
+ * run planted-bugs` must match the list of bugs. The seed that shows a bug must pass without it.
  */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';

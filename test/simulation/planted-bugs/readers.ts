@@ -1,4 +1,4 @@
-/** Bugs in what readers of a run are given. */
+/** Planted bugs in the events that readers of a run get. */
 import type { PlantedBug } from './bug.ts';
 
 const follow = 'lib/service/watching/follow-run.ts';

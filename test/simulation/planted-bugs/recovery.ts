@@ -1,4 +1,4 @@
-/** Bugs in what looks after runs: the sweep, redeliveries, nudges and dead letters. */
+/** Planted bugs in recovery: the sweep, redeliveries, rechecks and dead letters. */
 import type { PlantedBug } from './bug.ts';
 
 const recover = 'lib/service/execution/sweep-runs.ts';

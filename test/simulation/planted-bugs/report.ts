@@ -1,4 +1,4 @@
-/** What the command found, as it is kept. */
+/** The report of the command `npm run planted-bugs`. */
 import * as z from 'zod';
 import { readReport } from '../reports.ts';
 import { type PlantedBug, fingerprint } from './bug.ts';

@@ -1,4 +1,4 @@
-/** Bugs in the one effect of a resumption that is asked for more than once. */
+/** Planted bugs in the idempotency of a resume request. */
 import type { PlantedBug } from './bug.ts';
 
 const resumeRun = 'lib/service/runs/resume-run.ts';

@@ -1,4 +1,4 @@
-/** Bugs in lists of runs, whose indexes are late. */
+/** Planted bugs in run lists, whose indexes are eventually consistent. */
 import type { PlantedBug } from './bug.ts';
 
 const listRuns = 'lib/service/runs/list-runs.ts';

@@ -1,4 +1,7 @@
-/** Bugs in what is sent after a commit. In calm weather nobody looks after a run but these messages, once the sweep is away. */
+/**
+ * Planted bugs in the messages sent after a commit. Without faults and without the sweep, a run depends on these messages
+ * alone.
+ */
 import type { PlantedBug } from './bug.ts';
 
 const carryOut = 'lib/service/commit/dispatch-effects.ts';

@@ -1,4 +1,4 @@
-/** Bugs where signals and waits meet. */
+/** Planted bugs in the matching of signals and waits. */
 import type { PlantedBug } from './bug.ts';
 
 const meet = 'lib/service/commit/match-signals.ts';

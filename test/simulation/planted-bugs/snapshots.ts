@@ -1,4 +1,4 @@
-/** Bugs in the folds that are kept beside a log. In most worlds they are kept from one of the first commits on. */
+/** Planted bugs in stored folds. In most simulations a fold is stored from one of the first commits on. */
 import type { PlantedBug } from './bug.ts';
 
 const storedFold = 'lib/engine/log/stored-fold.ts';

@@ -1,4 +1,4 @@
-/** Bugs in the start of a run. */
+/** Planted bugs in the start of a run. */
 import type { PlantedBug } from './bug.ts';
 
 const beginRun = 'lib/service/runs/begin-run.ts';

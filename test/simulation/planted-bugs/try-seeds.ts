@@ -1,4 +1,4 @@
-/** Tries seeds of the world that a bug is looked for in, until one shows a rule that does not hold. The sources are those that are loaded. */
+/** Tries the seeds of a planted bug until one reports a violation. It uses the sources that this process has loaded. */
 import { scenarios } from '../scenarios.ts';
 import { simulate } from '../simulation.ts';
 import type { PlantedBug } from './bug.ts';

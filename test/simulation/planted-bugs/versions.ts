@@ -1,4 +1,4 @@
-/** Bugs in what a run is pinned to, where a newer graph is published under it. */
+/** Planted bugs in version pinning, where a newer graph is published while a run is open. */
 import type { PlantedBug } from './bug.ts';
 
 const graph = 'lib/service/commit/plans.ts';

@@ -1,4 +1,4 @@
-/** Bugs in how deaths of workers are counted and how deadlines end runs: attempts that kill workers, storms of crashes, and time. */
+/** Planted bugs in the count of worker crashes and in deadlines: attempts that kill workers, crash storms, and time. */
 import type { PlantedBug } from './bug.ts';
 
 const deliveries = 'lib/engine/log/deliveries.ts';
