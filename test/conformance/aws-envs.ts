@@ -80,7 +80,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
     opened += 1;
     schedules.clear();
     const [runs, control] = await Promise.all([createRunsTable(dynamo), createControlTable(dynamo)]);
-    // The first instant of a memory world's clock, so that both worlds live at the same time.
+    // The first instant of the memory environment's clock, so that both environments have the same time.
     const clock = new MemoryClock(memoryPorts().clock.now());
     const log = new DynamoRunLog(runs);
     const queues = queuesOf(services, opened, clock);

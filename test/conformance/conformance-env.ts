@@ -19,8 +19,8 @@ export interface ConformanceEnv {
 }
 
 /**
- * A worker that sleeps makes the time pass, since nobody else would. Who watches an attempt sleeps with a signal, and is
- * woken by what the attempt lasts.
+ * A sleeping worker advances the manual clock. A worker that monitors an attempt sleeps with an abort signal instead, and the
+ * duration of the attempt wakes it.
  */
 export class AdvancingClock implements Clock {
   readonly #clock: MemoryClock;

@@ -14,7 +14,7 @@ export interface RecordedAttempt {
 export interface RunRecord {
   readonly workflow: string;
   readonly events: readonly PublicEvent[];
-  /** of the head, where everybody looks */
+  /** of the head, which the API returns */
   readonly status: string;
   readonly output: JsonValue;
   readonly attempts: readonly RecordedAttempt[];

@@ -26,7 +26,7 @@ export class BudgetChecker {
     const run = this.#runs.get(runId) ?? { asked: new Set<string>(), tokens: new Map<string, number>() };
     this.#runs.set(runId, run);
     const { maxNodeExecutions = Infinity, maxTokens = Infinity } = this.#budget;
-    runInvariant(2, told(run) <= maxTokens, `${runId} was told of ${told(run)} tokens and went on`);
+    runInvariant(2, told(run) <= maxTokens, `${runId} used ${told(run)} tokens, more than its budget, and continued`);
     for (const event of events) {
       if (event.type === 'NODE_DISPATCHED') run.asked.add(`${nodeKey(event)}#${event.attempt}`);
       if (event.type === 'NODE_RETRIED') run.asked.add(`${nodeKey(event)}#${event.attempt + 1}`);
@@ -35,7 +35,11 @@ export class BudgetChecker {
       if ('tokens' in event && event.tokens !== undefined)
         run.tokens.set(`${nodeKey(event)}#${event.attempt}`, event.tokens.input + event.tokens.output);
     }
-    runInvariant(2, run.asked.size <= maxNodeExecutions, `${runId} asked for ${run.asked.size} of ${maxNodeExecutions}`);
+    runInvariant(
+      2,
+      run.asked.size <= maxNodeExecutions,
+      `${runId} dispatched ${run.asked.size} executions; its budget is ${maxNodeExecutions}`,
+    );
   }
 
   check(): void {
@@ -46,7 +50,7 @@ export class BudgetChecker {
       runInvariant(
         2,
         counted === used,
-        `${runId} says that it used other than was counted: ${JSON.stringify({ budget, used, counted })}`,
+        `${runId} reports another usage than the checker counted: ${JSON.stringify({ budget, used, counted })}`,
       );
     }
   }

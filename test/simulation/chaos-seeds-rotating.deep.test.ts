@@ -6,7 +6,7 @@ import { runSeeds } from './run-seeds.ts';
 const count = 1_000;
 const from = firstRotatingSeed(count);
 
-it(`the invariants hold in rough weather: ${count} seeds from ${from}`, async () => {
+it(`the invariants hold with all faults: ${count} seeds from ${from}`, async () => {
   const { seeds, failed } = await runSeeds({ from, count, world: 'drawn' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

@@ -47,11 +47,11 @@ export async function checkFinalReplay(
   runInvariant(
     6,
     end.kind !== 'nondeterministic',
-    `${run.runId} is replayed to something else: ${'message' in end ? end.message : ''}`,
+    `${run.runId} has another result in its replay: ${'message' in end ? end.message : ''}`,
   );
 }
 
-/** Goes on when somebody waits for it. */
+/** A clock that advances to the end of each wait. */
 function ownClock(from: Instant): ProgramClock {
   let now: number = from;
   const waitUntilIdle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -11,21 +11,21 @@ import { normalizeAfterCrash } from './exhausted-retries.ts';
 
 export const matrixRowSchema = z.strictObject({
   workflows: z.number(),
-  /** port calls of the calm runs */
+  /** port calls of the runs without a crash */
   calls: z.number(),
   /** runs with one crash */
   crashes: z.number(),
   /** runs with two */
   pairs: z.number(),
-  /** crashes that were aimed, and those of them that struck */
+  /** planned crashes, and those that happened */
   aimed: z.number(),
   struck: z.number(),
-  /** runs that were held to the end that the calm one came to, beside all invariants */
+  /** runs whose end was compared with the run without a crash */
   compared: z.number(),
   violations: z.array(z.string()),
 });
 
-/** What a workflow, or several, came to in the matrix. */
+/** The matrix results of one or more workflows. */
 export type MatrixRow = z.infer<typeof matrixRowSchema>;
 
 export const emptyMatrixRow = (): MatrixRow => ({
@@ -48,7 +48,7 @@ type Amount = Exclude<keyof MatrixRow, 'violations'>;
 const isAmount = (name: string): name is Amount => name !== 'violations' && name in emptyMatrixRow();
 
 export interface MatrixOptions {
-  /** two crashes for workflows with as many calls or fewer: they grow with the square of the calls */
+  /** pairs of crashes run for workflows with at most this many calls, because their number grows quadratically */
   readonly maxCallsForPairs?: number;
   readonly planted?: SimulationOptions['planted'];
 }
@@ -76,7 +76,7 @@ export async function runCrashMatrix(
       if (!isByChance) row.compared += 1;
       return run;
     } catch (trouble) {
-      // Whatever it came to, the crash came first.
+      // The crash came first, whatever error followed.
       row.struck += crashPoints.length;
       row.violations.push(`${fixed.name}: ${where}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
       return undefined;

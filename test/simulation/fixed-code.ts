@@ -104,7 +104,7 @@ const exampleRun = z.strictObject({
   error: z.unknown().optional(),
 });
 
-/** They wait for real time to pass, of which the simulation knows nothing. */
+/** Examples that wait in real time, which the simulation does not control. */
 const inRealTime: ReadonlySet<string> = new Set(['count-stock', 'export-pages']);
 
 export async function fixedCodeExamples(): Promise<readonly FixedWorkflow[]> {

@@ -20,7 +20,7 @@ import { scriptedScope } from './scripted.ts';
 
 const needANetwork: ReadonlySet<string> = new Set(['http', 'dataQuery']);
 
-/** What a node came to for what it was given: after a crash it need not be worked out anew. */
+/** The result of a node for its input, cached so that a crash does not compute it again. */
 const known = new Map<string, Awaited<ReturnType<RunAttempt>>>();
 
 const signalShape = z.strictObject({ name: z.string(), correlation: z.string(), payload: z.json() });

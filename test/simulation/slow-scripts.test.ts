@@ -8,7 +8,7 @@ import { runSeeds } from './run-seeds.ts';
 
 const count = inTier({ quick: 40, deep: 300 });
 
-test(`attempts that move to the slow lane come to their ends: ${count} seeds`, async () => {
+test(`attempts in the slow queue end: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'slow' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

@@ -9,7 +9,7 @@ const minute = minutes(1);
 
 interface Swept {
   readonly world: SimulatedPorts;
-  /** where the minutes are passed that nobody need sweep */
+  /** where minutes without a due run are skipped */
   readonly index: Pick<RunIndex, 'recordSweptMinute'>;
   readonly sweep: () => void;
 }

@@ -15,7 +15,7 @@ test(`attempts that kill their workers end as lost: ${count} seeds`, async () =>
   expect(seen['lostAttempts'] ?? 0).toBeGreaterThan(count);
 });
 
-test(`a storm of crashes fails no attempt: ${count} seeds`, async () => {
+test(`a crash storm fails no attempt: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'storm' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

@@ -26,7 +26,7 @@ export const slotBugs: readonly PlantedBug[] = [
     find: 'if (slot !== keptSlot) await deps.concurrencySlots.release(pool, slot, runId);',
     replace: 'void [slot, keptSlot];',
     and: [
-      // Nor does anybody else for it.
+      // Nor does the sweep.
       {
         file: 'lib/service/execution/reconcile-slot.ts',
         find: 'if (hasEnded) await deps.concurrencySlots.release(pool, slot, runId);',

@@ -25,7 +25,7 @@ export const signalBugs: readonly PlantedBug[] = [
     find: 'if (signals.has(signal.signalId)) return;',
     replace: '',
     within: 150,
-    // Where answers get lost, one signal is given for ever.
+    // With lost responses, one signal would be delivered again without end.
     faultProfile: 'none',
   },
   {

@@ -5,7 +5,7 @@ import type { PlantedBug } from './bug.ts';
 import type { Found } from './find-bug.ts';
 import { faultProfiles } from './fault-profiles.ts';
 
-/** @param to the last one */
+/** @param to the last seed */
 export async function trySeeds(
   { faultProfile = 'chaos', options, scenario }: PlantedBug,
   from: number,
@@ -18,7 +18,7 @@ export async function trySeeds(
       await play(seed);
     } catch (trouble) {
       const isCatch = trouble instanceof Error && /^(Violation|InvariantViolation)$/.test(trouble.name);
-      // Any other error would be a fault of the simulation, which must not pass for a catch.
+      // Any other error is a failure of the simulation and does not count as caught.
       if (isCatch) return { kind: 'caught', seed, by: trouble.message };
       return { kind: 'broke', seed, by: trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble) };
     }
